@@ -1,0 +1,1 @@
+//! find or start the daemon, and speak to it.

@@ -1,0 +1,1 @@
+//! one process per project.

@@ -1,0 +1,3 @@
+//! The hob binary: command line and composition root.
+
+fn main() {}

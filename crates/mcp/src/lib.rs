@@ -1,0 +1,4 @@
+//! MCP.
+#[cfg(feature = "server")]
+pub mod tool;
+pub mod wire;

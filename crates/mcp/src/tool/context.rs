@@ -1,0 +1,206 @@
+//! What a running call may do besides returning: know its caller, notice its cancellation, report progress, log,
+//! notify, and hand its answer to somebody else.
+//!
+//! A [`Context`] is cheap to clone and may outlive the call: what it sends after the answer is dropped where the
+//! protocol forbids it (progress, log) and delivered where it does not (custom notifications of the connection).
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::{oneshot, watch};
+
+use super::ToolError;
+
+/// What the embedding program knows about the other end of a connection: its own type, read back with
+/// [`Context::caller`].
+pub type Caller = Arc<dyn Any + Send + Sync>;
+
+/// How a call reports how far it is (MCP "Progress").
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Grows with every report.
+    pub progress: f64,
+    /// What `progress` will be at the end, if known.
+    pub total: Option<f64>,
+    /// One line for people.
+    pub message: Option<String>,
+}
+
+/// Severity of a log notification (RFC 5424, as MCP "Logging" uses it).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl LogLevel {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Notice => "notice",
+            LogLevel::Warning => "warning",
+            LogLevel::Error => "error",
+            LogLevel::Critical => "critical",
+            LogLevel::Alert => "alert",
+            LogLevel::Emergency => "emergency",
+        }
+    }
+
+    /// The level of that name.
+    pub fn from_name(name: &str) -> Option<LogLevel> {
+        use LogLevel::*;
+        [Debug, Info, Notice, Warning, Error, Critical, Alert, Emergency].into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// Why a notification was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotifyError {
+    /// The connection has ended.
+    #[error("the connection has ended")]
+    Closed,
+    /// The peer reads too slowly; the queue's limit was reached and this notification was dropped.
+    #[error("the peer reads too slowly: the notification queue is full")]
+    Full,
+}
+
+/// The connection as a call sees it. Implemented by the server's connection; tests bring their own.
+/// No method blocks.
+pub trait Peer: Send + Sync {
+    /// Queues a notification on the connection.
+    fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError>;
+    /// Queues progress under the call's token; the latest report wins.
+    fn progress(&self, progress: Progress);
+    /// Queues a log message if the client asked for that level.
+    fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>);
+    /// Resolves to true once the connection has ended.
+    fn closed(&self) -> watch::Receiver<bool>;
+}
+
+/// The running call's view of the outside.
+#[derive(Clone)]
+pub struct Context {
+    peer: Arc<dyn Peer>,
+    caller: Caller,
+    cancelled: watch::Receiver<bool>,
+    budget: Option<Duration>,
+}
+
+impl Context {
+    /// A context over a peer. `cancelled` turns true when the client cancels this call or goes away.
+    pub fn new(
+        peer: Arc<dyn Peer>,
+        caller: Caller,
+        cancelled: watch::Receiver<bool>,
+        budget: Option<Duration>,
+    ) -> Context {
+        Context { peer, caller, cancelled, budget }
+    }
+
+    /// A context with nobody at the other end, for tests and for calls made by the program itself.
+    pub fn detached(caller: Caller) -> Context {
+        Context::new(Arc::new(Nobody), caller, watch::channel(false).1, None)
+    }
+
+    /// Who calls, as the embedding program described the connection.
+    pub fn caller<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.caller.downcast_ref()
+    }
+
+    /// Whether the client has cancelled this call or is gone.
+    pub fn is_cancelled(&self) -> bool {
+        *self.cancelled.borrow()
+    }
+
+    /// Resolves when the client cancels this call or goes away; never otherwise. Cancel safe.
+    pub async fn cancelled(&self) {
+        let mut cancelled = self.cancelled.clone();
+        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Resolves when the connection has ended, long after the call if need be. Cancel safe.
+    pub async fn disconnected(&self) {
+        // An error means that the connection's sender is gone, which is the end too.
+        let _ = self.peer.closed().wait_for(|closed| *closed).await;
+    }
+
+    /// How long the client is known to wait for an answer, if known.
+    pub fn budget(&self) -> Option<Duration> {
+        self.budget
+    }
+
+    /// Reports progress if the client gave a token. Never blocks; the latest report wins.
+    pub fn progress(&self, progress: Progress) {
+        self.peer.progress(progress);
+    }
+
+    /// Sends a log message to the client, if it wants that level. Never blocks.
+    pub fn log(&self, level: LogLevel, logger: &str, data: &impl Serialize) {
+        if let Ok(data) = serde_json::value::to_raw_value(data) {
+            self.peer.log(level, logger, data);
+        }
+    }
+
+    /// Queues a notification on the caller's connection, before the call's answer if the call still runs.
+    /// Never blocks.
+    pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), NotifyError> {
+        let params = serde_json::value::to_raw_value(params).map_err(|_| NotifyError::Closed)?;
+        self.peer.notify(method, params)
+    }
+
+    /// Splits the answer off the call: the token may be kept in any structure and answered from any thread or task,
+    /// once by type; the handler returns what the other half resolves to. A token dropped unanswered is an error.
+    pub fn answer_later<T: Send>(&self) -> (Answer<T>, Pending<T>) {
+        let (sender, receiver) = oneshot::channel();
+        (Answer(sender), Pending(receiver))
+    }
+}
+
+/// The right, and the duty, to answer one call.
+#[derive(Debug)]
+pub struct Answer<T>(oneshot::Sender<Result<T, ToolError>>);
+
+impl<T> Answer<T> {
+    /// Answers. Returns false when nobody waits any more.
+    pub fn send(self, answer: Result<T, ToolError>) -> bool {
+        self.0.send(answer).is_ok()
+    }
+}
+
+/// The handler's half of an [`Answer`].
+#[derive(Debug)]
+pub struct Pending<T>(oneshot::Receiver<Result<T, ToolError>>);
+
+impl<T> Pending<T> {
+    /// Waits for the answer.
+    pub async fn wait(self) -> Result<T, ToolError> {
+        self.0.await.unwrap_or_else(|_| Err(ToolError::internal("the answer was dropped before it was given")))
+    }
+}
+
+struct Nobody;
+
+impl Peer for Nobody {
+    fn notify(&self, _: &str, _: Box<RawValue>) -> Result<(), NotifyError> {
+        Err(NotifyError::Closed)
+    }
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: LogLevel, _: &str, _: Box<RawValue>) {}
+    fn closed(&self) -> watch::Receiver<bool> {
+        watch::channel(true).1
+    }
+}

@@ -1,0 +1,55 @@
+//! What a tool is, for the person who writes one: the [`Tool`] trait, its [`Context`], its errors, and the
+//! [`Registry`] that serves it. No type here is tied to a protocol revision; `era/` translates.
+//!
+//! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests.
+
+mod context;
+mod declaration;
+mod error;
+mod registry;
+mod schema;
+
+pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
+pub use declaration::{Content, Declaration, Effect, Example, Outcome};
+pub use error::ToolError;
+pub use registry::{AnyTool, BoxFuture, Registry, tool};
+pub use schema::{Nulls, input_schema, output_schema, trim};
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// One tool, declared once. Listing, argument checks, help, completion and documentation derive from it.
+///
+/// The doc comment of `Args` is the description that models read; the doc comment of each field is that argument's.
+pub trait Tool: Send + Sync + 'static {
+    /// The name on the wire: 1–128 characters of `A-Za-z0-9_-.` (MCP 2025-11-25, "Tool names").
+    const NAME: &'static str;
+    /// A short title for people; empty for none.
+    const TITLE: &'static str = "";
+    /// What the tool does to the world. MCP's annotations derive from it.
+    const EFFECT: Effect;
+    /// Whether results carry structured content and the listing an output schema. Tools whose whole result is
+    /// their text (those that imitate another system) say `false`.
+    const STRUCTURED: bool = true;
+
+    /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
+    type Args: DeserializeOwned + JsonSchema + Send;
+    /// The full form of the result: the structured content.
+    type Output: Serialize + JsonSchema + Send;
+
+    /// Does the work. Errors become results a model can act on, never protocol errors.
+    fn call(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+
+    /// The compact form of the result, for a model's context.
+    fn text(output: &Self::Output) -> String;
+
+    /// Calls that show the tool; they are tests and documentation.
+    fn examples() -> Vec<Example> {
+        Vec::new()
+    }
+
+    /// Hints for particular clients, sent as the declaration's `_meta`.
+    fn meta() -> Option<serde_json::Map<String, serde_json::Value>> {
+        None
+    }
+}

@@ -1,0 +1,218 @@
+//! Name → tool. Holds what a connection may call, in the order it is listed, and says when that changes.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+
+use super::{Content, Context, Declaration, Outcome, Tool, ToolError, schema};
+
+/// A future on the heap.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A tool with its types erased. Made by [`tool`], or by hand for tools that exist only at run time.
+pub trait AnyTool: Send + Sync {
+    /// What it is.
+    fn declaration(&self) -> &Declaration;
+    /// Checks the arguments and runs it. Wrong arguments are an `Ok` outcome with `is_error`.
+    fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>>;
+}
+
+/// Erases a tool's types.
+pub fn tool<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
+    Arc::new(Typed { declaration: declare::<T>(), tool })
+}
+
+/// The tools of a server or of one kind of connection, sorted by name. Shared and changed at run time.
+#[derive(Default)]
+pub struct Registry {
+    tools: RwLock<BTreeMap<String, Arc<dyn AnyTool>>>,
+    revision: watch::Sender<u64>,
+}
+
+impl Registry {
+    /// A registry of these tools. A later tool replaces an earlier one of the same name.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Registry {
+        let registry = Registry::default();
+        for tool in tools {
+            registry.add(tool);
+        }
+        registry
+    }
+
+    /// Adds a tool or replaces the one of its name, and announces the change.
+    pub fn add(&self, tool: Arc<dyn AnyTool>) {
+        let name = tool.declaration().name.clone();
+        self.tools.write().unwrap_or_else(PoisonError::into_inner).insert(name, tool);
+        self.revision.send_modify(|revision| *revision += 1);
+    }
+
+    /// Removes a tool and announces the change. Returns whether there was one.
+    pub fn remove(&self, name: &str) -> bool {
+        let removed = self.tools.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some();
+        if removed {
+            self.revision.send_modify(|revision| *revision += 1);
+        }
+        removed
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// All tools, sorted by name.
+    pub fn list(&self) -> Vec<Arc<dyn AnyTool>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Counts changes; a receiver wakes on each.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.revision.subscribe()
+    }
+}
+
+struct Typed<T> {
+    declaration: Declaration,
+    tool: T,
+}
+
+impl<T: Tool> AnyTool for Typed<T> {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
+        let parsed = serde_json::from_str::<T::Args>(arguments.map_or("{}", RawValue::get));
+        Box::pin(async move {
+            let args = match parsed {
+                Ok(args) => args,
+                Err(error) => return Ok(wrong_arguments(&self.declaration, &error)),
+            };
+            let output = self.tool.call(cx, args).await?;
+            let structured = match T::STRUCTURED {
+                true => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
+                false => None,
+            };
+            Ok(Outcome { content: vec![Content::Text(T::text(&output))], structured, is_error: false })
+        })
+    }
+}
+
+fn declare<T: Tool>() -> Declaration {
+    let (description, input_schema) = schema::input_schema::<T::Args>();
+    Declaration {
+        name: T::NAME.to_owned(),
+        title: (!T::TITLE.is_empty()).then(|| T::TITLE.to_owned()),
+        description,
+        input_schema,
+        output_schema: T::STRUCTURED.then(schema::output_schema::<T::Output>),
+        effect: T::EFFECT,
+        meta: T::meta(),
+        examples: T::examples(),
+    }
+}
+
+/// Says what is wrong with the arguments and what would be right.
+fn wrong_arguments(declaration: &Declaration, error: &serde_json::Error) -> Outcome {
+    // serde's position counts within arguments the model never saw as one text; the field is what helps.
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    Outcome::error(format!("{}: {message}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Effect;
+    use super::*;
+    use expect_test::{Expect, expect};
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    /// Adds numbers.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct AddArgs {
+        /// The first.
+        a: i64,
+        /// The second, 0 if absent.
+        b: Option<i64>,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Sum {
+        /// What they are together.
+        sum: i64,
+    }
+
+    struct Add;
+
+    impl Tool for Add {
+        const NAME: &'static str = "add";
+        const EFFECT: Effect = Effect::READ;
+        type Args = AddArgs;
+        type Output = Sum;
+        async fn call(&self, _: Context, args: AddArgs) -> Result<Sum, ToolError> {
+            Ok(Sum { sum: args.a + args.b.unwrap_or(0) })
+        }
+        fn text(output: &Sum) -> String {
+            output.sum.to_string()
+        }
+    }
+
+    async fn check(arguments: &str, expected: Expect) {
+        let arguments = serde_json::value::RawValue::from_string(arguments.to_owned()).expect("valid JSON");
+        let outcome = tool(Add).call(Context::detached(Arc::new(())), Some(&arguments)).await.expect("no fault");
+        let Content::Text(text) = &outcome.content[0];
+        let structured = outcome.structured.as_ref().map_or("-", |raw| raw.get());
+        expected.assert_eq(&format!("error: {}\n{text}\n{structured}", outcome.is_error));
+    }
+
+    #[tokio::test]
+    async fn arguments_are_checked_and_named() {
+        check(
+            r#"{"a":1,"b":2}"#,
+            expect![[r#"
+            error: false
+            3
+            {"sum":3}"#]],
+        )
+        .await;
+        check(
+            r#"{"b":2}"#,
+            expect![[r#"
+            error: true
+            add: missing field `a`
+            Arguments: a: integer (required), b: integer.
+            -"#]],
+        )
+        .await;
+        check(
+            r#"{"a":1,"c":2}"#,
+            expect![[r#"
+            error: true
+            add: unknown field `c`, expected `a` or `b`
+            Arguments: a: integer (required), b: integer.
+            -"#]],
+        )
+        .await;
+    }
+
+    #[test]
+    fn the_declaration_is_plain() {
+        let tool = tool(Add);
+        let declaration = tool.declaration();
+        expect![[r#"
+            Adds numbers.
+            {"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","description":"The first."},"b":{"type":"integer","description":"The second, 0 if absent."}},"required":["a"]}
+            {"type":"object","properties":{"sum":{"type":"integer","description":"What they are together."}},"required":["sum"]}"#]]
+        .assert_eq(&format!(
+            "{}\n{}\n{}",
+            declaration.description,
+            declaration.input_schema,
+            declaration.output_schema.as_ref().expect("structured"),
+        ));
+    }
+}

@@ -1,0 +1,144 @@
+//! Rust types → the JSON Schema that clients see, without the noise that costs a model tokens.
+//!
+//! Output schemas keep `null` where a field may be null (strict clients check); input schemas drop it, since an
+//! absent optional argument is what a model should write.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+/// The description (the type's doc comment) and the trimmed schema of an argument type.
+pub fn input_schema<T: JsonSchema>() -> (String, Value) {
+    let mut schema = generate::<T>();
+    let description = match schema.as_object_mut().and_then(|object| object.remove("description")) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    trim(&mut schema, Nulls::Drop);
+    (description, plain_object(schema))
+}
+
+/// The trimmed schema of an output type.
+pub fn output_schema<T: JsonSchema>() -> Value {
+    let mut schema = generate::<T>();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("description");
+    }
+    trim(&mut schema, Nulls::Keep);
+    plain_object(schema)
+}
+
+/// What becomes of `null` in a trimmed schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nulls {
+    /// Kept: the schema describes what we send.
+    Keep,
+    /// Dropped: the schema describes what a model should write.
+    Drop,
+}
+
+/// Removes what says nothing: `$schema`, titles, number formats, null defaults.
+pub fn trim(schema: &mut Value, nulls: Nulls) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| trim(item, nulls)),
+        Value::Object(object) => {
+            object.remove("$schema");
+            if object.get("title").is_some_and(Value::is_string) {
+                object.remove("title");
+            }
+            if object.get("format").and_then(Value::as_str).is_some_and(is_number_format) {
+                object.remove("format");
+                object.remove("minimum");
+                object.remove("maximum");
+            }
+            if object.get("default").is_some_and(Value::is_null) {
+                object.remove("default");
+            }
+            if nulls == Nulls::Drop {
+                drop_null(object);
+            }
+            for (key, value) in object.iter_mut() {
+                match (key.as_str(), value) {
+                    // The keys of these are the author's names, not schema keywords.
+                    ("properties" | "$defs", Value::Object(named)) => {
+                        named.values_mut().for_each(|value| trim(value, nulls));
+                    }
+                    ("enum" | "const" | "default" | "examples" | "required", _) => {}
+                    (_, value) => trim(value, nulls),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// One line that names every argument with its type.
+pub(super) fn usage(input_schema: &Value) -> String {
+    let required = |name: &str| {
+        input_schema["required"].as_array().is_some_and(|required| required.iter().any(|item| item == name))
+    };
+    let Some(properties) = input_schema["properties"].as_object().filter(|properties| !properties.is_empty()) else {
+        return "It takes no arguments.".to_owned();
+    };
+    let arguments: Vec<String> = properties
+        .iter()
+        .map(|(name, schema)| {
+            let kind = match (&schema["enum"], &schema["type"]) {
+                (Value::Array(values), _) => values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
+                (_, Value::String(kind)) => kind.clone(),
+                _ => "any".to_owned(),
+            };
+            format!("{name}: {kind}{}", if required(name) { " (required)" } else { "" })
+        })
+        .collect();
+    format!("Arguments: {}.", arguments.join(", "))
+}
+
+fn generate<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Clients demand an object at the root, even for a tool without arguments.
+fn plain_object(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut object) => {
+            object.entry("type").or_insert_with(|| "object".into());
+            Value::Object(object)
+        }
+        _ => serde_json::json!({"type": "object"}),
+    }
+}
+
+fn is_number_format(format: &str) -> bool {
+    format.starts_with("uint") || format.starts_with("int") || matches!(format, "float" | "double")
+}
+
+fn drop_null(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(kinds)) = object.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [one] = kinds.as_slice() {
+            let one = one.clone();
+            object.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    let only = match object.get_mut("anyOf") {
+        Some(Value::Array(choices)) => {
+            choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
+            match choices.as_slice() {
+                [Value::Object(one)] => Some(one.clone()),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    if let Some(only) = only {
+        object.remove("anyOf");
+        for (key, value) in only {
+            object.entry(key).or_insert(value);
+        }
+    }
+}

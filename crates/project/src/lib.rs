@@ -1,0 +1,1 @@
+//! where things are and who may.

@@ -1,0 +1,1 @@
+//! live REPL sessions and their tools.
