@@ -1,0 +1,372 @@
+//! One line → what it is in JSON-RPC, borrowed from the line; and what odd input deserves in return.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::Id;
+
+/// The members of one JSON-RPC object, unread beyond what routing needs.
+#[derive(Debug, Default)]
+pub struct Envelope<'a> {
+    version: bool,
+    id: Member<&'a RawValue>,
+    method: Member<Option<Cow<'a, str>>>,
+    params: Member<&'a RawValue>,
+    result: Member<&'a RawValue>,
+    error: Member<&'a RawValue>,
+}
+
+#[derive(Debug, Default)]
+enum Member<T> {
+    #[default]
+    Absent,
+    Once(T),
+    Twice,
+}
+
+impl<T> Member<T> {
+    fn set(&mut self, value: T) {
+        *self = match self {
+            Member::Absent => Member::Once(value),
+            _ => Member::Twice,
+        }
+    }
+    fn get(&self) -> Option<&T> {
+        match self {
+            Member::Once(value) => Some(value),
+            _ => None,
+        }
+    }
+    fn is_present(&self) -> bool {
+        !matches!(self, Member::Absent)
+    }
+}
+
+/// What a line is.
+#[derive(Debug)]
+pub enum Message<'a> {
+    /// Wants an answer.
+    Request {
+        /// To be echoed.
+        id: Id,
+        /// What is asked for.
+        method: Cow<'a, str>,
+        /// An object, if present.
+        params: Option<&'a RawValue>,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: Cow<'a, str>,
+        /// An object, if present.
+        params: Option<&'a RawValue>,
+    },
+    /// The answer to a request of ours.
+    Response {
+        /// Which request; `None` if unreadable.
+        id: Option<Id>,
+        /// What it brought, or what failed.
+        outcome: Result<&'a RawValue, &'a RawValue>,
+    },
+    /// JSON that is none of these: to be answered with −32600, this id (or null) and this reason.
+    Invalid {
+        /// The id, where it can be read.
+        id: Option<Id>,
+        /// What is wrong, as a clause.
+        reason: &'static str,
+    },
+    /// A JSON array: a batch where the revision has them, else invalid.
+    Batch(Vec<&'a RawValue>),
+}
+
+/// A line that is not JSON text at all: to be ignored, with a line in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable(
+    /// What is wrong, as a clause.
+    pub &'static str,
+);
+
+impl<'a> Envelope<'a> {
+    /// Reads the members of one JSON object; `None` if the line is anything else. Never fails on odd members: those
+    /// are what [`Envelope::classify`] judges.
+    pub fn peek(line: &'a [u8]) -> Option<Envelope<'a>> {
+        serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+    }
+
+    /// The id, if there is exactly one and it is legal.
+    pub fn id(&self) -> Option<Id> {
+        Id::from_json(self.id.get()?.get())
+    }
+
+    /// The id's JSON text, legal or not.
+    pub fn raw_id(&self) -> Option<&'a str> {
+        self.id.get().map(|raw| raw.get())
+    }
+
+    /// The method, if there is exactly one and it is a string.
+    pub fn method(&self) -> Option<&str> {
+        self.method.get()?.as_deref()
+    }
+
+    /// The parameters as written.
+    pub fn params(&self) -> Option<&'a RawValue> {
+        self.params.get().copied()
+    }
+
+    /// The result of a response.
+    pub fn result(&self) -> Option<&'a RawValue> {
+        self.result.get().copied()
+    }
+
+    /// The error of a response.
+    pub fn error(&self) -> Option<&'a RawValue> {
+        self.error.get().copied()
+    }
+
+    /// Whether this asks for an answer: a method and a legal id.
+    pub fn is_request(&self) -> bool {
+        self.method().is_some() && self.id().is_some()
+    }
+
+    /// Whether this answers a request: no method, and a result or an error.
+    pub fn is_response(&self) -> bool {
+        !self.method.is_present() && (self.result.is_present() || self.error.is_present())
+    }
+
+    /// Says what a line is. Arrays are [`Message::Batch`], whatever their elements.
+    pub fn classify(line: &'a [u8]) -> Result<Message<'a>, Unreadable> {
+        let text = std::str::from_utf8(line).map_err(|_| Unreadable("invalid UTF-8"))?;
+        match serde_json::from_str::<Envelope>(text) {
+            Ok(envelope) => Ok(envelope.into_message()),
+            Err(error) if error.is_syntax() || error.is_eof() => Err(Unreadable("not JSON")),
+            // Valid so far, but not an object: an array, or a bare value; the rest of it is not checked yet.
+            Err(_) if text.trim_ascii_start().starts_with('[') => match serde_json::from_str(text) {
+                Ok(items) => Ok(Message::Batch(items)),
+                Err(_) => Err(Unreadable("not JSON")),
+            },
+            Err(_) => match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) => Ok(Message::Invalid { id: None, reason: "a message must be a JSON object" }),
+                Err(_) => Err(Unreadable("not JSON")),
+            },
+        }
+    }
+
+    fn into_message(self) -> Message<'a> {
+        if self.is_response() {
+            let id = self.id();
+            let outcome = match (self.result, self.error) {
+                (Member::Once(result), Member::Absent) => Ok(result),
+                (Member::Absent, Member::Once(error)) => Err(error),
+                // Both, or one twice: an answer to an answer would start a quarrel, so it stays a response.
+                _ => Err(RawValue::NULL),
+            };
+            return Message::Response { id, outcome };
+        }
+        let id = self.id();
+        let invalid = |reason| Message::Invalid { id: id.clone(), reason };
+        if !self.version {
+            return invalid("\"jsonrpc\" must be \"2.0\"");
+        }
+        let method = match self.method {
+            Member::Once(Some(method)) => method,
+            Member::Absent => return invalid("\"method\" is missing"),
+            _ => return invalid("\"method\" must be one string"),
+        };
+        if self.result.is_present() || self.error.is_present() {
+            return invalid("a message has either \"method\" or \"result\" or \"error\"");
+        }
+        let params = match self.params {
+            Member::Absent => None,
+            Member::Once(params) if params.get() == "null" => None,
+            Member::Once(params) if params.get().starts_with('{') => Some(params),
+            _ => return invalid("\"params\" must be one object"),
+        };
+        match (self.id, id) {
+            (Member::Absent, _) => Message::Notification { method, params },
+            (_, Some(id)) => Message::Request { id, method, params },
+            (_, None) => {
+                Message::Invalid { id: None, reason: "\"id\" must be one string or integer of at most 1024 bytes" }
+            }
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Envelope<'de>, A::Error> {
+        let mut envelope = Envelope::default();
+        let mut versions = 0;
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::Jsonrpc => {
+                    versions += 1;
+                    envelope.version = map.next_value::<&RawValue>()?.get() == "\"2.0\"" && versions == 1;
+                }
+                Key::Id => envelope.id.set(map.next_value()?),
+                Key::Method => {
+                    let raw: &RawValue = map.next_value()?;
+                    envelope.method.set(string(raw));
+                }
+                Key::Params => envelope.params.set(map.next_value()?),
+                Key::Result => envelope.result.set(map.next_value()?),
+                Key::Error => envelope.error.set(map.next_value()?),
+                Key::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+/// The string in this JSON text, borrowed unless it has escapes.
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    match memchr::memchr(b'\\', inner.as_bytes()) {
+        None => Some(Cow::Borrowed(inner)),
+        Some(_) => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(lines: &[&str], expected: Expect) {
+        let shown: Vec<String> = lines
+            .iter()
+            .map(|line| match Envelope::classify(line.as_bytes()) {
+                Ok(Message::Request { id, method, params }) => format!("request {id} {method} {params:?}"),
+                Ok(Message::Notification { method, params }) => format!("notification {method} {params:?}"),
+                Ok(Message::Response { id, outcome }) => format!("response {id:?} {outcome:?}"),
+                Ok(Message::Invalid { id, reason }) => format!("invalid {id:?} {reason}"),
+                Ok(Message::Batch(items)) => format!("batch of {}", items.len()),
+                Err(Unreadable(reason)) => format!("unreadable: {reason}"),
+            })
+            .collect();
+        expected.assert_eq(&shown.join("\n"));
+    }
+
+    #[test]
+    fn messages() {
+        check(
+            &[
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+                r#" { "id" : "\u0061" , "method":"a\/b","jsonrpc":"2.0","params":{"x":[1, 2]},"extra":[{}] } "#,
+                r#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping","params":null}"#,
+                r#"{"jsonrpc":"2.0","\u0069d":3,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+                r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
+                r#"{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":""}}"#,
+                r#"{"id":null,"result":{},"error":{}}"#,
+                r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},7]"#,
+                r#"[]"#,
+            ],
+            expect![[r#"
+                request 1 ping None
+                request "\u0061" a/b Some(RawValue({"x":[1, 2]}))
+                request 18446744073709551616 ping None
+                request 3 ping None
+                notification notifications/initialized None
+                response Some(2) Ok(RawValue({}))
+                response Some(2) Err(RawValue({"code":1,"message":""}))
+                response None Err(RawValue(null))
+                batch of 2
+                batch of 0"#]],
+        );
+    }
+
+    #[test]
+    fn odd_messages() {
+        check(
+            &[
+                r#"{"id":1,"method":"ping"}"#,
+                r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":1}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
+                r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}"#,
+                r#"{}"#,
+                r#"7"#,
+                r#""text""#,
+            ],
+            expect![[r#"
+                invalid Some(1) "jsonrpc" must be "2.0"
+                invalid Some(1) "jsonrpc" must be "2.0"
+                invalid Some(1) "method" is missing
+                invalid Some(1) "method" must be one string
+                invalid Some(1) "params" must be one object
+                invalid Some(1) a message has either "method" or "result" or "error"
+                invalid None "id" must be one string or integer of at most 1024 bytes
+                invalid None "id" must be one string or integer of at most 1024 bytes
+                invalid None "id" must be one string or integer of at most 1024 bytes
+                invalid Some(1) "method" must be one string
+                invalid None "jsonrpc" must be "2.0"
+                invalid None a message must be a JSON object
+                invalid None a message must be a JSON object"#]],
+        );
+    }
+
+    #[test]
+    fn what_is_not_json() {
+        check(
+            &["hello", "{", r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, "[1,", "7 8", r#"{"a":"\x"}"#],
+            expect![[r#"
+                unreadable: not JSON
+                unreadable: not JSON
+                unreadable: not JSON
+                unreadable: not JSON
+                unreadable: not JSON
+                unreadable: not JSON"#]],
+        );
+        assert_eq!(
+            Envelope::classify(b"{\"jsonrpc\":\"2.0\",\"x\":\"\xff\"}").err(),
+            Some(Unreadable("invalid UTF-8"))
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_read_without_a_stack() {
+        let brackets = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(matches!(Envelope::classify(brackets.as_bytes()), Ok(Message::Batch(_))));
+        assert!(Envelope::classify("[".repeat(100_000).as_bytes()).is_err());
+        assert!(Envelope::classify("{\"a\":".repeat(100_000).as_bytes()).is_err());
+        let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":{brackets}}}}}"#);
+        assert!(matches!(Envelope::classify(request.as_bytes()), Ok(Message::Request { .. })));
+    }
+}
