@@ -1,1 +1,7 @@
-//! live REPL sessions and their tools.
+//! Live REPL sessions for agents, and the tools that reach them: evaluate now, wait, read on, interrupt.
+//!
+//! Start with `tools/eval.rs`, the way in; `session/actor.rs` owns a running REPL; [`adapter`] is what differs between
+//! languages in code, profiles are what differs in data.
+
+pub mod adapter;
+pub mod session;

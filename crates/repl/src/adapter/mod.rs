@@ -1,0 +1,203 @@
+//! What differs between REPLs, as code: how to be told when an evaluation has ended, how code is handed over, what the
+//! answer means. An [`Adapter`] is stateless; the session's machine calls it. What can be data stands in the profile.
+//!
+//! Every adapter makes its REPL print a marker to both streams when an evaluation has ended:
+//! `NONCE SP NUMBER SP PAYLOAD LF`, where the nonce is secret and random and the number grows with every evaluation
+//! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
+//! evaluation.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::session::{Completion, Diagnostic, LoadRecord};
+
+/// The secret that marks the end of an evaluation: 32 hexadecimal digits, never shown to anyone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Nonce(String);
+
+impl Nonce {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Nonce {
+    fn from(digits: String) -> Nonce {
+        Nonce(digits)
+    }
+}
+
+impl fmt::Debug for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Nonce(..)")
+    }
+}
+
+/// Where code is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// To the REPL's standard input, which running programs read too.
+    Stdin,
+    /// To descriptor 3, so that standard input belongs to the running program alone.
+    Descriptor3,
+}
+
+/// How the code of one evaluation is handed over: one step after the other, each after the end of the one before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// At least one.
+    pub steps: Vec<Step>,
+    /// Notes for the result.
+    pub notes: Vec<String>,
+}
+
+/// One piece of code that ends with one marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What to write, complete with its last newline.
+    pub bytes: Vec<u8>,
+    /// By how much the marker's number grows at least.
+    pub advance: u64,
+    /// A file that `bytes` refers to by [`SCRIPT_PATH`], for code too long for a pipe.
+    pub script: Option<Vec<u8>>,
+}
+
+/// Stands in a step's bytes for the path of its script.
+pub const SCRIPT_PATH: &str = "@HOB-SCRIPT-PATH@";
+
+/// Why code is not evaluated, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong with it.
+    pub message: String,
+    /// What to do instead.
+    pub hint: String,
+}
+
+/// A line that proves that the REPL is in step: it changes nothing, needs nothing, and answers recognisably.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Barrier {
+    /// What to write.
+    pub bytes: Vec<u8>,
+    /// What appears on standard output before the barrier's marker; without it, the next number is the proof.
+    pub echo: Option<Vec<u8>>,
+}
+
+/// How a running evaluation is interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterruptPlan {
+    /// Whether SIGINT to the process group interrupts the evaluation and spares the REPL.
+    pub signal: bool,
+    /// How long to wait between the two barriers, for a signal that is still under way.
+    pub settle: Duration,
+}
+
+impl Default for InterruptPlan {
+    fn default() -> InterruptPlan {
+        InterruptPlan { signal: true, settle: Duration::from_millis(30) }
+    }
+}
+
+/// What one evaluation (all its steps) printed, for judgement. The streams are cut in the middle if very long.
+#[derive(Debug, Clone, Copy)]
+pub struct Printed<'a> {
+    /// The code.
+    pub code: &'a str,
+    /// On standard output.
+    pub stdout: &'a str,
+    /// On standard error.
+    pub stderr: &'a str,
+    /// The payload of the last marker on standard output.
+    pub payload: &'a str,
+}
+
+/// What it means.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    /// Whether the REPL reported an error.
+    pub error: bool,
+    /// Compiler messages.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The exception that ended the evaluation.
+    pub exception: Option<String>,
+    /// The value, where it can be told from the output.
+    pub value: Option<String>,
+    /// Its type.
+    pub type_: Option<String>,
+    /// Set when the code loaded modules; the generation is filled in later.
+    pub load: Option<LoadRecord>,
+}
+
+/// One kind of REPL. Implementations are small, stateless and pure.
+pub trait Adapter: Send + Sync + fmt::Debug {
+    /// How sure the end of an evaluation is once `install` has worked.
+    fn completion(&self) -> Completion {
+        Completion::Exact
+    }
+
+    /// Where code is written.
+    fn channel(&self) -> Channel {
+        Channel::Stdin
+    }
+
+    /// What to write right after the start to make the REPL print markers. The session is ready when the first
+    /// numbered marker has come on both streams.
+    fn install(&self, nonce: &Nonce) -> Vec<u8>;
+
+    /// What to write when markers without a number came instead: the next attempts, in order. After the last, `None`:
+    /// the session falls back to [`Adapter::fallback_mark`].
+    fn install_again(&self, _nonce: &Nonce, _attempt: usize) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Where numbered markers could not be installed: a line, sent after each unnumbered one, that prints the
+    /// numbered marker to both streams.
+    fn fallback_mark(&self, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The language's version, read from what the REPL printed before its first prompt.
+    fn version(&self, _banner: &str) -> Option<String> {
+        None
+    }
+
+    /// How to hand over this code, or why not.
+    fn plan(&self, code: &str) -> Result<Plan, Refusal>;
+
+    /// Whether the code asks the REPL to end, so that its end is no surprise.
+    fn is_quit(&self, _code: &str) -> bool {
+        false
+    }
+
+    /// What the output means.
+    fn classify(&self, printed: Printed<'_>) -> Verdict;
+
+    /// The `n`th barrier.
+    fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier;
+
+    /// How to interrupt.
+    fn interrupt(&self) -> InterruptPlan {
+        InterruptPlan::default()
+    }
+
+    /// A step that restores what an interrupted load has lost, with the note that says so, if the code that was
+    /// interrupted or the marker's payload since then call for it.
+    fn recover(&self, _code: &str, _payload: &str) -> Option<(Step, String)> {
+        None
+    }
+
+    /// What makes the REPL end by itself.
+    fn quit(&self) -> Vec<u8>;
+
+    /// The prompt a person would see, from the marker's payload.
+    fn prompt(&self, _payload: &str) -> String {
+        String::new()
+    }
+
+    /// Whether evaluating the code again in a new process only restores definitions (imports, loads, settings,
+    /// bindings), and has no other effect.
+    fn replayable(&self, _code: &str) -> bool {
+        false
+    }
+}

@@ -1,0 +1,149 @@
+//! What a session tells the outside while it lives: events for those who listen, snapshots for those who ask.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Completion, Diagnostic, Status};
+
+/// One of the two output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What happens in a session, for subscribers (`Handle::events`). A slow subscriber misses events, never delays them.
+#[derive(Debug, Clone)]
+pub enum SessionEvent {
+    /// The REPL is ready for its first evaluation.
+    Started,
+    /// An evaluation was handed to the REPL.
+    EvalStarted {
+        /// Its number.
+        eval: u64,
+        /// Its code.
+        code: String,
+    },
+    /// Output as it arrives, without markers, in pieces of any length.
+    Output {
+        /// The evaluation it belongs to, if any.
+        eval: Option<u64>,
+        /// Where it was written.
+        stream: Stream,
+        /// What was written; invalid UTF-8 replaced.
+        text: String,
+    },
+    /// An evaluation ended.
+    EvalFinished {
+        /// Its number.
+        eval: u64,
+        /// How.
+        status: Status,
+        /// The prompt a person would see now, such as `ghci> `.
+        prompt: String,
+    },
+    /// The process is gone.
+    Ended {
+        /// `exited`, `crashed` or `killed`.
+        status: Status,
+        /// One sentence.
+        reason: String,
+    },
+}
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// The process runs, its first prompt has not come yet.
+    Starting,
+    /// It waits for code.
+    Idle,
+    /// It evaluates.
+    Running,
+    /// It evaluates, and the program waits for its standard input.
+    WaitingForInput,
+    /// An interrupt is being carried out.
+    Interrupting,
+    /// It does not react to interrupts; only `repl_restart` helps.
+    Uninterruptible,
+    /// The process exited by itself.
+    Exited,
+    /// The process died of a signal of its own making.
+    Crashed,
+    /// The process was ended from outside.
+    Killed,
+}
+
+impl SessionState {
+    /// Whether the process is still there.
+    pub fn is_alive(self) -> bool {
+        !matches!(self, SessionState::Exited | SessionState::Crashed | SessionState::Killed)
+    }
+}
+
+/// A snapshot of a session.
+#[derive(Debug, Clone)]
+pub struct SessionInfo {
+    /// Its name.
+    pub name: String,
+    /// The worktree it belongs to.
+    pub worktree: PathBuf,
+    /// Who started it.
+    pub owner: String,
+    /// The profile's name.
+    pub profile: String,
+    /// How it stands.
+    pub state: SessionState,
+    /// For a dead session, how it ended, as a sentence.
+    pub reason: Option<String>,
+    /// The language's version, once known.
+    pub version: Option<String>,
+    /// What the REPL printed before its first prompt.
+    pub banner: String,
+    /// How sure the ends of evaluations are.
+    pub completion: Completion,
+    /// The process that was started.
+    pub pid: Option<u32>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// The command that was started.
+    pub command: Vec<String>,
+    /// Resident memory of its processes, in bytes, as last measured.
+    pub memory: Option<u64>,
+    /// How long it has been up (or was).
+    pub uptime: Duration,
+    /// How long nothing has been evaluated.
+    pub idle: Duration,
+    /// When that ends it, counted like `idle`.
+    pub idle_limit: Duration,
+    /// The evaluation that runs.
+    pub current: Option<u64>,
+    /// How many wait.
+    pub queue_depth: usize,
+    /// How many evaluations have ended.
+    pub evals: u64,
+    /// The end of the output log.
+    pub cursor: u64,
+    /// The prompt a person would see now.
+    pub prompt: String,
+}
+
+/// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.
+#[derive(Debug, Clone, Default)]
+pub struct LoadRecord {
+    /// Counts loads from 1; 0 means that there was none.
+    pub generation: u64,
+    /// Whether everything loaded.
+    pub ok: bool,
+    /// The REPL's own summary line, such as `Ok, two modules loaded.`
+    pub summary: String,
+    /// All messages.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,303 @@
+//! The cheap, cloneable way to a session: what tools call. The actor at the other end owns everything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use super::{EvalResult, LoadRecord, SessionEvent, SessionInfo, Status};
+use crate::adapter::Refusal;
+
+/// A session's address. Cloning is cheap; dropping it changes nothing.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What the actor publishes without being asked.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) info: watch::Receiver<SessionInfo>,
+    pub(super) loads: watch::Receiver<Arc<LoadRecord>>,
+    pub(super) events: broadcast::Sender<SessionEvent>,
+}
+
+/// What a handle asks of the actor.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Evaluate; answered when it is final, waits for input, or is refused.
+    Eval {
+        request: EvalRequest,
+        quiet: bool,
+        claim: Arc<Claim>,
+        reply: oneshot::Sender<Result<Finished, SessionError>>,
+    },
+    /// Answered like `Eval`, about an evaluation that is there (the last one without a number).
+    Wait { eval: Option<u64>, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
+    /// Answered at once.
+    Look { eval: Option<u64>, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
+    /// Feed the running program.
+    Input { text: String, eof: bool, reply: oneshot::Sender<Result<InputOutcome, SessionError>> },
+    /// Interrupt what runs.
+    Interrupt { max_bytes: usize, reply: oneshot::Sender<InterruptReport> },
+    /// End the process; answered when it is gone.
+    Stop { reason: String, reply: oneshot::Sender<()> },
+}
+
+/// An evaluation with its exact bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Finished {
+    pub(super) result: EvalResult,
+    pub(super) raw: RawOutput,
+}
+
+/// Whether somebody still wants a queued evaluation. Filled with its number once it has one.
+#[derive(Debug, Default)]
+pub(super) struct Claim {
+    pub(super) withdrawn: AtomicBool,
+    pub(super) eval: AtomicU64,
+}
+
+impl Handle {
+    /// Evaluates, and waits for `request.wait` at most. Then the answer is the state so far: starting, queued or
+    /// running. Dropping the future before it is ready withdraws the evaluation if it still waits in the queue, and
+    /// never interrupts it.
+    pub async fn eval(&self, request: EvalRequest) -> Result<EvalResult, SessionError> {
+        self.submit(request, false).await.map(|finished| finished.result)
+    }
+
+    /// Runs a line of the REPL's own (`:type map`) and gives its exact output. It is an evaluation like any other,
+    /// but no subscriber sees it and `between` stays for the next.
+    pub async fn command(&self, line: &str, wait: Duration) -> Result<RawOutput, SessionError> {
+        let request = EvalRequest { wait, max_bytes: usize::MAX, ..EvalRequest::new(line) };
+        let finished = self.submit(request, true).await?;
+        match finished.result.status {
+            Status::Exited | Status::Crashed | Status::Killed => Err(self.ended()),
+            status if status.is_final() => Ok(finished.raw),
+            _ => Err(SessionError::StillRunning { session: finished.result.session, eval: finished.result.eval }),
+        }
+    }
+
+    /// Waits on for an evaluation, the last one without a number, for `wait` at most.
+    pub async fn wait(&self, eval: Option<u64>, wait: Duration, max_bytes: usize) -> Result<EvalResult, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Wait { eval, max_bytes, reply }).await?;
+        match timeout(wait, answer).await {
+            Ok(answer) => answer.map_err(|_| self.ended())?.map(|finished| finished.result),
+            Err(_) => self.look(eval, max_bytes).await.map(|finished| finished.result),
+        }
+    }
+
+    /// Feeds the program that runs.
+    pub async fn input(&self, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Input { text, eof, reply }).await?;
+        answer.await.map_err(|_| self.ended())?
+    }
+
+    /// Interrupts what runs, and verifies that the session is in step afterwards.
+    pub async fn interrupt(&self, max_bytes: usize) -> Result<InterruptReport, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Interrupt { max_bytes, reply }).await?;
+        answer.await.map_err(|_| self.ended())
+    }
+
+    /// Ends the process; returns when nothing of it is left. No error if it has ended already.
+    pub async fn stop(&self, reason: &str) {
+        let (reply, answer) = oneshot::channel();
+        if self.send(Command::Stop { reason: reason.to_owned(), reply }).await.is_ok() {
+            // A closed channel means that the actor has ended, which is what was asked for.
+            let _ = answer.await;
+        }
+    }
+
+    /// How the session stands now.
+    pub fn info(&self) -> SessionInfo {
+        self.shared.info.borrow().clone()
+    }
+
+    /// The same, as it changes.
+    pub fn watch(&self) -> watch::Receiver<SessionInfo> {
+        self.shared.info.clone()
+    }
+
+    /// The last load; a receiver wakes on each.
+    pub fn loads(&self) -> watch::Receiver<Arc<LoadRecord>> {
+        self.shared.loads.clone()
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<SessionEvent> {
+        self.shared.events.subscribe()
+    }
+
+    async fn submit(&self, request: EvalRequest, quiet: bool) -> Result<Finished, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        let mut withdraw = WithdrawOnDrop(Some(Arc::default()));
+        let claim = withdraw.0.clone().expect("just made");
+        let (wait, max_bytes) = (request.wait, request.max_bytes);
+        self.send(Command::Eval { request, quiet, claim: claim.clone(), reply }).await?;
+        let answer = timeout(wait, answer).await;
+        // Answered or out of time: from here on the evaluation stands for itself.
+        withdraw.0 = None;
+        match answer {
+            Ok(answer) => answer.map_err(|_| self.ended())?,
+            Err(_) => match claim.eval.load(Ordering::Acquire) {
+                // The actor has not even seen it; that it answers a look means that it has by then.
+                0 => self.look(None, max_bytes).await,
+                eval => self.look(Some(eval), max_bytes).await,
+            },
+        }
+    }
+
+    async fn look(&self, eval: Option<u64>, max_bytes: usize) -> Result<Finished, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Look { eval, max_bytes, reply }).await?;
+        answer.await.map_err(|_| self.ended())?
+    }
+
+    async fn send(&self, command: Command) -> Result<(), SessionError> {
+        self.commands.send(command).await.map_err(|_| self.ended())
+    }
+
+    fn ended(&self) -> SessionError {
+        let info = self.info();
+        let reason = info.reason.unwrap_or_else(|| "it was ended".to_owned());
+        SessionError::Ended { session: info.name, reason }
+    }
+}
+
+/// Marks a claim withdrawn unless disarmed. The queue looks at the mark before it starts the evaluation, so nothing
+/// needs to be sent from a destructor.
+struct WithdrawOnDrop(Option<Arc<Claim>>);
+
+impl Drop for WithdrawOnDrop {
+    fn drop(&mut self) {
+        if let Some(claim) = &self.0 {
+            claim.withdrawn.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// What to evaluate, and how long to wait for it.
+#[derive(Debug, Clone)]
+pub struct EvalRequest {
+    /// The code.
+    pub code: String,
+    /// What the program finds on its standard input while the code runs.
+    pub stdin: Option<String>,
+    /// How long to wait for the end before answering with the state so far.
+    pub wait: Duration,
+    /// How much output to show, in bytes.
+    pub max_bytes: usize,
+}
+
+impl EvalRequest {
+    /// The defaults of `repl_eval`: 20 s, 12,000 bytes.
+    pub fn new(code: impl Into<String>) -> EvalRequest {
+        EvalRequest { code: code.into(), stdin: None, wait: Duration::from_secs(20), max_bytes: 12_000 }
+    }
+}
+
+/// What one command printed, byte for byte (bounded; see `truncated`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RawOutput {
+    /// On standard output.
+    pub stdout: Vec<u8>,
+    /// On standard error.
+    pub stderr: Vec<u8>,
+    /// Whether something is missing in the middle of either.
+    pub truncated: bool,
+}
+
+/// What became of an interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InterruptOutcome {
+    /// Nothing ran.
+    Idle,
+    /// The evaluation was interrupted, and the session is verified to be in step.
+    Interrupted,
+    /// The evaluation ended by itself first; the session is verified to be in step.
+    Finished,
+    /// It does not react; the session can only be restarted.
+    Uninterruptible,
+    /// The process ended over it.
+    Ended,
+}
+
+/// The answer to an interrupt.
+#[derive(Debug, Clone)]
+pub struct InterruptReport {
+    /// What became of it.
+    pub outcome: InterruptOutcome,
+    /// The evaluation it was about, as it stands now.
+    pub eval: Option<EvalResult>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What became of input for the program.
+#[derive(Debug, Clone)]
+pub struct InputOutcome {
+    /// The evaluation that gets it.
+    pub eval: u64,
+    /// Bytes that wait until the program asks for them.
+    pub pending: usize,
+    /// Whether standard input was closed.
+    pub closed: bool,
+}
+
+/// Why a session did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The code would break the session.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// Too much waits already.
+    #[error("{limit} evaluations wait in session {session:?} already")]
+    QueueFull {
+        /// The session.
+        session: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// The process is gone.
+    #[error("session {session:?} has ended: {reason}")]
+    Ended {
+        /// The session.
+        session: String,
+        /// How.
+        reason: String,
+    },
+    /// No such evaluation is remembered.
+    #[error("session {session:?} remembers no evaluation {eval}")]
+    UnknownEval {
+        /// The session.
+        session: String,
+        /// The number asked for.
+        eval: u64,
+    },
+    /// Nothing has been evaluated yet.
+    #[error("session {session:?} has evaluated nothing yet")]
+    NothingYet {
+        /// The session.
+        session: String,
+    },
+    /// Nothing runs that could read input.
+    #[error("nothing runs in session {session:?} that could read input")]
+    NothingRuns {
+        /// The session.
+        session: String,
+    },
+    /// A command did not end in time; it goes on.
+    #[error("the command still runs in session {session:?} as evaluation {eval}")]
+    StillRunning {
+        /// The session.
+        session: String,
+        /// Its number.
+        eval: u64,
+    },
+}
