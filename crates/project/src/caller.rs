@@ -1,0 +1,46 @@
+//! Who is at the other end of a connection: what the daemon attaches to it and tools read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::{Hello, Project, Role};
+
+/// The caller of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The number of the connection in this life of the daemon.
+    pub connection: u64,
+    /// What the connection is for.
+    pub role: Role,
+    /// The process at the other end, as the kernel says; 0 when there is none.
+    pub pid: u32,
+    /// Its working directory: where sessions start that name no other.
+    pub cwd: PathBuf,
+    /// Its worktree: what default names belong to.
+    pub worktree: PathBuf,
+    /// The environment for what is started on its behalf.
+    pub env: BTreeMap<String, String>,
+    /// The session that it means when it names none.
+    pub session: Option<String>,
+    /// The name it goes by (`--as`).
+    pub name: Option<String>,
+    /// The system whose tools are imitated for it.
+    pub profile: Option<String>,
+}
+
+impl Caller {
+    /// The caller that said `hello` on the connection of that number.
+    pub fn new(project: &Project, hello: &Hello, connection: u64, pid: u32) -> Caller {
+        Caller {
+            connection,
+            role: hello.role,
+            pid,
+            worktree: hello.worktree.clone().unwrap_or_else(|| project.worktree(&hello.cwd)),
+            cwd: hello.cwd.clone(),
+            env: hello.env.clone(),
+            session: hello.session.clone(),
+            name: hello.name.clone(),
+            profile: hello.profile.clone(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Which environment variables go from a caller to what hob starts for it. An allow-list: programs need to find
+//! compilers, libraries and locale; secrets that stand in an agent's environment stay there.
+
+use std::collections::BTreeMap;
+use std::env;
+
+use crate::UserConfig;
+
+/// Names, and prefixes that end in `*`. The user's configuration can add to them (`environment = ["FOO", "BAR_*"]`).
+const ALLOWED: &[&str] = &[
+    // Who and where.
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    // Terminals and time zones of programs that ask.
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    // Finding libraries and certificates.
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "PKG_CONFIG_PATH",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "MAKEFLAGS",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "LOCALE_ARCHIVE",
+    // Haskell.
+    "GHC*",
+    "HASKELL_*",
+    "CABAL_*",
+    "STACK_*",
+    "HIE_*",
+    // Other languages and their version managers.
+    "PYTHON*",
+    "VIRTUAL_ENV",
+    "CONDA_*",
+    "PYENV_*",
+    "UV_*",
+    "NODE_PATH",
+    "NODE_OPTIONS",
+    "NVM_*",
+    "GEM_*",
+    "RUBY*",
+    "BUNDLE_*",
+    "RBENV_*",
+    "ERL_*",
+    "ELIXIR_*",
+    "MIX_*",
+    "HEX_HOME",
+    "LUA_*",
+    "OCAML*",
+    "OPAM*",
+    "CAML_LD_LIBRARY_PATH",
+    "JAVA_HOME",
+    "CARGO_HOME",
+    "RUSTUP_*",
+    "GOPATH",
+    "GOROOT",
+    "ASDF_*",
+    "MISE_*",
+    "NIX_*",
+    "IN_NIX_SHELL",
+    "GUIX_*",
+    "DIRENV_*",
+    "PGHOST",
+    "PGPORT",
+    "PGUSER",
+    "PGDATABASE",
+    "PGSERVICE",
+];
+
+/// Names that look allowed but carry secrets.
+const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*_KEY", "*APIKEY*"];
+
+/// The longest value that is passed on, in bytes.
+const VALUE_MAX: usize = 64 * 1024;
+/// The most that is passed on together, in bytes.
+const TOTAL_MAX: usize = 512 * 1024;
+
+/// Picks what may be passed on.
+#[derive(Debug)]
+pub struct Environment;
+
+impl Environment {
+    /// The part of this process's environment that may be passed on.
+    pub fn of_this_process() -> BTreeMap<String, String> {
+        // A broken user configuration is reported by those who load it in full.
+        let more = UserConfig::load().map(|config| config.environment).unwrap_or_default();
+        let variables =
+            env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        select(variables, &more)
+    }
+}
+
+/// Whether a variable of this name may be passed on; `more` are the user's additions, which count over everything.
+pub fn allowed(name: &str, more: &[String]) -> bool {
+    if more.iter().any(|pattern| matches(pattern, name)) {
+        return true;
+    }
+    ALLOWED.iter().any(|pattern| matches(pattern, name)) && !DENIED.iter().any(|pattern| matches(pattern, name))
+}
+
+fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) -> BTreeMap<String, String> {
+    let mut total = 0;
+    variables
+        .filter(|(name, value)| value.len() <= VALUE_MAX && allowed(name, more))
+        .take_while(|(name, value)| {
+            total += name.len() + value.len();
+            total <= TOTAL_MAX
+        })
+        .collect()
+}
+
+/// `*` at either end stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(rest), Some(_)) => name.contains(rest.trim_end_matches('*')),
+        (Some(end), None) => name.ends_with(end),
+        (None, Some(start)) => name.starts_with(start),
+        (None, None) => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes() {
+        let names = "PATH LC_ALL GHCUP_INSTALL_BASE_PREFIX GHCRTS CABAL_DIR UV_PUBLISH_TOKEN ANTHROPIC_API_KEY \
+            AWS_SECRET_ACCESS_KEY GITHUB_TOKEN LD_PRELOAD HOB_SESSION FOO PYTHONPATH SSH_AUTH_SOCK";
+        let passed =
+            |more: &[String]| names.split_whitespace().filter(|name| allowed(name, more)).collect::<Vec<_>>().join(" ");
+        assert_eq!(passed(&[]), "PATH LC_ALL GHCUP_INSTALL_BASE_PREFIX GHCRTS CABAL_DIR PYTHONPATH");
+        assert_eq!(passed(&["FOO".into(), "GITHUB*".into()]).matches("FOO").count(), 1);
+        assert!(passed(&["GITHUB*".into()]).contains("GITHUB_TOKEN"));
+    }
+
+    #[test]
+    fn bounded() {
+        let long = "x".repeat(VALUE_MAX + 1);
+        let variables = [("PATH".to_owned(), "/bin".to_owned()), ("CABAL_X".to_owned(), long)];
+        assert_eq!(select(variables.into_iter(), &[]).len(), 1);
+    }
+}

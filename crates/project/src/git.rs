@@ -1,0 +1,146 @@
+//! Git's directories, read without running git: the worktree around a directory and the main worktree that all
+//! worktrees of the repository share (gitrepository-layout(5), git-worktree(1) "DETAILS").
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Where a directory stands in a git repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Worktree {
+    /// The worktree that holds the directory.
+    pub(crate) top: PathBuf,
+    /// The repository's main worktree; for a bare repository the repository itself.
+    pub(crate) main: PathBuf,
+}
+
+/// The worktree around `directory` (absolute, without links).
+pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
+    directory.ancestors().find_map(|top| {
+        let dot_git = top.join(".git");
+        let metadata = dot_git.metadata().ok()?;
+        let main = if metadata.is_dir() {
+            // An empty `.git` directory is none for git either.
+            dot_git.join("HEAD").symlink_metadata().ok()?;
+            top.to_owned()
+        } else {
+            main_of_linked(top, &dot_git).unwrap_or_else(|| top.to_owned())
+        };
+        Some(Worktree { top: top.to_owned(), main })
+    })
+}
+
+/// `.git` is a file: a linked worktree, a submodule, or a repository whose directory was put elsewhere. Only the
+/// first has a common directory, and it counts only if the repository knows this worktree too; otherwise any checkout
+/// could claim to belong to another project.
+fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
+    let git_dir = top.join(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start());
+    let common = git_dir.join(read_line(&git_dir.join("commondir"))?).canonicalize().ok()?;
+    let back = git_dir.join(read_line(&git_dir.join("gitdir"))?);
+    if back.canonicalize().ok()? != dot_git.canonicalize().ok()? {
+        return None;
+    }
+    if let Some(elsewhere) = configured_worktree(&common) {
+        return Some(elsewhere);
+    }
+    match common.file_name() {
+        Some(name) if name == ".git" => common.parent().map(Path::to_owned),
+        _ => Some(common),
+    }
+}
+
+/// `core.worktree`: where a submodule's main worktree is.
+fn configured_worktree(common: &Path) -> Option<PathBuf> {
+    let config = read_small(&common.join("config"))?;
+    let mut in_core = false;
+    let mut found = None;
+    for line in config.lines().map(str::trim) {
+        if line.starts_with('[') {
+            in_core = line.eq_ignore_ascii_case("[core]");
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
+            && key.trim().eq_ignore_ascii_case("worktree")
+        {
+            found = Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    common.join(found?).canonicalize().ok().filter(|path| path.is_dir())
+}
+
+fn read_line(path: &Path) -> Option<String> {
+    let text = read_small(path)?;
+    text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// These files are a line or a page; what is bigger, or no file at all, is not what we look for.
+fn read_small(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(256 * 1024).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn git(cwd: &Path, args: &[&str]) {
+        let status = Command::new("git")
+            .current_dir(cwd)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always", "-c"])
+            .args(["init.defaultBranch=main", "-c", "advice.defaultBranchName=false"])
+            .args(args)
+            .env_remove("GIT_DIR")
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status()
+            .expect("git runs");
+        assert!(status.success(), "git {args:?}");
+    }
+
+    fn check(directory: &Path, top: &Path, main: &Path) {
+        assert_eq!(worktree(directory), Some(Worktree { top: top.to_owned(), main: main.to_owned() }));
+    }
+
+    #[test]
+    fn as_git_itself_lays_them_out() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        assert_eq!(worktree(&top), None);
+        let main = top.join("main");
+        fs::create_dir_all(main.join("src")).unwrap();
+        git(&main, &["init", "-q"]);
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        check(&main.join("src"), &main, &main);
+
+        git(&main, &["worktree", "add", "-q", "../linked"]);
+        check(&top.join("linked"), &top.join("linked"), &main);
+
+        git(&top, &["clone", "-q", "--bare", "main", "bare.git"]);
+        git(&top.join("bare.git"), &["worktree", "add", "-q", "../of-bare", "-b", "other"]);
+        check(&top.join("of-bare"), &top.join("of-bare"), &top.join("bare.git"));
+
+        git(&main, &["submodule", "--quiet", "add", "../bare.git", "sub"]);
+        check(&main.join("sub"), &main.join("sub"), &main.join("sub"));
+        git(&main.join("sub"), &["worktree", "add", "-q", "../../of-sub", "-b", "third"]);
+        check(&top.join("of-sub"), &top.join("of-sub"), &main.join("sub"));
+    }
+
+    #[test]
+    fn a_checkout_cannot_claim_another_project() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let (main, thief) = (top.join("main"), top.join("thief"));
+        fs::create_dir_all(&main).unwrap();
+        fs::create_dir_all(&thief).unwrap();
+        git(&main, &["init", "-q"]);
+        git(&main, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git(&main, &["worktree", "add", "-q", "../linked"]);
+        fs::copy(top.join("linked/.git"), thief.join(".git")).unwrap();
+        check(&thief, &thief, &thief);
+        fs::write(thief.join(".git"), "gitdir: /proc/self/mem\n").unwrap();
+        check(&thief, &thief, &thief);
+    }
+}

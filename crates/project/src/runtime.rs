@@ -1,0 +1,75 @@
+//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, else `hob-UID` under the temp directory, mode 0700 and
+//! checked without following links (anybody may have put something of that name into a shared temp directory).
+
+use std::env;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::owner;
+use crate::paths::PathError;
+
+/// The runtime directory, made if need be.
+pub(crate) fn directory() -> Result<PathBuf, PathError> {
+    let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    directory_in(xdg.as_deref(), &env::temp_dir())
+}
+
+fn directory_in(xdg: Option<&Path>, temp: &Path) -> Result<PathBuf, PathError> {
+    // A session of another user (su, sudo) leaves its own XDG_RUNTIME_DIR behind: not ours, so not used.
+    let xdg = xdg
+        .filter(|path| path.is_absolute())
+        .filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::me()));
+    let path = match xdg {
+        Some(xdg) => xdg.join("hob"),
+        None => temp.join(format!("hob-{}", owner::me())),
+    };
+    private(&path)?;
+    Ok(path)
+}
+
+/// Makes a directory only this user can enter, or checks that it is one.
+pub(crate) fn private(path: &Path) -> Result<(), PathError> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(source) => return Err(PathError::Create { path: path.to_owned(), source }),
+    }
+    let check = || fs::symlink_metadata(path).map_err(|source| PathError::Create { path: path.to_owned(), source });
+    let mut metadata = check()?;
+    // Our own directory with a loose mode (a umask, a copy): tightened rather than refused.
+    if metadata.is_dir() && metadata.uid() == owner::me() && metadata.mode() & 0o077 != 0 {
+        let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+        metadata = check()?;
+    }
+    match owner::is_private_directory(&metadata) {
+        true => Ok(()),
+        false => Err(PathError::NotPrivate { path: path.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn made_private_and_links_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let (xdg, tmp) = (temp.path().join("run"), temp.path().join("tmp"));
+        fs::create_dir(&xdg).unwrap();
+        fs::create_dir(&tmp).unwrap();
+        assert_eq!(directory_in(Some(&xdg), &tmp).unwrap(), xdg.join("hob"));
+        let fallback = tmp.join(format!("hob-{}", owner::me()));
+        assert_eq!(directory_in(Some(Path::new("/nonexistent")), &tmp).unwrap(), fallback);
+        assert_eq!(fs::metadata(&fallback).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&fallback, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(directory_in(None, &tmp).unwrap(), fallback);
+        assert_eq!(fs::metadata(&fallback).unwrap().mode() & 0o777, 0o700);
+        fs::remove_dir(&fallback).unwrap();
+        symlink(&xdg, &fallback).unwrap();
+        let refused = directory_in(None, &tmp).unwrap_err().to_string();
+        assert!(refused.contains("not a private directory"), "{refused}");
+    }
+}

@@ -1,0 +1,205 @@
+//! The daemon's socket: bound under the lock, found by those who look for it, and who is at the other end.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::{Lock, PathError, Project, owner};
+
+/// Why the socket could not be bound or reached.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum SocketError {
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("something answers at {path} without holding the project's lock; end that process, or remove the file")]
+    InUse { path: PathBuf },
+    #[error("bind {path}: {source}; check that the directory is writable and the disk not full")]
+    Bind { path: PathBuf, source: io::Error },
+    #[error("connect {path}: {source}")]
+    Connect { path: PathBuf, source: io::Error },
+    #[error("the socket {path} is served by user {uid}, not by you: refused")]
+    ForeignPeer { path: PathBuf, uid: u32 },
+}
+
+/// A process at the other end of a Unix socket, as the kernel knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// Its process id when it connected.
+    pub pid: u32,
+    /// Its user.
+    pub uid: u32,
+}
+
+/// Who is at the other end.
+pub fn peer(stream: &impl AsFd) -> io::Result<Peer> {
+    let credentials = rustix::net::sockopt::socket_peercred(stream)?;
+    Ok(Peer { pid: credentials.pid.as_raw_nonzero().get().cast_unsigned(), uid: credentials.uid.as_raw() })
+}
+
+impl Peer {
+    /// Whether it acts as the same user as this process.
+    pub fn is_me(&self) -> bool {
+        self.uid == owner::me()
+    }
+}
+
+/// A socket file that this process has bound. Dropping it leaves the file; [`Bound::remove`] takes it away.
+#[derive(Debug)]
+pub struct Bound {
+    path: PathBuf,
+    note: PathBuf,
+    inode: (u64, u64),
+}
+
+/// Binds the project's socket, mode 0600. What an earlier daemon left there is recognised by connecting to it and
+/// replaced. The lock proves that no other daemon of the project lives.
+pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
+    let path = project.socket_path()?;
+    let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
+    if path.symlink_metadata().is_ok() {
+        match UnixStream::connect(&path) {
+            Ok(_) => return Err(SocketError::InUse { path }),
+            Err(_) => fs::remove_file(&path).map_err(failed)?,
+        }
+    }
+    let listener = UnixListener::bind(&path).map_err(failed)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
+    let metadata = path.symlink_metadata().map_err(failed)?;
+    let bound = Bound { inode: (metadata.dev(), metadata.ino()), note: project.socket_note_path(), path };
+    // Only those with another environment need the note; without it (a full disk) the others still find the daemon.
+    let _ = write_note(&bound.note, &bound.path);
+    Ok((listener, bound))
+}
+
+impl Bound {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file is still the one that was bound. A cleaner of temp directories may have taken it: bind anew.
+    pub fn is_in_place(&self) -> bool {
+        self.path.symlink_metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode)
+    }
+
+    /// Takes the file away, unless it is another's by now.
+    pub fn remove(&self) {
+        if self.is_in_place() {
+            // Left behind, it is recognised as stale.
+            let _ = fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.note);
+        }
+    }
+}
+
+/// Connects to the project's daemon: at its place in this environment, else where the running daemon says it is.
+/// `Ok(None)` when there is none. The other end is this user's, always.
+pub fn connect(project: &Project) -> Result<Option<UnixStream>, SocketError> {
+    let here = project.socket_path();
+    if let Ok(path) = &here
+        && let Some(stream) = connect_at(path)?
+    {
+        return Ok(Some(stream));
+    }
+    if let Some(path) = read_note(project)
+        && here.as_ref().ok() != Some(&path)
+        && let Some(stream) = connect_at(&path)?
+    {
+        return Ok(Some(stream));
+    }
+    here?;
+    Ok(None)
+}
+
+fn connect_at(path: &Path) -> Result<Option<UnixStream>, SocketError> {
+    match UnixStream::connect(path) {
+        Ok(stream) => {
+            let peer = peer(&stream).map_err(|source| SocketError::Connect { path: path.to_owned(), source })?;
+            match peer.is_me() {
+                true => Ok(Some(stream)),
+                false => Err(SocketError::ForeignPeer { path: path.to_owned(), uid: peer.uid }),
+            }
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
+        Err(source) => Err(SocketError::Connect { path: path.to_owned(), source }),
+    }
+}
+
+fn write_note(note: &Path, socket: &Path) -> io::Result<()> {
+    use std::io::Write;
+    let fresh = note.with_extension("new");
+    let _ = fs::remove_file(&fresh);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+    file.write_all(socket.as_os_str().as_encoded_bytes())?;
+    fs::rename(&fresh, note)
+}
+
+/// Where the running daemon says it is. A checkout may hold a file of this name: it must be ours, and it can only
+/// name a socket of this very project.
+fn read_note(project: &Project) -> Option<PathBuf> {
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+        .open(project.socket_note_path())
+        .ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() || metadata.uid() != owner::me() {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(4096).read_to_string(&mut text).ok()?;
+    let path = PathBuf::from(text.trim_end());
+    let named_right = path.is_absolute() && path.file_name().is_some_and(|name| *name == *project.socket_name());
+    (named_right && owner::is_mine(&path)).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> (tempfile::TempDir, Project) {
+        let temp = tempfile::tempdir().unwrap();
+        let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
+        (temp, project)
+    }
+
+    #[test]
+    fn bound_found_stale_and_bound_again() {
+        let (_temp, project) = project();
+        assert!(connect(&project).unwrap().is_none());
+        let lock = Lock::acquire(&project).unwrap();
+        let (listener, bound) = bind(&project, &lock).unwrap();
+        assert_eq!(fs::metadata(bound.path()).unwrap().mode() & 0o777, 0o600);
+        let stream = connect(&project).unwrap().expect("there");
+        assert_eq!(peer(&stream).unwrap(), Peer { pid: std::process::id(), uid: owner::me() });
+        assert!(matches!(bind(&project, &lock), Err(SocketError::InUse { .. })));
+        // A daemon that was killed leaves its file.
+        drop(listener);
+        assert!(connect(&project).unwrap().is_none());
+        let (_listener, again) = bind(&project, &lock).unwrap();
+        assert!(!bound.is_in_place() || bound.inode == again.inode);
+        assert!(again.is_in_place());
+        again.remove();
+        assert!(!again.is_in_place());
+    }
+
+    #[test]
+    fn the_note_leads_to_the_running_daemon_only() {
+        let (temp, project) = project();
+        let elsewhere = temp.path().join(project.socket_name());
+        let _listener = UnixListener::bind(&elsewhere).unwrap();
+        project.create_hob_dir().unwrap();
+        write_note(&project.socket_note_path(), &elsewhere).unwrap();
+        assert!(connect(&project).unwrap().is_some());
+        let other = temp.path().join("other.sock");
+        let _other = UnixListener::bind(&other).unwrap();
+        write_note(&project.socket_note_path(), &other).unwrap();
+        assert!(connect(&project).unwrap().is_none());
+    }
+}
