@@ -1,1 +1,16 @@
-//! what the tests share.
+//! What the end-to-end tests share: a project of their own with the real binary, a peer that speaks MCP to it,
+//! processes found by what they carry in their environment, and Markdown transcripts that are run.
+//!
+//! Start with [`TestProject`]. Everything waits on values, with one timeout ([`patience`]) that is only there to end
+//! a test that would otherwise hang.
+
+mod patience;
+mod peer;
+mod processes;
+mod project;
+pub mod transcript;
+
+pub use patience::{patience, until};
+pub use peer::{Answer, McpPeer};
+pub use processes::{Process, is_alive, kill_hard, with_environment};
+pub use project::{Ran, TestProject, has_program};

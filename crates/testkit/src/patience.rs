@@ -1,0 +1,25 @@
+//! The one timeout of the tests.
+
+use std::time::{Duration, Instant};
+
+/// How long a test waits for something that should have happened long ago. `HOB_TEST_PATIENCE` multiplies it on
+/// machines that are slow.
+pub fn patience() -> Duration {
+    let factor = std::env::var("HOB_TEST_PATIENCE").ok().and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
+    Duration::from_secs(60).mul_f64(factor.clamp(0.1, 100.0))
+}
+
+/// Asks again and again until there is a value.
+///
+/// # Panics
+/// When there is none within [`patience`]; `what` says what was awaited.
+pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + patience();
+    loop {
+        if let Some(value) = ask() {
+            return value;
+        }
+        assert!(Instant::now() < end, "waited {:?} in vain for: {what}", patience());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,201 @@
+//! Transcripts: Markdown files that show commands with their output, and are proved by running them.
+//!
+//! A block marked `console` holds commands (`$ …`, run by bash in the project) each followed by what it printed, both
+//! streams in one, and `[exit N]` when it did not end with 0. A block marked `file NAME` writes that file first. What
+//! differs from run to run is replaced by a name in brackets ([`Redactions`]). `UPDATE_EXPECT=1` writes what happened
+//! into the file instead of comparing.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::TestProject;
+
+/// Runs a transcript in a project and compares.
+///
+/// # Panics
+/// When something else was printed than the file says; the message shows both.
+pub fn check(file: &Path, project: &TestProject) {
+    let expected = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let actual = play(&expected, project);
+    if expected == actual {
+        return;
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(file, actual).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        return;
+    }
+    panic!(
+        "{} does not show what happens (UPDATE_EXPECT=1 rewrites it):\n{}",
+        file.display(),
+        difference(&expected, &actual)
+    );
+}
+
+/// The transcript with what its commands really print.
+fn play(text: &str, project: &TestProject) -> String {
+    let redactions = Redactions::of(project);
+    let mut out = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        out.push('\n');
+        let Some(kind) = line.strip_prefix("```").filter(|kind| !kind.is_empty()) else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        match kind.strip_prefix("file ") {
+            Some(name) => {
+                let content: String = block.iter().map(|line| format!("{line}\n")).collect();
+                project.write(name, &content);
+                out.push_str(&content);
+            }
+            None if kind == "console" => {
+                for command in commands(&block) {
+                    out.push_str(&format!("$ {command}\n{}", run(&command, project, &redactions)));
+                }
+            }
+            None => block.iter().for_each(|line| out.push_str(&format!("{line}\n"))),
+        }
+        out.push_str("```\n");
+    }
+    out
+}
+
+/// The commands of a block; `> ` continues one on the next line.
+fn commands(block: &[&str]) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in block {
+        match (line.strip_prefix("$ "), line.strip_prefix("> "), commands.last_mut()) {
+            (Some(command), ..) => commands.push(command.to_owned()),
+            (None, Some(more), Some(last)) if open => last.push_str(&format!("\n> {more}")),
+            _ => {}
+        }
+        open = line.starts_with("$ ") || (open && line.starts_with("> "));
+    }
+    commands
+}
+
+fn run(command: &str, project: &TestProject, redactions: &Redactions) -> String {
+    let script = format!("exec 2>&1\n{}", command.replace("\n> ", "\n"));
+    let output = project
+        .command("bash")
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("bash: {error}"));
+    let mut text = redactions.apply(&String::from_utf8_lossy(&output.stdout));
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    match output.status.code() {
+        Some(0) => {}
+        Some(code) => text.push_str(&format!("[exit {code}]\n")),
+        None => text.push_str(&format!("[{}]\n", output.status)),
+    }
+    text
+}
+
+/// What differs from run to run, and what is shown instead.
+pub struct Redactions {
+    texts: Vec<(String, &'static str)>,
+}
+
+impl Redactions {
+    /// Those of a project: its directories, versions, and numbers that measure.
+    pub fn of(project: &TestProject) -> Redactions {
+        let shown = |path: &Path| path.display().to_string();
+        let texts = vec![
+            (shown(&project.root()), "[project]"),
+            (shown(&project.home()), "[home]"),
+            (shown(&project.runtime_dir()), "[run]"),
+            (shown(project.top()), "[top]"),
+            (env!("CARGO_PKG_VERSION").to_owned(), "[version]"),
+        ];
+        Redactions { texts }
+    }
+
+    /// The text with stable names in place of what differs.
+    pub fn apply(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (from, to) in &self.texts {
+            text = text.replace(from, to);
+        }
+        redact_numbers(&text)
+    }
+}
+
+/// Units after which a number is a measurement.
+const UNITS: &[&str] = &["ms", "s", "min", "µs", "KiB", "MiB", "GiB"];
+
+/// Words before which a number names something of this run only.
+const NAMES: &[&str] = &["pid ", "pid\": ", "life ", "port "];
+
+/// `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, hexadecimal ids of 16 digits and more → `[id]`.
+fn redact_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let word_before = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let hex = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let number = rest[..number].trim_end_matches('.').len();
+        if !word_before && hex >= 16 && !rest[hex..].starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            out.push_str("[id]");
+            rest = &rest[hex..];
+        } else if !word_before && number > 0 {
+            let after = &rest[number..];
+            let unit = after.strip_prefix(' ').unwrap_or(after);
+            let measured = UNITS.iter().any(|name| {
+                unit.strip_prefix(name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+            });
+            let named = NAMES.iter().any(|name| out.ends_with(name));
+            out.push_str(if measured || named { "[n]" } else { &rest[..number] });
+            rest = after;
+        } else {
+            out.push_str(&rest[..1]);
+            rest = &rest[1..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The lines around the first difference, old and new.
+fn difference(expected: &str, actual: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let same_end = old[same..].iter().rev().zip(new[same..].iter().rev()).take_while(|(old, new)| old == new).count();
+    let context = old[same.saturating_sub(5)..same].iter().map(|line| format!("  {line}\n"));
+    let gone = old[same..old.len() - same_end].iter().map(|line| format!("- {line}\n"));
+    let come = new[same..new.len() - same_end].iter().map(|line| format!("+ {line}\n"));
+    context.chain(gone).chain(come).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_measure_get_names() {
+        let text = "pid 4711 took 12 ms, 3.5 s. 1+1 = 2; 7 sessions, 20.1 MiB, a10 0123456789abcdef 3ms";
+        assert_eq!(redact_numbers(text), "pid [n] took [n] ms, [n] s. 1+1 = 2; 7 sessions, [n] MiB, a10 [id] [n]ms");
+    }
+
+    #[test]
+    fn commands_are_told_from_output() {
+        let block = ["$ cat <<E", "> a", "> E", "a", "> output", "$ true"];
+        assert_eq!(commands(&block), ["cat <<E\n> a\n> E", "true"]);
+    }
+
+    #[test]
+    fn a_transcript_is_played() {
+        let project = TestProject::new("/bin/true");
+        let text = "# T\n\n```file a/b\nhi\n```\n\n```console\n$ cat a/b; pwd\nold\n$ exit 3\n```\nend\n";
+        assert_eq!(
+            play(text, &project),
+            "# T\n\n```file a/b\nhi\n```\n\n```console\n$ cat a/b; pwd\nhi\n[project]\n$ exit 3\n[exit 3]\n```\nend\n"
+        );
+    }
+}
