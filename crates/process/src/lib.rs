@@ -1,1 +1,31 @@
-//! child processes.
+//! Child processes and what they print, for programs that must outlive a call and leave nothing behind.
+//!
+//! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
+//! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill ladder.
+//! - [`probe`] reads from the kernel what a program is doing: waiting for input, sleeping, computing.
+//! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after a crash of a former life.
+//! - [`output`] keeps everything a program printed, by absolute offsets, within fixed bounds.
+//!
+//! It knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
+
+mod nonce;
+mod spec;
+
+mod child;
+mod group;
+mod ladder;
+
+pub mod guardian;
+mod procfs;
+pub mod records;
+pub mod subreaper;
+
+pub mod limits;
+
+pub use child::{Child, Exit, Extra};
+pub use group::Group;
+pub use ladder::{Ended, Ladder, Rung};
+pub use nonce::Nonce;
+pub use procfs::Member;
+pub use rustix::process::Signal;
+pub use spec::{ExtraPipe, Guard, SpawnError, Spec};

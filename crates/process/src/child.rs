@@ -1,0 +1,161 @@
+//! A started program: our ends of its pipes, and how it ended.
+//!
+//! The end is learned from the child itself, never from its pipes: a grandchild may hold those open for as long as it
+//! likes. After [`Exit`], read what is there without waiting for an end of file.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::SystemTime;
+
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+
+use crate::group::Group;
+use crate::guardian::Guardian;
+use crate::nonce::Nonce;
+use crate::procfs::{Identity, Member};
+use crate::subreaper;
+
+/// A started program. The pipes are taken out by those who use them; [`Child::group`] is the handle that is shared.
+///
+/// Dropping everything, group included, ends the session through its guardian (or at once, if it has none).
+#[derive(Debug)]
+pub struct Child {
+    /// Its process number, which is its process group's and session's too.
+    pub pid: i32,
+    /// Everything that descends from it.
+    pub group: Group,
+    /// Its standard input; dropping it closes it.
+    pub stdin: Option<pipe::Sender>,
+    /// Its standard output.
+    pub stdout: Option<pipe::Receiver>,
+    /// Its standard error.
+    pub stderr: Option<pipe::Receiver>,
+    /// The further descriptors, in the order of [`crate::Spec::extra`].
+    pub extra: Vec<Extra>,
+    /// `None` while it runs, then how it ended. Changes once.
+    pub exit: watch::Receiver<Option<Exit>>,
+}
+
+/// Our end of an extra pipe.
+#[derive(Debug)]
+pub enum Extra {
+    /// The child reads what is written here.
+    ToChild(pipe::Sender),
+    /// The child writes what is read here.
+    FromChild(pipe::Receiver),
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// The status it gave, if it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it otherwise.
+    pub signal: Option<i32>,
+    /// Whether it left a memory image.
+    pub core: bool,
+    /// When we learned of it.
+    pub at: SystemTime,
+}
+
+impl Exit {
+    fn new(status: ExitStatus) -> Exit {
+        Exit { code: status.code(), signal: status.signal(), core: status.core_dumped(), at: SystemTime::now() }
+    }
+
+    /// Ended with status 0.
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit status {code}"),
+            (None, Some(signal)) => {
+                write!(f, "signal {signal} ({})", signal_name(signal))?;
+                if self.core { f.write_str(", core dumped") } else { Ok(()) }
+            }
+            (None, None) => f.write_str("ended, status unknown"),
+        }
+    }
+}
+
+fn signal_name(number: i32) -> &'static str {
+    match number {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => "no common name",
+    }
+}
+
+/// A child that runs and whose end no one awaits yet.
+pub(crate) struct Started {
+    child: tokio::process::Child,
+    pid: i32,
+    exit: watch::Sender<Option<Exit>>,
+}
+
+/// Forks and executes, and tells the reaper that this child has an owner.
+pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started> {
+    let (child, pid) = subreaper::owned(|| {
+        let child = command.spawn()?;
+        let pid = child.id().expect("a child that was not awaited has a number").cast_signed();
+        Ok((child, pid))
+    })?;
+    Ok(Started { child, pid, exit: watch::Sender::new(None) })
+}
+
+/// The handle on a started child's descendants.
+pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
+    // It was not awaited, so even if it has ended its entry is still there.
+    let start = Member::read(started.pid).map_or(0, |member| member.start);
+    let identity = Identity { nonce, leader: Some((started.pid, start)) };
+    Group::new(identity, input, started.exit.subscribe(), guardian)
+}
+
+/// Puts the parts together, and starts the task that awaits the end.
+pub(crate) fn watch(
+    started: Started,
+    group: Group,
+    stdin: pipe::Sender,
+    stdout: pipe::Receiver,
+    stderr: pipe::Receiver,
+    extra: Vec<Extra>,
+) -> Child {
+    let Started { child, pid, exit } = started;
+    let seen = exit.subscribe();
+    tokio::spawn(await_end(child, pid, exit));
+    Child { pid, group, stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr), extra, exit: seen }
+}
+
+async fn await_end(mut child: tokio::process::Child, pid: i32, exit: watch::Sender<Option<Exit>>) {
+    let ended = match child.wait().await {
+        Ok(status) => Exit::new(status),
+        Err(error) => {
+            tracing::error!(pid, %error, "awaiting a child failed; its status is lost");
+            Exit { code: None, signal: None, core: false, at: SystemTime::now() }
+        }
+    };
+    subreaper::disowned(pid);
+    exit.send_replace(Some(ended));
+}

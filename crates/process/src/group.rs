@@ -1,0 +1,128 @@
+//! The shared handle on everything that descends from a started program.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::sync::watch;
+
+use crate::child::Exit;
+use crate::guardian::Guardian;
+use crate::nonce::Nonce;
+use crate::procfs::{Identity, Member};
+use crate::records;
+
+/// A handle on a session's processes. Cheap to clone. When the last clone is dropped and [`Group::end`] did not run, the
+/// guardian ends the session.
+#[derive(Clone)]
+pub struct Group(Arc<Inner>);
+
+struct Inner {
+    identity: Identity,
+    input: u64,
+    exit: watch::Receiver<Option<Exit>>,
+    held: Mutex<Held>,
+}
+
+/// What has to be let go at the end.
+#[derive(Default)]
+struct Held {
+    guardian: Option<Guardian>,
+    record: Option<PathBuf>,
+    ended: bool,
+}
+
+impl Group {
+    pub(crate) fn new(
+        identity: Identity,
+        input: u64,
+        exit: watch::Receiver<Option<Exit>>,
+        guardian: Option<Guardian>,
+    ) -> Group {
+        if let (Some(guardian), Some((pid, start))) = (&guardian, identity.leader) {
+            guardian.watch(pid, start);
+        }
+        let held = Mutex::new(Held { guardian, ..Held::default() });
+        Group(Arc::new(Inner { identity, input, exit, held }))
+    }
+
+    /// The first process's number, which is its group's too.
+    pub fn pid(&self) -> i32 {
+        self.0.identity.leader.map_or(0, |(pid, _)| pid)
+    }
+
+    /// The session's name in the environment of its processes.
+    pub fn nonce(&self) -> &Nonce {
+        &self.0.identity.nonce
+    }
+
+    /// How the first process ended, once it has.
+    pub fn exit(&self) -> watch::Receiver<Option<Exit>> {
+        self.0.exit.clone()
+    }
+
+    /// Sends a signal to the process group, as a terminal would.
+    ///
+    /// # Errors
+    /// `NotFound` when the first process has ended: use [`Group::end`] for what it left behind.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        // While the first process is not reaped, its number cannot name another group.
+        if self.0.exit.borrow().is_some() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the process has ended"));
+        }
+        let pid = Pid::from_raw(self.pid()).ok_or(io::ErrorKind::NotFound)?;
+        Ok(rustix::process::kill_process_group(pid, signal)?)
+    }
+
+    /// Everything alive that belongs to the session, escaped descendants too. Reads all of `/proc`: some milliseconds.
+    pub fn members(&self) -> Vec<Member> {
+        self.0.identity.members()
+    }
+
+    /// The inode of the pipe that is the session's standard input, by which its descriptors are recognised in `/proc`.
+    pub fn input(&self) -> u64 {
+        self.0.input
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.0.identity
+    }
+
+    pub(crate) fn keep_record(&self, path: PathBuf) {
+        self.held().record = Some(path);
+    }
+
+    /// Nothing is left: the guardian may go, the record too.
+    pub(crate) fn let_go(&self) {
+        let mut held = self.held();
+        held.ended = true;
+        if let Some(guardian) = held.guardian.take() {
+            guardian.farewell();
+        }
+        if let Some(record) = held.record.take() {
+            records::remove(&record);
+        }
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !held.ended && held.guardian.is_none() {
+            // No guardian that would do it: at once, and without waiting for the dead to be reaped.
+            self.identity.end(Duration::ZERO, Duration::from_millis(200));
+        }
+    }
+}
+
+impl std::fmt::Debug for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Group").field("pid", &self.pid()).field("nonce", self.nonce()).finish_non_exhaustive()
+    }
+}

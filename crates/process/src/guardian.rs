@@ -1,0 +1,219 @@
+//! The guardian: one tiny process per session that ends it when this process is gone, however that came to be.
+//!
+//! Two sides: [`Guardian`] is ours, [`run`] is the body of the guardian process. Between them is a pipe, its standard
+//! input, with two kinds of lines: `watch PID START` and `farewell`. At the end of file without a farewell it ends the
+//! session. It is started before the session's first process, and knows the session by its nonce until it is told more.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::nonce::Nonce;
+use crate::procfs::Identity;
+use crate::spec::{close_on_exec_from, default_signals};
+use crate::subreaper;
+
+/// The time from TERM to KILL, after our death.
+const GRACE: Duration = Duration::from_millis(400);
+/// The time after which the guardian gives up on what hangs in the kernel.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How often a guardian that died is replaced.
+const REPLACEMENTS: u32 = 3;
+
+/// Our side. Dropping it without [`Guardian::farewell`] ends the session.
+#[derive(Debug)]
+pub(crate) struct Guardian(Arc<Post>);
+
+#[derive(Debug)]
+struct Post {
+    program: PathBuf,
+    args: Vec<OsString>,
+    nonce: Nonce,
+    line: Mutex<Line>,
+}
+
+/// The pipe to the guardian, and what it was told.
+#[derive(Debug, Default)]
+struct Line {
+    pipe: Option<std::fs::File>,
+    watch: Option<(i32, u64)>,
+    farewell: bool,
+}
+
+impl Guardian {
+    /// Starts it: `program args… NONCE`.
+    pub(crate) fn start(program: &Path, args: &[OsString], nonce: &Nonce) -> io::Result<Guardian> {
+        let post = Arc::new(Post {
+            program: program.to_owned(),
+            args: args.to_vec(),
+            nonce: nonce.clone(),
+            line: Mutex::default(),
+        });
+        let (child, pid) = post.man()?;
+        tokio::spawn(replace(child, pid, Arc::downgrade(&post)));
+        Ok(Guardian(post))
+    }
+
+    /// Tells it the session's first process.
+    pub(crate) fn watch(&self, pid: i32, start: u64) {
+        let mut line = self.0.line();
+        line.watch = Some((pid, start));
+        line.say_watch();
+    }
+
+    /// Nothing is left to guard.
+    pub(crate) fn farewell(self) {
+        let mut line = self.0.line();
+        line.farewell = true;
+        line.say("farewell\n");
+        line.pipe = None;
+    }
+}
+
+impl Post {
+    /// Starts a guardian process and connects the line to it.
+    fn man(&self) -> io::Result<(tokio::process::Child, i32)> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let mut command = tokio::process::Command::new(&self.program);
+        // No environment: above all not the session's nonce, by which it would be found and ended itself.
+        command.args(&self.args).arg(self.nonce.as_str()).env_clear().current_dir("/");
+        command.stdin(Stdio::from(read)).stdout(Stdio::null()).stderr(Stdio::null());
+        in_own_session(&mut command);
+        let (child, pid) = subreaper::owned(|| {
+            let child = command.spawn()?;
+            let pid = child.id().expect("a child that was not awaited has a number").cast_signed();
+            Ok((child, pid))
+        })?;
+        let mut line = self.line();
+        line.pipe = Some(write.into());
+        line.say_watch();
+        Ok((child, pid))
+    }
+
+    fn line(&self) -> std::sync::MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    fn say_watch(&mut self) {
+        if let Some((pid, start)) = self.watch {
+            self.say(&format!("watch {pid} {start}\n"));
+        }
+    }
+
+    /// A few bytes into an empty pipe never block; a guardian that is gone is replaced by its keeper.
+    fn say(&mut self, text: &str) {
+        if let Some(pipe) = &mut self.pipe {
+            let _ = pipe.write_all(text.as_bytes());
+        }
+    }
+}
+
+/// Awaits the guardian's end, and puts another in its place if that was not wanted.
+async fn replace(mut child: tokio::process::Child, mut pid: i32, post: Weak<Post>) {
+    for left in (0..=REPLACEMENTS).rev() {
+        let ended = child.wait().await;
+        subreaper::disowned(pid);
+        let Some(post) = post.upgrade() else { return };
+        if post.line().farewell {
+            return;
+        }
+        let nonce = &post.nonce;
+        if left == 0 {
+            tracing::error!(%nonce, ?ended, "the session's guardian died again and is not replaced");
+            return;
+        }
+        tracing::warn!(%nonce, ?ended, "the session's guardian died and is replaced");
+        match post.man() {
+            Ok(next) => (child, pid) = next,
+            Err(error) => {
+                tracing::error!(%nonce, %error, "the session's guardian could not be replaced");
+                return;
+            }
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn in_own_session(command: &mut tokio::process::Command) {
+    // SAFETY: only system calls, no lock, no allocation.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()?;
+            default_signals();
+            close_on_exec_from(3);
+            Ok(())
+        })
+    };
+}
+
+/// The body of the guardian process: call it with the arguments after the hidden command's name, before anything else is
+/// set up (no runtime, no logging). Returns when the session is over.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args = args.into_iter();
+    let nonce = args.next().and_then(|text| text.to_str()?.parse::<Nonce>().ok());
+    let (Some(nonce), None) = (nonce, args.next()) else {
+        // A person who called it by hand should see why nothing happens.
+        let _ = writeln!(io::stderr(), "guardian: started by hob itself, with the nonce of a session");
+        return ExitCode::from(64);
+    };
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::chdir("/");
+    let _ = rustix::thread::set_name(c"hob-guardian");
+    ignore_signals();
+    match listen(Identity { nonce, leader: None }) {
+        Some(orphaned) => {
+            let (_, left) = orphaned.end(GRACE, LIMIT);
+            if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        None => ExitCode::SUCCESS,
+    }
+}
+
+/// Listens until the pipe ends; the session if there was no farewell.
+fn listen(mut session: Identity) -> Option<Identity> {
+    let mut kept = [0u8; 128];
+    let mut filled = 0;
+    loop {
+        match io::stdin().read(&mut kept[filled..]) {
+            Ok(0) => return Some(session),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return Some(session),
+        }
+        while let Some(end) = memchr::memchr(b'\n', &kept[..filled]) {
+            let line = std::str::from_utf8(&kept[..end]).unwrap_or_default();
+            if line == "farewell" {
+                return None;
+            }
+            if let Some((pid, start)) = line.strip_prefix("watch ").and_then(|rest| rest.split_once(' '))
+                && let (Ok(pid), Ok(start)) = (pid.parse(), start.parse())
+            {
+                session.leader = Some((pid, start));
+            }
+            kept.copy_within(end + 1..filled, 0);
+            filled -= end + 1;
+        }
+        if filled == kept.len() {
+            // No line of ours is that long.
+            filled = 0;
+        }
+    }
+}
+
+/// Only the end of its pipe, or KILL, ends a guardian.
+#[allow(unsafe_code)]
+fn ignore_signals() {
+    // SAFETY: plain system calls; a guardian has one thread and executes no other program.
+    unsafe {
+        for number in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2] {
+            libc::signal(number, libc::SIG_IGN);
+        }
+    }
+}

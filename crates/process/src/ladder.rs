@@ -1,0 +1,151 @@
+//! The ladder by which a session is ended: ask, close its input, TERM, KILL; then everything that escaped, and reap.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tokio::io::AsyncWriteExt;
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+
+use crate::child::Exit;
+use crate::group::Group;
+use crate::subreaper;
+
+/// How long each rung waits for the program to end before the next one.
+#[derive(Debug, Clone)]
+pub struct Ladder {
+    /// What makes the program end by itself, with its newline. `None`, or an empty wait, skips this rung.
+    pub quit: Option<Vec<u8>>,
+    /// After the quit line.
+    pub quit_wait: Duration,
+    /// After its input is closed.
+    pub close_wait: Duration,
+    /// After TERM to the group. Escaped descendants get the same grace.
+    pub term_wait: Duration,
+    /// After KILL to the group.
+    pub kill_wait: Duration,
+}
+
+impl Default for Ladder {
+    fn default() -> Ladder {
+        Ladder {
+            quit: None,
+            quit_wait: Duration::from_millis(500),
+            close_wait: Duration::from_millis(300),
+            term_wait: Duration::from_millis(500),
+            kill_wait: Duration::from_secs(2),
+        }
+    }
+}
+
+impl Ladder {
+    /// KILL at once, for programs that are known not to listen.
+    pub fn at_once() -> Ladder {
+        let none = Duration::ZERO;
+        Ladder { quit_wait: none, close_wait: none, term_wait: none, ..Ladder::default() }
+    }
+}
+
+/// What it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rung {
+    /// It had ended before.
+    AlreadyEnded,
+    /// It obeyed the quit line.
+    Quit,
+    /// It ended when its input was closed.
+    CloseInput,
+    /// It ended on TERM.
+    Terminate,
+    /// It was killed.
+    Kill,
+    /// Not even KILL ended it within its time: it hangs in the kernel. Its guardian goes on trying.
+    Stuck,
+}
+
+/// The outcome of [`Group::end`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The last rung that was needed for the first process.
+    pub rung: Rung,
+    /// How it ended; `None` only when stuck.
+    pub exit: Option<Exit>,
+    /// The whole time.
+    pub took: Duration,
+    /// How many other processes of the session had to be signalled one by one, after the first had ended.
+    pub swept: usize,
+    /// How many are still there: 0 unless something hangs in the kernel.
+    pub left: usize,
+}
+
+impl Group {
+    /// Ends the session and everything that descends from it, then lets guardian and record go. Give the program's input
+    /// if you hold it, so that the first two rungs exist. Can be called again; later calls find it ended.
+    ///
+    /// Keep reading the program's output meanwhile, or a program that writes much cannot come to its end.
+    /// A dropped future leaves the session somewhere on the ladder; call again, or drop the group.
+    pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> Ended {
+        let began = Instant::now();
+        let mut exit = self.exit();
+        let rung = self.climb(&mut stdin, &mut exit, ladder).await;
+        drop(stdin);
+        let identity = self.identity().clone();
+        let (grace, limit) = (ladder.term_wait, ladder.term_wait + ladder.kill_wait);
+        let sweep = tokio::task::spawn_blocking(move || {
+            let found = identity.end(grace, limit);
+            subreaper::reap_adopted();
+            found
+        });
+        let (swept, left) = sweep.await.unwrap_or((0, 0));
+        if left == 0 && rung != Rung::Stuck {
+            self.let_go();
+        }
+        let exit = *exit.borrow();
+        Ended { rung, exit, took: began.elapsed(), swept, left }
+    }
+
+    async fn climb(
+        &self,
+        stdin: &mut Option<pipe::Sender>,
+        exit: &mut watch::Receiver<Option<Exit>>,
+        ladder: &Ladder,
+    ) -> Rung {
+        if exit.borrow().is_some() {
+            return Rung::AlreadyEnded;
+        }
+        if let (Some(input), Some(quit), false) = (stdin.as_mut(), &ladder.quit, ladder.quit_wait.is_zero()) {
+            let asked = async {
+                // A full pipe must not hold us: the time counts for writing too. A closed one says nothing yet.
+                let _ = input.write_all(quit).await;
+                ended(exit).await;
+            };
+            if tokio::time::timeout(ladder.quit_wait, asked).await.is_ok() {
+                return Rung::Quit;
+            }
+        }
+        if stdin.take().is_some() && within(ladder.close_wait, exit).await {
+            return Rung::CloseInput;
+        }
+        if !ladder.term_wait.is_zero() {
+            // Failing means that it has just ended, which the wait sees.
+            let _ = self.signal(Signal::TERM);
+            let _ = self.signal(Signal::CONT);
+            if within(ladder.term_wait, exit).await {
+                return Rung::Terminate;
+            }
+        }
+        let _ = self.signal(Signal::KILL);
+        if within(ladder.kill_wait, exit).await { Rung::Kill } else { Rung::Stuck }
+    }
+}
+
+async fn within(time: Duration, exit: &mut watch::Receiver<Option<Exit>>) -> bool {
+    !time.is_zero() && tokio::time::timeout(time, ended(exit)).await.is_ok()
+}
+
+async fn ended(exit: &mut watch::Receiver<Option<Exit>>) {
+    if exit.wait_for(Option::is_some).await.is_err() {
+        // The watching task is gone without a word: the runtime shuts down. The bounds of the rungs decide.
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,216 @@
+//! What `/proc` says about processes, and signals that cannot hit the wrong one.
+//!
+//! A process is named by its number and its start time together, because numbers are used again. [`Identity`] names a
+//! whole session; [`Identity::members`] finds everything that belongs to it, however far it ran away.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use crate::nonce::Nonce;
+
+/// One process of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its process number.
+    pub pid: i32,
+    /// Its parent's.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session's number.
+    pub session: i32,
+    /// The kernel's letter for its state: `R`, `S`, `D`, `T`, `Z`, ….
+    pub state: char,
+    /// The short name of its program.
+    pub name: String,
+    /// Start time in clock ticks since the machine's start.
+    pub(crate) start: u64,
+}
+
+impl Member {
+    /// Reads one process; `None` when it is gone.
+    pub(crate) fn read(pid: i32) -> Option<Member> {
+        parse_stat(&read_small(pid, "stat", 4096)?)
+    }
+
+    /// Ended and not yet reaped by its parent.
+    pub fn is_zombie(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+
+    /// Sends a signal if this is still the same process. False when it was gone already.
+    pub(crate) fn signal(&self, signal: Signal) -> bool {
+        let Some(pid) = Pid::from_raw(self.pid) else { return false };
+        let same = || Member::read(self.pid).is_some_and(|now| now.start == self.start);
+        match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            // The descriptor holds the process, so what is checked after opening it is what is hit.
+            Ok(fd) => same() && rustix::process::pidfd_send_signal(fd.as_fd(), signal).is_ok(),
+            Err(Errno::SRCH) => false,
+            Err(_) => same() && rustix::process::kill_process(pid, signal).is_ok(),
+        }
+    }
+}
+
+/// A session as found from outside: its nonce, and its first process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) nonce: Nonce,
+    /// The first process, if it was started: its number is that of its group and session too.
+    pub(crate) leader: Option<(i32, u64)>,
+}
+
+impl Identity {
+    /// Everything alive that belongs to the session: what carries the nonce in its environment, what is in the leader's
+    /// session or group, and all descendants of those. Never this process itself. Zombies are not counted.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let me = std::process::id().cast_signed();
+        let all: Vec<Member> = processes().filter_map(Member::read).filter(|found| found.pid != me).collect();
+        // The leader's number is that of its group as long as any of the group lives. When the leader is gone, the
+        // number may in theory name another group by now: then only our own adopted children are believed.
+        let leader_lives = all.iter().any(|found| self.leader == Some((found.pid, found.start)));
+        let entry = self.nonce.entry();
+        let mut ours: HashSet<i32> = HashSet::new();
+        for found in &all {
+            let in_group = self.leader.is_some_and(|(pid, _)| found.session == pid || found.group == pid);
+            if (in_group && (leader_lives || found.parent == me)) || carries(found.pid, &entry) {
+                ours.insert(found.pid);
+            }
+        }
+        let parents: HashMap<i32, i32> = all.iter().map(|found| (found.pid, found.parent)).collect();
+        all.into_iter()
+            .filter(|found| !found.is_zombie() && found.pid != 1 && descends(found.pid, &ours, &parents))
+            .collect()
+    }
+
+    /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until two looks in a row
+    /// find nothing, or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
+    /// are left.
+    pub(crate) fn end(&self, grace: Duration, limit: Duration) -> (usize, usize) {
+        const BETWEEN: Duration = Duration::from_millis(25);
+        let began = Instant::now();
+        let mut signalled = HashSet::new();
+        let mut clean = 0;
+        loop {
+            let members = self.members();
+            clean = if members.is_empty() { clean + 1 } else { 0 };
+            if clean == 2 || began.elapsed() >= limit {
+                return (signalled.len(), members.len());
+            }
+            let hard = began.elapsed() >= grace;
+            for member in &members {
+                if hard {
+                    member.signal(Signal::KILL);
+                    signalled.insert((member.pid, member.start));
+                } else if signalled.insert((member.pid, member.start)) {
+                    member.signal(Signal::TERM);
+                    // A stopped process acts on TERM only once it goes on.
+                    member.signal(Signal::CONT);
+                }
+            }
+            std::thread::sleep(BETWEEN);
+        }
+    }
+}
+
+/// Whether a process, or one it descends from, is in the set.
+fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
+    let mut at = pid;
+    // Bounded, because the table was read while processes came and went, and could hold a circle.
+    for _ in 0..1000 {
+        if set.contains(&at) {
+            return true;
+        }
+        match parents.get(&at) {
+            Some(&parent) => at = parent,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// The numbers of all processes.
+pub(crate) fn processes() -> impl Iterator<Item = i32> {
+    std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+}
+
+/// Whether the environment with which a process was started holds the entry.
+pub(crate) fn carries(pid: i32, entry: &[u8]) -> bool {
+    // The kernel allows environments of many MiB; ours are put together by [`crate::Spec`] and are far smaller.
+    read_small(pid, "environ", 4 << 20).is_some_and(|bytes| bytes.split(|&byte| byte == 0).any(|one| one == entry))
+}
+
+/// A variable's value in the environment with which a process was started.
+pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
+    let bytes = read_small(pid, "environ", 4 << 20)?;
+    let prefix = format!("{name}=");
+    let entry = bytes.split(|&byte| byte == 0).find(|one| one.starts_with(prefix.as_bytes()))?;
+    String::from_utf8(entry[prefix.len()..].to_vec()).ok()
+}
+
+/// A file of `/proc/PID`, at most `limit` bytes of it.
+pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(PathBuf::from(format!("/proc/{pid}/{file}"))).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Identifies this run of the machine's kernel.
+pub(crate) fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// The number by which both ends of a pipe are known.
+pub(crate) fn inode(fd: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::fs::fstat(fd)?.st_ino)
+}
+
+/// `pid (name) state ppid pgrp session …`; the name may hold spaces and parentheses, so the last one counts.
+fn parse_stat(stat: &[u8]) -> Option<Member> {
+    let open = memchr::memchr(b'(', stat)?;
+    let close = memchr::memrchr(b')', stat)?;
+    let pid = std::str::from_utf8(&stat[..open]).ok()?.trim().parse().ok()?;
+    let name = String::from_utf8_lossy(stat.get(open + 1..close)?).into_owned();
+    let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
+    Some(Member {
+        pid,
+        name,
+        state: fields.first()?.chars().next()?,
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_is_read_whole() {
+        let stat = b"42 (a) b (c) S 7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 9 9\n";
+        let member = parse_stat(stat).unwrap();
+        assert_eq!((member.name.as_str(), member.parent, member.group, member.session), ("a) b (c", 7, 8, 9));
+        assert_eq!((member.state, member.start), ('S', 123_456));
+        assert_eq!(parse_stat(b"garbage"), None);
+    }
+
+    #[test]
+    fn this_process_reads_itself() {
+        let me = std::process::id().cast_signed();
+        assert_eq!(Member::read(me).unwrap().pid, me);
+        assert!(!carries(me, &Nonce::random().entry()));
+        assert_eq!(boot_id().len(), 36);
+    }
+}

@@ -1,0 +1,322 @@
+//! What to start and how: [`Spec`], and the act of starting it.
+//!
+//! The child gets a session and process group of its own, pipes whose ends on its side stay blocking, exactly the
+//! environment that the spec names, default signal dispositions, an empty signal mask and the file limit of its user.
+//! Nothing else of ours is inherited.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::io::FdFlags;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Rlimit;
+use tokio::net::unix::pipe;
+
+use crate::child::{self, Child, Extra};
+use crate::guardian::Guardian;
+use crate::nonce::{self, Nonce};
+use crate::{limits, procfs, records};
+
+/// A program to start. Nothing is inherited: give the whole environment.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// A name to be found in the `PATH` of [`Spec::env`], or a path (relative ones from [`Spec::cwd`]).
+    pub program: OsString,
+    /// Arguments after the program's name.
+    pub args: Vec<OsString>,
+    /// The working directory, absolute.
+    pub cwd: PathBuf,
+    /// The whole environment. `HOB_SESSION` is added.
+    pub env: Vec<(OsString, OsString)>,
+    /// Names the session; see [`Nonce`].
+    pub nonce: Nonce,
+    /// Further descriptors, for programs that frame their answers apart from their output.
+    pub extra: Vec<ExtraPipe>,
+    /// Who ends the session when we are gone.
+    pub guard: Guard,
+    /// Where the record for [`records::sweep`] is written while the session lives.
+    pub records: Option<PathBuf>,
+    /// A limit on the child's address space in bytes. A backstop only: some runtimes reserve far more than they use.
+    pub address_space: Option<u64>,
+}
+
+/// One more pipe between us and the child.
+#[derive(Debug, Clone)]
+pub struct ExtraPipe {
+    /// The variable in the child's environment that tells it the number of its descriptor.
+    pub variable: String,
+    /// Which way the bytes go.
+    pub to_child: bool,
+}
+
+/// How the session is ended if this process dies without doing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guard {
+    /// `/proc/self/exe guardian NONCE`: right for a binary that has that hidden command.
+    SelfExe,
+    /// Another program that calls [`crate::guardian::run`], with the arguments that lead there.
+    Program(PathBuf, Vec<OsString>),
+    /// None: the session may outlive a killed parent. For short commands and tests.
+    Without,
+}
+
+/// Why a program could not be started. The text says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// No such program in the search path.
+    #[error("program {program:?} was not found; searched PATH={path}")]
+    NotFound {
+        /// As it was given.
+        program: OsString,
+        /// The search path of the child's environment.
+        path: String,
+    },
+    /// The path to the program leads nowhere.
+    #[error("program {0} does not exist")]
+    NoSuchFile(PathBuf),
+    /// It exists, and may not be executed.
+    #[error("program {0} is not executable by this user")]
+    NotExecutable(PathBuf),
+    /// The working directory is not usable.
+    #[error("working directory {path}: {source}")]
+    Cwd {
+        /// As it was given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The working directory must be absolute.
+    #[error("working directory {0} is not an absolute path")]
+    CwdRelative(PathBuf),
+    /// The guardian could not be started.
+    #[error("start the guardian process: {0}")]
+    Guardian(io::Error),
+    /// The record for clean-up after a crash could not be written.
+    #[error("write the session record in {path}: {source}")]
+    Record {
+        /// The directory of the records.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No pipes, no processes, no memory, or a program of another machine's kind.
+    #[error("start {program}: {source}")]
+    System {
+        /// The resolved program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Spec {
+    /// A spec with the given program, working directory and nothing else: no arguments, an empty environment, guarded by
+    /// `/proc/self/exe guardian`, without a record.
+    pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Spec {
+        Spec {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: Vec::new(),
+            nonce: Nonce::random(),
+            extra: Vec::new(),
+            guard: Guard::SelfExe,
+            records: None,
+            address_space: None,
+        }
+    }
+
+    /// Adds arguments.
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Spec {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds variables to the environment; a later one of the same name wins.
+    pub fn env(mut self, vars: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>) -> Spec {
+        self.env.extend(vars.into_iter().map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// Starts it. Needs a tokio runtime. Takes a few milliseconds of the calling thread: two forks.
+    ///
+    /// The guardian runs before the child does, so there is no moment in which our death leaves the child behind.
+    pub fn spawn(self) -> Result<Child, SpawnError> {
+        check_cwd(&self.cwd)?;
+        let program = self.find_program()?;
+        let system = |source: io::Error| SpawnError::System { program: program.clone(), source };
+
+        let stdin = our_writer().map_err(system)?;
+        let stdout = our_reader().map_err(system)?;
+        let stderr = our_reader().map_err(system)?;
+        let input = procfs::inode(&stdin.child).map_err(system)?;
+
+        let mut command = tokio::process::Command::new(&program);
+        command.arg0(&self.program).args(&self.args).current_dir(&self.cwd).env_clear();
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.env(nonce::VARIABLE, self.nonce.as_str());
+        let mut extra = Vec::new();
+        let mut inherited = Vec::new();
+        for wanted in &self.extra {
+            let (ours, theirs) = if wanted.to_child {
+                let end = our_writer().map_err(system)?;
+                (Extra::ToChild(end.ours), end.child)
+            } else {
+                let end = our_reader().map_err(system)?;
+                (Extra::FromChild(end.ours), end.child)
+            };
+            command.env(&wanted.variable, theirs.as_raw_fd().to_string());
+            extra.push(ours);
+            inherited.push(theirs);
+        }
+        command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
+        let address_space = self.address_space.map(|bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) });
+        set_before_exec(&mut command, inherited, limits::original_open_files(), address_space);
+
+        let guardian = match &self.guard {
+            Guard::Without => None,
+            Guard::SelfExe => Some(Guardian::start(Path::new("/proc/self/exe"), &["guardian".into()], &self.nonce)),
+            Guard::Program(program, args) => Some(Guardian::start(program, args, &self.nonce)),
+        };
+        let guardian = guardian.transpose().map_err(SpawnError::Guardian)?;
+
+        let started = child::start(&mut command).map_err(system)?;
+        drop(command);
+        let group = child::group_of(&started, self.nonce.clone(), input, guardian);
+        if let Some(path) = &self.records {
+            let record = records::Record::of(&group);
+            let written = record.write(path).map_err(|source| SpawnError::Record { path: path.clone(), source })?;
+            group.keep_record(written);
+        }
+        Ok(child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra))
+    }
+
+    /// The program's file: as execvp would find it, with the child's `PATH` and from the child's directory.
+    fn find_program(&self) -> Result<PathBuf, SpawnError> {
+        let name = Path::new(&self.program);
+        if name.components().count() > 1 || self.program.as_encoded_bytes().contains(&b'/') {
+            let path = self.cwd.join(name);
+            return match usable(&path) {
+                Usable::Yes => Ok(path),
+                Usable::NotExecutable => Err(SpawnError::NotExecutable(path)),
+                Usable::No => Err(SpawnError::NoSuchFile(path)),
+            };
+        }
+        let search = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+        let search = search.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+        let mut denied = None;
+        for directory in std::env::split_paths(search) {
+            let path = self.cwd.join(directory).join(name);
+            match usable(&path) {
+                Usable::Yes => return Ok(path),
+                Usable::NotExecutable => denied = denied.or(Some(path)),
+                Usable::No => {}
+            }
+        }
+        Err(match denied {
+            Some(path) => SpawnError::NotExecutable(path),
+            None => SpawnError::NotFound { program: self.program.clone(), path: search.to_string_lossy().into_owned() },
+        })
+    }
+}
+
+enum Usable {
+    Yes,
+    NotExecutable,
+    No,
+}
+
+fn usable(path: &Path) -> Usable {
+    match std::fs::metadata(path) {
+        Ok(data) if data.is_file() => {
+            let allowed = rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+            if allowed && data.permissions().mode() & 0o111 != 0 { Usable::Yes } else { Usable::NotExecutable }
+        }
+        _ => Usable::No,
+    }
+}
+
+fn check_cwd(cwd: &Path) -> Result<(), SpawnError> {
+    if !cwd.is_absolute() {
+        return Err(SpawnError::CwdRelative(cwd.to_owned()));
+    }
+    let wrong = |source| SpawnError::Cwd { path: cwd.to_owned(), source };
+    let data = std::fs::metadata(cwd).map_err(wrong)?;
+    if !data.is_dir() {
+        return Err(wrong(io::ErrorKind::NotADirectory.into()));
+    }
+    rustix::fs::access(cwd, rustix::fs::Access::EXEC_OK).map_err(|errno| wrong(errno.into()))
+}
+
+/// A pipe with one end on each side. Only our end is non-blocking: the two ends are separate open files.
+struct Ends<Ours> {
+    ours: Ours,
+    child: OwnedFd,
+}
+
+fn our_writer() -> io::Result<Ends<pipe::Sender>> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok(Ends { ours: pipe::Sender::from_owned_fd(write)?, child: read })
+}
+
+fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok(Ends { ours: pipe::Receiver::from_owned_fd(read)?, child: write })
+}
+
+/// What the child does between fork and exec.
+#[allow(unsafe_code)]
+fn set_before_exec(
+    command: &mut tokio::process::Command,
+    inherited: Vec<OwnedFd>,
+    open_files: Option<Rlimit>,
+    address_space: Option<Rlimit>,
+) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        default_signals();
+        close_on_exec_from(3);
+        for fd in &inherited {
+            rustix::io::fcntl_setfd(fd, FdFlags::empty())?;
+        }
+        if let Some(limit) = &open_files {
+            rustix::process::setrlimit(rustix::process::Resource::Nofile, *limit)?;
+        }
+        if let Some(limit) = &address_space {
+            rustix::process::setrlimit(rustix::process::Resource::As, *limit)?;
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes only system calls; it takes no lock and allocates nothing (an error number converts
+    // into an `io::Error` without allocation).
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Marks every descriptor from this number up to be closed at exec: ours are so from birth, but those that our own parent
+/// left open in us are not.
+#[allow(unsafe_code)]
+pub(crate) fn close_on_exec_from(first: u32) {
+    // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent left
+    // open stays open.
+    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
+/// Every signal to its default and none blocked: an ignored or blocked one would be inherited through exec (a shell's
+/// background job ignores SIGINT, which then could never interrupt a program).
+#[allow(unsafe_code)]
+pub(crate) fn default_signals() {
+    // SAFETY: plain system calls on values of our own; numbers that the C library keeps for itself are refused harmlessly.
+    unsafe {
+        for number in 1..=64 {
+            libc::signal(number, libc::SIG_DFL);
+        }
+        let mut none = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}

@@ -1,0 +1,124 @@
+//! Adoption: descendants that lost their parents become children of this process, and are reaped here.
+//!
+//! Never waits on "any child": that would steal statuses from their owners. Reaped is only what has ended, is our child,
+//! was not started through this crate, and stands in another session than ours, as everything that escaped from a
+//! session of ours does. Children that other code starts without a session of their own are left to that code.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::nonce::{self, Nonce};
+use crate::procfs::{self, Member};
+
+/// Children that are awaited by whoever started them. Held while forking, so that none is seen before it is in here.
+static OWNED: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
+
+/// Makes this process the one that orphaned descendants fall to. Call once, early.
+///
+/// # Errors
+/// Only on a kernel older than 3.4.
+pub fn become_subreaper() -> io::Result<()> {
+    let me = rustix::process::getpid();
+    Ok(rustix::process::set_child_subreaper(Some(me))?)
+}
+
+/// Reaps adopted children for as long as it is polled. Spawn it once on the runtime.
+pub async fn task() {
+    /// Deaths come in bursts, and the runtime reaps its own children meanwhile.
+    const SETTLE: Duration = Duration::from_millis(50);
+    /// In case a signal was missed.
+    const AT_LEAST: Duration = Duration::from_secs(30);
+    let mut deaths = match signal(SignalKind::child()) {
+        Ok(deaths) => Some(deaths),
+        Err(error) => {
+            tracing::warn!(%error, "no notice of ended children; adopted ones are reaped every 30 s");
+            None
+        }
+    };
+    loop {
+        let notice = async {
+            match &mut deaths {
+                Some(deaths) => deaths.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        // Either way it is time to look.
+        let _ = tokio::time::timeout(AT_LEAST, notice).await;
+        tokio::time::sleep(SETTLE).await;
+        if any_ended_child() {
+            let _ = tokio::task::spawn_blocking(reap_adopted).await;
+        }
+    }
+}
+
+/// A living process that was adopted, and the session it carries the nonce of, if any.
+#[derive(Debug, Clone)]
+pub struct Adopted {
+    /// The process.
+    pub process: Member,
+    /// The session by its environment.
+    pub nonce: Option<Nonce>,
+}
+
+/// What was adopted and is still alive. For status displays; [`crate::Group::end`] ends what belongs to its session.
+pub fn adopted() -> Vec<Adopted> {
+    let owned = owned_children();
+    let nonce = |pid| procfs::variable(pid, nonce::VARIABLE)?.parse().ok();
+    strangers(&owned)
+        .filter(|found| !found.is_zombie())
+        .map(|process| Adopted { nonce: nonce(process.pid), process })
+        .collect()
+}
+
+/// Reaps every adopted child that has ended; returns how many.
+pub fn reap_adopted() -> usize {
+    // Held to the end: no child may come into being unnoticed while we look.
+    let owned = owned_children();
+    let reap = |found: &Member| {
+        let Some(pid) = Pid::from_raw(found.pid) else { return false };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+    };
+    strangers(&owned).filter(Member::is_zombie).filter(reap).count()
+}
+
+/// Starts a child that will be awaited by its owner, who calls [`disowned`] afterwards.
+pub(crate) fn owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io::Result<(T, i32)> {
+    let mut owned = owned_children();
+    let (child, pid) = start()?;
+    owned.get_or_insert_default().insert(pid);
+    Ok((child, pid))
+}
+
+/// The child was awaited; its number may be used again.
+pub(crate) fn disowned(pid: i32) {
+    if let Some(owned) = owned_children().as_mut() {
+        owned.remove(&pid);
+    }
+}
+
+fn owned_children() -> MutexGuard<'static, Option<HashSet<i32>>> {
+    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Our children that came from elsewhere.
+fn strangers(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member> {
+    let me = std::process::id().cast_signed();
+    let session = rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get());
+    procfs::processes().filter_map(Member::read).filter(move |found| {
+        found.parent == me
+            && found.session != session
+            && !owned.as_ref().is_some_and(|owned| owned.contains(&found.pid))
+    })
+}
+
+/// A cheap look that reaps nothing.
+fn any_ended_child() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))
+}
