@@ -1,3 +1,62 @@
-//! The project's own tasks.
+//! The project's own tasks: `cargo xtask setup | demo | test | bench | tidy`.
+//!
+//! Owns what a developer or CI does around the product: installing what is missing, showing it, checking it,
+//! measuring it. Knows none of the product's crates; it talks to the built program as an agent or a shell would.
+//! One file per task; start with the task's file.
 
-fn main() {}
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
+
+mod demo;
+mod setup;
+mod test;
+mod tidy;
+
+mod clients;
+
+mod bench;
+
+mod agent;
+mod workspace;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  setup [demo|tests|all]   install what the demonstration or the tests need, by the ordinary package managers
+  demo                     build hob and play a real conversation with GHCi through it
+  test                     install what is missing, then check formatting, lints and the house rules, and run all tests
+  tidy                     check the house rules only
+  bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
+                           parts: start echo memory ghci drain
+  clients                  the matrix of real clients only (needs `cargo xtask setup tests` once)
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let task = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let outcome = match task.as_str() {
+        "setup" => setup::run_task(&rest),
+        "demo" => demo::run(),
+        "test" => test::run_task(),
+        "tidy" => tidy::run(),
+        "bench" => bench::run(&rest),
+        "clients" => clients::run(),
+        "" | "help" | "-h" | "--help" => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        other => {
+            eprint!("xtask: there is no task {other:?}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("xtask {task}: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,12 @@
+// A plain Node parent: Node hands its children a socketpair, not a pipe.
+//
+// usage: parent.mjs HOB DIR REQUESTS     writes the file's lines, ends the input, prints what came back
+
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+const [hob, cwd, requests] = process.argv.slice(2);
+const child = spawn(hob, ["mcp"], { cwd, stdio: ["pipe", "pipe", "inherit"] });
+child.stdout.pipe(process.stdout);
+child.stdin.end(readFileSync(requests));
+child.on("close", (code) => { process.exitCode = code ?? 1; });

@@ -1,0 +1,197 @@
+//! A small agent: starts a server, speaks MCP over its pipes, and waits for each answer within a limit.
+//! The demonstration, the client matrix and the bench drive the product through it; it shares no code with it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+
+/// A running server with its pipes.
+pub(crate) struct Agent {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Result<String, std::io::Error>>,
+    next_id: u64,
+    /// What the server said without being asked, in order.
+    pub(crate) notifications: Vec<Value>,
+}
+
+impl Agent {
+    /// Starts the command with piped stdin and stdout; stderr is the caller's choice.
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("could not start the server")?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().context("the server has no stdout")?;
+        let (sender, lines) = sync_channel(1024);
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { child, stdin, lines, next_id: 1, notifications: Vec::new() })
+    }
+
+    /// `hob mcp` for the project at `dir`.
+    pub(crate) fn hob(hob: &Path, dir: &Path, args: &[&str]) -> Result<Self> {
+        Self::start(Command::new(hob).arg("mcp").args(args).current_dir(dir))
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The handshake that agents open with.
+    pub(crate) fn initialize(&mut self) -> Result<Value> {
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "xtask", "version": "1" },
+        });
+        let result = self.request("initialize", params, Duration::from_secs(30))?;
+        self.notify("notifications/initialized")?;
+        Ok(result)
+    }
+
+    pub(crate) fn notify(&mut self, method: &str) -> Result<()> {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method }))
+    }
+
+    /// Calls a tool and gives its result; a result that says it failed is a result too.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value> {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments }), Duration::from_secs(120))
+    }
+
+    /// Asks and waits for the answer to exactly this request.
+    pub(crate) fn request(&mut self, method: &str, params: Value, limit: Duration) -> Result<Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
+        let deadline = Instant::now() + limit;
+        loop {
+            let mut message = self.read(deadline).with_context(|| format!("no answer to {method}"))?;
+            if message["id"] != json!(id) || message.get("method").is_some() {
+                self.notifications.push(message);
+                continue;
+            }
+            if let Some(error) = message.get("error") {
+                bail!("{method} was refused: {error}");
+            }
+            return Ok(message["result"].take());
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> Result<()> {
+        let stdin = self.stdin.as_mut().context("its input is closed")?;
+        let mut line = message.to_string();
+        line.push('\n');
+        stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).context("the server reads no more")
+    }
+
+    /// The next message; anything on stdout that is no JSON is a failure.
+    fn read(&mut self, deadline: Instant) -> Result<Value> {
+        let wait = deadline.saturating_duration_since(Instant::now());
+        let line = match self.lines.recv_timeout(wait) {
+            Ok(line) => line.context("the server's output broke")?,
+            Err(RecvTimeoutError::Timeout) => bail!("nothing came in time"),
+            Err(RecvTimeoutError::Disconnected) => bail!("the server closed its output"),
+        };
+        serde_json::from_str(&line).map_err(|_| anyhow!("the server printed something that is no message: {line}"))
+    }
+
+    /// Ends the input, as an agent does when it leaves, and waits for the server to go.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.stdin = None;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.read(deadline).is_ok() {}
+        let status = self.child.wait().context("could not wait for the server")?;
+        if !status.success() {
+            bail!("the server ended with {status}");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // After `finish` both do nothing; on the way out of an error the server must not stay.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The text of a tool's result, as a model would read it.
+pub(crate) fn text(result: &Value) -> String {
+    let parts = result["content"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// Plain synchronous pipes, for measuring: no thread between the server's write and our read.
+pub(crate) struct Pipes {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Pipes {
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not start {:?}", command.get_program()))?;
+        let stdin = child.stdin.take();
+        let stdout = BufReader::with_capacity(1 << 16, child.stdout.take().context("the program has no stdout")?);
+        Ok(Self { child, stdin, stdout })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes one line (which ends in a newline).
+    pub(crate) fn write(&mut self, line: &[u8]) -> Result<()> {
+        self.stdin.as_mut().context("its input is closed")?.write_all(line).context("the program reads no more")
+    }
+
+    /// Reads one line into `line`, which is cleared first.
+    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<()> {
+        line.clear();
+        let count = self.stdout.read_until(b'\n', line).context("the program's output broke")?;
+        if count == 0 {
+            bail!("the program closed its output");
+        }
+        Ok(())
+    }
+
+    /// Writes a request and reads on until the answer with its id (`"id":N`), whatever comes between.
+    pub(crate) fn round_trip(&mut self, request: &[u8], id: u64, line: &mut Vec<u8>) -> Result<()> {
+        self.write(request)?;
+        loop {
+            self.read_line(line)?;
+            let message: Value = serde_json::from_slice(line).context("a line that is no message")?;
+            if message["id"] == json!(id) && message.get("method").is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Closes the input and waits for the end.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.stdin = None;
+        std::io::copy(&mut self.stdout, &mut std::io::sink()).context("the program's output broke")?;
+        self.child.wait().context("could not wait for the program")?;
+        Ok(())
+    }
+}
+
+impl Drop for Pipes {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

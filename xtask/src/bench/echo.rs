@@ -1,0 +1,207 @@
+//! One small call there and back: through front-end and daemon, to the daemon's socket directly, and through the
+//! least that could do either.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::report::{Figure, Target};
+use super::{Bench, Samples};
+use crate::agent::Pipes;
+
+/// Calls of one contender before the next has its turn.
+const TURN: usize = 100;
+
+pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut hob = Contender::pipes(&mut bench.hob(&["mcp"]))?;
+    hob.open()?;
+    let mut socket = Contender::socket(bench)?;
+    socket.open()?;
+    let mut bare = Contender::pipes(&mut bench.program("floor-echo"))?;
+    let path = bench.dir().join("floor.sock");
+    let behind = Pipes::start(bench.program("floor-echo").arg(&path))?;
+    wait_for(&path)?;
+    let mut relay = Contender::pipes(bench.program("floor-relay").arg(&path))?;
+
+    let list = json!({ "name": "repl_list", "arguments": {} });
+    let mut samples: [Samples; 6] = Default::default();
+    for _ in 0..bench.times(100) {
+        bare.turn("ping", None, &mut samples[0])?;
+        relay.turn("ping", None, &mut samples[1])?;
+        hob.turn("ping", None, &mut samples[2])?;
+        socket.turn("ping", None, &mut samples[3])?;
+        hob.turn("tools/call", Some(&list), &mut samples[4])?;
+        socket.turn("tools/call", Some(&list), &mut samples[5])?;
+    }
+    for contender in [hob, socket, bare, relay] {
+        contender.finish()?;
+    }
+    behind.finish()?;
+
+    let [bare, relay, hob_ping, socket_ping, hob_call, socket_call] = &samples;
+    let mut figures = Vec::new();
+    for percent in [50, 99] {
+        let mut figure = |what: &str, value: &Samples, floor: (&'static str, &Samples), target| {
+            let floor = Some((floor.0, floor.1.percentile(percent)));
+            let what = format!("round trip, {what}, p{percent}");
+            figures.push(Figure { what, unit: "µs", value: value.percentile(percent), floor, target });
+        };
+        let most = (percent == 50).then_some(Target::AtMost(60.0));
+        figure("minimal relay and loop", relay, ("minimal loop", bare), None);
+        figure("`ping` at the daemon's socket", socket_ping, ("minimal loop", bare), None);
+        figure("`ping` through `hob mcp`", hob_ping, ("minimal relay and loop", relay), most);
+        figure("`repl_list` at the daemon's socket", socket_call, ("minimal loop", bare), None);
+        figure("`repl_list` through `hob mcp`", hob_call, ("minimal relay and loop", relay), most);
+        figure("front-end's share of `ping`", hob_ping, ("daemon's socket", socket_ping), None);
+    }
+    Ok(figures)
+}
+
+/// Who is asked, over pipes or a socket, always synchronously.
+pub(super) struct Contender {
+    line: Box<dyn Line>,
+    next_id: u64,
+    answer: Vec<u8>,
+}
+
+trait Line {
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+    fn read(&mut self, line: &mut Vec<u8>) -> Result<()>;
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+impl Line for Pipes {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        Pipes::write(self, bytes)
+    }
+
+    fn read(&mut self, line: &mut Vec<u8>) -> Result<()> {
+        self.read_line(line)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Pipes::finish(*self)
+    }
+}
+
+impl Line for BufReader<UnixStream> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.get_mut().write_all(bytes).context("the daemon reads no more")
+    }
+
+    fn read(&mut self, line: &mut Vec<u8>) -> Result<()> {
+        line.clear();
+        if self.read_until(b'\n', line).context("the socket broke")? == 0 {
+            bail!("the daemon closed the connection");
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Contender {
+    pub(super) fn pipes(command: &mut std::process::Command) -> Result<Self> {
+        Ok(Self { line: Box::new(Pipes::start(command)?), next_id: 1, answer: Vec::new() })
+    }
+
+    /// The daemon itself, without a front-end.
+    fn socket(bench: &Bench) -> Result<Self> {
+        Ok(Self { line: Box::new(greet(bench, "mcp")?), next_id: 1, answer: Vec::new() })
+    }
+
+    pub(super) fn open(&mut self) -> Result<()> {
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
+        });
+        self.ask("initialize", Some(&params))?;
+        self.line.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+    }
+
+    /// Calls a tool; a result that says it failed is an error.
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<(Duration, Value)> {
+        self.ask("tools/call", Some(&json!({ "name": tool, "arguments": arguments })))
+    }
+
+    fn turn(&mut self, method: &str, params: Option<&Value>, samples: &mut Samples) -> Result<()> {
+        for _ in 0..TURN {
+            samples.push(self.ask(method, params)?.0);
+        }
+        Ok(())
+    }
+
+    /// The time from the first byte written to the last byte read, and the result.
+    fn ask(&mut self, method: &str, params: Option<&Value>) -> Result<(Duration, Value)> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}\n");
+        let started = Instant::now();
+        self.line.write(request.as_bytes())?;
+        loop {
+            self.line.read(&mut self.answer)?;
+            let took = started.elapsed();
+            let mut message: Value = serde_json::from_slice(&self.answer).context("a line that is no message")?;
+            if message["id"] != json!(id) {
+                continue;
+            }
+            if message.get("error").is_some() || message["result"]["isError"] == true {
+                bail!("{method} was answered with {message}");
+            }
+            return Ok((took, message["result"].take()));
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        self.line.finish()
+    }
+}
+
+/// A connection to the project's daemon, greeted and acknowledged.
+fn greet(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> {
+    let named = bench.dir().join(".hob/socket");
+    let path =
+        std::fs::read_link(&named).or_else(|_| std::fs::read_to_string(&named).map(|text| PathBuf::from(text.trim())));
+    let path = path.context("the project has no daemon's socket")?;
+    let stream = UnixStream::connect(&path).with_context(|| format!("could not connect to {path:?}"))?;
+    let mut stream = BufReader::new(stream);
+    let hello = json!({ "hob": 1, "role": role, "cwd": bench.dir(), "worktree": bench.dir(), "version": "bench" });
+    Line::write(&mut stream, format!("{hello}\n").as_bytes())?;
+    let mut answer = Vec::new();
+    Line::read(&mut stream, &mut answer)?;
+    let answer: Value = serde_json::from_slice(&answer).context("the daemon's acknowledgement is no JSON")?;
+    if answer["ok"] != true {
+        bail!("the daemon refused: {answer}");
+    }
+    Ok(stream)
+}
+
+/// The process id of the project's daemon, as it says itself.
+pub(super) fn daemon_pid(bench: &Bench) -> Result<u32> {
+    let named = bench
+        .hob(&["status", "--json"])
+        .stderr(std::process::Stdio::piped())
+        .output()
+        .context("could not run `hob status`")?;
+    let status: Value = serde_json::from_slice(&named.stdout).context("`hob status --json` printed no JSON")?;
+    let pid = status.pointer("/daemon/pid").or(status.get("pid")).and_then(Value::as_u64);
+    let pid = pid.with_context(|| format!("`hob status --json` names no pid: {status}"))?;
+    u32::try_from(pid).context("no process id")
+}
+
+fn wait_for(path: &std::path::Path) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !path.exists() {
+        if Instant::now() > deadline {
+            bail!("{path:?} did not appear");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! What an idle front-end and an idle daemon hold, beside an empty program that waits in the same way.
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::Bench;
+use super::echo::daemon_pid;
+use super::report::{Figure, Target};
+use crate::agent::{Agent, Pipes};
+
+pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
+    let empty = Pipes::start(&mut bench.program("floor-empty"))?;
+    let mut agent = Agent::start(&mut bench.hob(&["mcp"]))?;
+    agent.initialize()?;
+    agent.request("tools/list", json!({}), std::time::Duration::from_secs(10))?;
+    let daemon = daemon_pid(bench)?;
+    let floor = Memory::of(empty.pid())?;
+    let front = Memory::of(agent.pid())?;
+    let back = Memory::of(daemon)?;
+    agent.finish()?;
+    empty.finish()?;
+    let figure = |what: &str, value, floor, target| Figure {
+        what: what.to_owned(),
+        unit: "MiB",
+        value,
+        floor: Some(("empty program", floor)),
+        target: Some(target),
+    };
+    Ok(vec![
+        figure("idle front-end, anonymous", front.anonymous, floor.anonymous, Target::AtMost(1.0)),
+        figure("idle front-end, resident", front.resident, floor.resident, Target::Above(2.0)),
+        figure("idle daemon, resident", back.resident, floor.resident, Target::AtMost(20.0)),
+    ])
+}
+
+/// In MiB.
+struct Memory {
+    anonymous: f64,
+    resident: f64,
+}
+
+impl Memory {
+    fn of(pid: u32) -> Result<Self> {
+        let text =
+            std::fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid} is gone"))?;
+        let field = |name: &str| -> Result<f64> {
+            let line =
+                text.lines().find(|line| line.starts_with(name)).with_context(|| format!("no {name} of {pid}"))?;
+            let kib: f64 = line.split_whitespace().nth(1).unwrap_or_default().parse().context("no number")?;
+            Ok(kib / 1024.0)
+        };
+        Ok(Self { anonymous: field("RssAnon:")?, resident: field("VmRSS:")? })
+    }
+}

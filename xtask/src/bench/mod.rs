@@ -1,0 +1,135 @@
+//! `cargo xtask bench`: what the product costs over the least that could do the same, measured in one interleaved run.
+//!
+//! Every figure stands beside its floor, a committed program or a bare pipe that was measured in the same minutes on
+//! the same machine: on a shared machine only ratios and differences mean something. One file per part; this one runs
+//! them and [`report`] prints and keeps what they found.
+
+mod echo;
+mod ghci;
+mod memory;
+mod report;
+mod start;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{Profile, build};
+use report::Figure;
+
+/// A part of the bench: its name and what measures it.
+type Part = (&'static str, fn(&Bench) -> Result<Vec<Figure>>);
+
+const PARTS: &[Part] = &[
+    ("start", start::measure),
+    ("echo", echo::measure),
+    ("memory", memory::measure),
+    ("ghci", ghci::evaluations),
+    ("drain", ghci::drain),
+];
+
+/// The task: all parts, or those named.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let is_quick = args.iter().any(|arg| arg == "--quick");
+    let wanted: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
+    if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
+        let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
+        bail!("there is no part {unknown:?}; the parts are: {}", parts.join(" "));
+    }
+    let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
+    let bench = Bench::new(programs, is_quick)?;
+    let mut figures = Vec::new();
+    for (name, measure) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
+        println!("bench: {name} …");
+        figures.extend(measure(&bench).with_context(|| format!("part {name}"))?);
+        bench.stop()?;
+    }
+    report::show(&figures);
+    if wanted.is_empty() && !is_quick {
+        report::keep(&figures)?;
+    }
+    Ok(())
+}
+
+/// What every part needs: the programs and a project of its own.
+struct Bench {
+    programs: PathBuf,
+    project: tempfile::TempDir,
+    is_quick: bool,
+}
+
+impl Bench {
+    fn new(programs: PathBuf, is_quick: bool) -> Result<Self> {
+        let project = tempfile::tempdir().context("could not make a project to measure in")?;
+        Ok(Self { programs, project, is_quick })
+    }
+
+    fn dir(&self) -> &Path {
+        self.project.path()
+    }
+
+    /// A program of ours, to be started in the project.
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        command.current_dir(self.dir()).stderr(Stdio::null());
+        command
+    }
+
+    fn hob(&self, args: &[&str]) -> Command {
+        let mut command = self.program("hob");
+        command.args(args);
+        command
+    }
+
+    /// Ends the project's daemon.
+    fn stop(&self) -> Result<()> {
+        let output = self.hob(&["stop"]).stdin(Stdio::null()).output().context("could not run `hob stop`")?;
+        if !output.status.success() {
+            bail!("`hob stop` failed: {}", String::from_utf8_lossy(&output.stdout));
+        }
+        Ok(())
+    }
+
+    /// `full` times, or a tenth of it in a quick run.
+    fn times(&self, full: usize) -> usize {
+        if self.is_quick { (full / 10).max(3) } else { full }
+    }
+}
+
+/// Measured durations of one contender.
+#[derive(Default)]
+struct Samples(Vec<Duration>);
+
+impl Samples {
+    fn push(&mut self, sample: Duration) {
+        self.0.push(sample);
+    }
+
+    /// The value below which `percent` of the samples lie, in microseconds.
+    fn percentile(&self, percent: usize) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+        sorted.get(at).map_or(f64::NAN, |sample| sample.as_secs_f64() * 1e6)
+    }
+}
+
+/// The median of differences that may be negative, in microseconds.
+fn median(mut differences: Vec<f64>) -> f64 {
+    differences.sort_unstable_by(f64::total_cmp);
+    differences.get(differences.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_sorted_samples() {
+        let samples = Samples((1..=100).rev().map(Duration::from_micros).collect());
+        assert_eq!((samples.percentile(50), samples.percentile(99)), (51.0, 100.0));
+        assert_eq!(median(vec![3.0, -1.0, 2.0]), 2.0);
+    }
+}

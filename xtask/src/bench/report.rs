@@ -1,0 +1,165 @@
+//! What was measured, as a table for a person: on the terminal, and in docs/generated/bench.md with the machine.
+
+use std::fmt::Write;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{read, root, run};
+
+/// One measured thing beside its floor.
+pub(super) struct Figure {
+    /// What was measured.
+    pub(super) what: String,
+    /// In which unit all three numbers are.
+    pub(super) unit: &'static str,
+    /// The measured value.
+    pub(super) value: f64,
+    /// The floor and its value.
+    pub(super) floor: Option<(&'static str, f64)>,
+    /// What must be reached.
+    pub(super) target: Option<Target>,
+}
+
+/// What must be reached.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// The value itself at most this.
+    AtMost(f64),
+    /// At most this above the floor.
+    Above(f64),
+    /// At least this part of the floor.
+    Share(f64),
+}
+
+impl Figure {
+    fn holds(&self) -> Option<bool> {
+        let floor = self.floor.map_or(f64::NAN, |(_, floor)| floor);
+        self.target.map(|target| match target {
+            Target::AtMost(most) => self.value <= most,
+            Target::Above(most) => self.value - floor <= most,
+            Target::Share(least) => self.value / floor >= least,
+        })
+    }
+
+    fn row(&self) -> [String; 6] {
+        let unit = self.unit;
+        let (floor, ratio) = match self.floor {
+            Some((name, floor)) => (format!("{} {unit} ({name})", number(floor)), format!("{:.2}", self.value / floor)),
+            None => (String::new(), String::new()),
+        };
+        let target = match self.target {
+            Some(Target::AtMost(most)) => format!("≤ {} {unit}", number(most)),
+            Some(Target::Above(most)) => format!("≤ floor + {} {unit}", number(most)),
+            Some(Target::Share(least)) => format!("≥ {:.0} % of floor", least * 100.0),
+            None => String::new(),
+        };
+        let verdict = self.holds().map_or("", |holds| if holds { "holds" } else { "MISSED" });
+        [self.what.clone(), format!("{} {unit}", number(self.value)), floor, ratio, target, verdict.to_owned()]
+    }
+}
+
+const HEAD: [&str; 6] = ["what", "measured", "floor", "ratio", "target", ""];
+
+/// Prints the table.
+pub(super) fn show(figures: &[Figure]) {
+    print!("\n{}", table(figures));
+    let missed = figures.iter().filter(|figure| figure.holds() == Some(false)).count();
+    let held = figures.iter().filter(|figure| figure.holds() == Some(true)).count();
+    println!("\nbench: {held} targets hold, {missed} missed");
+}
+
+/// Writes docs/generated/bench.md.
+pub(super) fn keep(figures: &[Figure]) -> Result<()> {
+    let path = root().join("docs/generated/bench.md");
+    let text = format!(
+        "# Figures\n\nWritten by `cargo xtask bench`: one interleaved run, each figure beside its floor in the same run.\n\
+         Read ratios and differences; absolute times are of this machine on that day.\n\n{}\n## The machine\n\n{}",
+        table(figures),
+        machine()
+    );
+    std::fs::create_dir_all(path.parent().expect("it has a folder")).context("could not make docs/generated")?;
+    std::fs::write(&path, text).with_context(|| format!("could not write {path:?}"))?;
+    println!("bench: written to docs/generated/bench.md");
+    run(Command::new("git").args(["diff", "--stat", "--", "docs/generated/bench.md"]).current_dir(root()))
+}
+
+/// A Markdown table whose columns are aligned, so that it reads well on a terminal too.
+fn table(figures: &[Figure]) -> String {
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    rows.extend(figures.iter().map(Figure::row));
+    let widths: Vec<usize> =
+        (0..HEAD.len()).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+        if index == 0 {
+            let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+            let _ = writeln!(text, "| {} |", rule.join(" | "));
+        }
+    }
+    text
+}
+
+/// Three significant digits are all that such measurements carry.
+fn number(value: f64) -> String {
+    let digits = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$}")
+}
+
+fn machine() -> String {
+    let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let after = |text: &str, key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key));
+        line.and_then(|line| line.split_once(':')).map_or("unknown".to_owned(), |(_, value)| value.trim().to_owned())
+    };
+    let version = |program: &str, args: &[&str]| {
+        let said = read(Command::new(program).args(args)).unwrap_or_default();
+        said.lines().next().unwrap_or("not there").to_owned()
+    };
+    let cpus = std::thread::available_parallelism().map_or(0, |count| count.get());
+    let facts = [
+        ("processor", format!("{}, {cpus} cores", after(&file("/proc/cpuinfo"), "model name"))),
+        ("memory", after(&file("/proc/meminfo"), "MemTotal")),
+        ("kernel", file("/proc/sys/kernel/osrelease").trim().to_owned()),
+        ("load while measuring", file("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ")),
+        ("compiler", version("rustc", &["--version"])),
+        ("GHCi", version("ghci", &["--version"])),
+        ("day", version("date", &["-u", "+%F"])),
+    ];
+    facts.iter().fold(String::new(), |mut text, (key, value)| {
+        let _ = writeln!(text, "- {key}: {value}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_table_says_what_holds() {
+        let figure = |value, floor, target| Figure {
+            what: "start".to_owned(),
+            unit: "ms",
+            value,
+            floor: Some(("bare", floor)),
+            target: Some(target),
+        };
+        let figures = [
+            figure(4.0, 1.0, Target::Above(5.0)),
+            figure(60.0, 1.0, Target::AtMost(50.0)),
+            figure(70.0, 100.0, Target::Share(0.8)),
+        ];
+        expect![[""]].assert_eq(&table(&figures));
+    }
+}

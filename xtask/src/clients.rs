@@ -1,0 +1,208 @@
+//! Clients that no one here wrote, against `hob mcp`: the Python package and both generations of the TypeScript SDK,
+//! each in every era it speaks, list the tools and evaluate in GHCi. And parents of every kind: one that hands over a
+//! socketpair, one that hands over pipes, a file as input, and an echo before any daemon runs.
+//!
+//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::setup::{self, Tools};
+use crate::workspace::{Profile, build, root};
+
+/// The revision without a handshake.
+const MODERN: &str = "2026-07-28";
+/// The last one that opens with `initialize`.
+const LEGACY: &str = "2025-11-25";
+/// No row may hang the run.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// The task alone.
+pub(crate) fn run() -> Result<()> {
+    with(&setup::tests()?)
+}
+
+/// Runs every row, prints the table, and fails if a row failed.
+pub(crate) fn with(tools: &Tools) -> Result<()> {
+    let hob = build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob");
+    let project = tempfile::tempdir().context("could not make a project to work in")?;
+    let dir = project.path();
+    let requests = dir.join("requests.ndjson");
+    std::fs::write(&requests, handshake()).context("could not write the requests")?;
+
+    let mut rows = Vec::new();
+    let mut row = |name: &str, asks: &str, outcome: Result<String>| {
+        rows.push(Row { name: name.to_owned(), asks: asks.to_owned(), outcome });
+    };
+    // First, while no daemon runs here.
+    row("echo … | hob mcp", "no handshake", echo(&hob, dir));
+    row("hob mcp < file", "initialize", from_file(&hob, dir, &requests));
+    let scripts = root().join("xtask/clients");
+    let python_parent = || script(&tools.python, &scripts.join("parent.py"), &[&hob, dir, &requests]);
+    row("Python parent (pipes)", "initialize", python_parent().and_then(|out| handshake_is_answered(&out)));
+    let node_parent = || script(&tools.node, &scripts.join("parent.mjs"), &[&hob, dir, &requests]);
+    row("Node parent (socketpair)", "initialize", node_parent().and_then(|out| handshake_is_answered(&out)));
+
+    // A script finds its packages beside itself, so the scripts go where the packages are.
+    for name in ["sdk1.mjs", "sdk2.mjs"] {
+        std::fs::copy(scripts.join(name), tools.scripts.join(name))
+            .with_context(|| format!("could not copy {name}"))?;
+    }
+    let python = scripts.join("client.py");
+    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
+        row("Python mcp 2.3.0", mode, evaluates(&tools.python, &python, &hob, dir, mode, version));
+    }
+    row(
+        "TypeScript sdk 1.32.2",
+        "legacy",
+        evaluates(&tools.node, &tools.scripts.join("sdk1.mjs"), &hob, dir, "legacy", LEGACY),
+    );
+    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
+        row(
+            "TypeScript client 2.4.0",
+            mode,
+            evaluates(&tools.node, &tools.scripts.join("sdk2.mjs"), &hob, dir, mode, version),
+        );
+    }
+    let stopped = within_limit(Command::new(&hob).arg("stop").current_dir(dir));
+    row("hob stop", "", stopped.map(|_| "stopped".to_owned()));
+    report(&rows)
+}
+
+struct Row {
+    name: String,
+    asks: String,
+    outcome: Result<String>,
+}
+
+fn report(rows: &[Row]) -> Result<()> {
+    println!("\n{:<26} {:<12} result", "client", "asks for");
+    for row in rows {
+        let said = match &row.outcome {
+            Ok(said) => format!("ok    {said}"),
+            Err(e) => format!("FAIL  {e:#}"),
+        };
+        println!("{:<26} {:<12} {said}", row.name, row.asks);
+    }
+    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    println!("clients: {} passed, {failed} failed\n", rows.len() - failed);
+    if failed > 0 {
+        bail!("{failed} of {} clients could not work with `hob mcp`", rows.len());
+    }
+    Ok(())
+}
+
+/// What an agent opens with, as lines.
+fn handshake() -> String {
+    let info =
+        json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "parent", "version": "1" } });
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
+    ];
+    lines.map(|line| format!("{line}\n")).concat()
+}
+
+fn handshake_is_answered(stdout: &str) -> Result<String> {
+    let answers = messages(stdout)?;
+    let answer = |id: u64| {
+        answers
+            .iter()
+            .find(|answer| answer["id"] == json!(id))
+            .with_context(|| format!("no answer to request {id} in {stdout:?}"))
+    };
+    if answer(1)?["result"]["protocolVersion"] != LEGACY {
+        bail!("the handshake was answered with {}", answer(1)?);
+    }
+    listed(answer(2)?)
+}
+
+/// The tools of an answer to `tools/list`, counted.
+fn listed(answer: &Value) -> Result<String> {
+    let tools = answer["result"]["tools"].as_array().with_context(|| format!("no tools in {answer}"))?;
+    if !tools.iter().any(|tool| tool["name"] == "repl_eval") {
+        bail!("repl_eval is not among the {} tools", tools.len());
+    }
+    Ok(format!("{} tools", tools.len()))
+}
+
+/// Every line of a protocol's stdout is a message.
+fn messages(stdout: &str) -> Result<Vec<Value>> {
+    let parsed = stdout.lines().map(|line| serde_json::from_str(line).with_context(|| format!("no message: {line}")));
+    parsed.collect()
+}
+
+fn echo(hob: &Path, dir: &Path) -> Result<String> {
+    let line = r#"echo '{"jsonrpc":"2.0","method":"tools/list","id":1}' | "$0" mcp"#;
+    let stdout = within_limit(Command::new("sh").args(["-c", line]).arg(hob).current_dir(dir))?;
+    listed(messages(&stdout)?.first().context("nothing came back")?)
+}
+
+fn from_file(hob: &Path, dir: &Path, requests: &Path) -> Result<String> {
+    let file = File::open(requests).context("could not open the requests")?;
+    let mut command = Command::new(hob);
+    let stdout = with_input(command.arg("mcp").current_dir(dir), file.into())?;
+    handshake_is_answered(&stdout)
+}
+
+fn script(interpreter: &Path, script: &Path, args: &[&Path]) -> Result<String> {
+    within_limit(Command::new(interpreter).arg(script).args(args))
+}
+
+/// Runs a client's script and checks its report.
+fn evaluates(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+    let stdout = within_limit(Command::new(interpreter).arg(script).arg(hob).arg(dir).arg(mode))?;
+    let report: Value = serde_json::from_str(stdout.trim()).with_context(|| format!("no report: {stdout}"))?;
+    if report["version"] != version {
+        bail!("settled on {} instead of {version}", report["version"]);
+    }
+    let text = report["text"].as_str().unwrap_or_default();
+    if !text.contains("map :: (a -> b) -> [a] -> [b]") {
+        bail!("`:t map` gave {text:?}");
+    }
+    if report["structured"] != true {
+        bail!("the result has no structured content");
+    }
+    Ok(format!("{version}, {} tools, map :: (a -> b) -> [a] -> [b]", report["tools"]))
+}
+
+fn within_limit(command: &mut Command) -> Result<String> {
+    with_input(command, Stdio::null())
+}
+
+/// Runs a program to its end and gives its stdout; one that does not end is ended, and that is a failure.
+fn with_input(command: &mut Command, stdin: Stdio) -> Result<String> {
+    let said = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
+    let erred = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
+    let mut child = command
+        .stdin(stdin)
+        .stdout(said.reopen()?)
+        .stderr(erred.reopen()?)
+        .spawn()
+        .with_context(|| format!("could not start {:?}", command.get_program()))?;
+    let deadline = Instant::now() + LIMIT;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("did not end within {LIMIT:?}; it had said {:?}", std::fs::read_to_string(said.path())?);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let stdout = std::fs::read_to_string(said.path()).context("its output is no UTF-8")?;
+    if !status.success() {
+        let stderr = std::fs::read_to_string(erred.path()).unwrap_or_default();
+        let last: Vec<&str> = stderr.lines().rev().take(6).collect();
+        bail!("{status}; it said {stdout:?} and {:?}", last.into_iter().rev().collect::<Vec<_>>().join(" / "));
+    }
+    Ok(stdout)
+}

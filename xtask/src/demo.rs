@@ -1,0 +1,167 @@
+//! `cargo xtask demo`: the product's main job, played as an agent plays it, and shown.
+//!
+//! Starts `hob mcp`, speaks MCP with it over pipes, and holds a conversation with a live GHCi: a type, an endless
+//! evaluation that is interrupted, a broken module's diagnostics. Each step is checked; the first that does not give
+//! what it must ends the demonstration with the reason. Where GHCi cannot be had, a shorter conversation in Python.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::agent::{Agent, text};
+use crate::setup;
+use crate::workspace::{Profile, build};
+
+/// A module with two faults that a compiler can name exactly.
+const BROKEN: &str = "\
+module Shelf where
+
+warm :: Int -> Int
+warm n = n + \"one\"
+
+cold :: Bool
+cold = wram 3
+";
+const MENDED: &str = "\
+module Shelf where
+
+warm :: Int -> Int
+warm n = n + 1
+
+cold :: Bool
+cold = warm 3 > 3
+";
+
+/// The task.
+pub(crate) fn run() -> Result<()> {
+    let has_ghci = setup::demo()?;
+    let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
+    let project = tempfile::tempdir().context("could not make a project to play in")?;
+    let dir = project.path();
+    println!("\nThe project is an empty folder. The agent starts `hob mcp` in it, as it would start any MCP server.");
+    let played = play(&hob, dir, has_ghci);
+    // Whatever happened, nothing is left running.
+    let stopped = Command::new(&hob).arg("stop").current_dir(dir).stdin(Stdio::null()).output();
+    played?;
+    let stopped = stopped.context("could not run `hob stop`")?;
+    if !stopped.status.success() {
+        bail!("`hob stop` failed: {}", String::from_utf8_lossy(&stopped.stderr));
+    }
+    println!("\n$ hob stop\n{}", String::from_utf8_lossy(&stopped.stdout).trim_end());
+    println!("\nThat was a real conversation with a real {}.", if has_ghci { "GHCi" } else { "Python" });
+    Ok(())
+}
+
+fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
+    let mut stage = Stage { agent: Agent::hob(hob, dir, &[])? };
+    let hello = stage.agent.initialize()?;
+    println!(
+        "\n▸ initialize\n  {} {}, protocol {}",
+        plain(&hello["serverInfo"]["name"]),
+        plain(&hello["serverInfo"]["version"]),
+        plain(&hello["protocolVersion"])
+    );
+    let listed = stage.agent.request("tools/list", json!({}), std::time::Duration::from_secs(30))?;
+    let names: Vec<&str> =
+        listed["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
+    println!("\n▸ tools/list\n  {}", names.join(", "));
+    if !names.contains(&"repl_eval") {
+        bail!("tools/list does not hold repl_eval");
+    }
+    if has_ghci {
+        haskell(&mut stage, dir)?
+    } else {
+        python(&mut stage)?
+    }
+    stage.agent.finish()
+}
+
+fn haskell(stage: &mut Stage, dir: &Path) -> Result<()> {
+    stage.call("repl_start", json!({ "profile": "ghci" }), "", |_| true)?;
+    stage.evaluate(":t map", "map :: (a -> b) -> [a] -> [b]")?;
+    stage.endless("length [1 ..]")?;
+    stage.evaluate("sum [1 .. 100]", "5050")?;
+
+    println!("\nNow a module with two faults, Shelf.hs:\n\n{}", indented(BROKEN));
+    std::fs::write(dir.join("Shelf.hs"), BROKEN).context("could not write Shelf.hs")?;
+    let loaded = stage.call("repl_reload", json!({ "targets": ["Shelf.hs"] }), "two diagnostics", |_| true)?;
+    let listed = stage.call("repl_diagnostics", json!({}), "two diagnostics", |_| true)?;
+    let found = [&listed, &loaded].into_iter().filter_map(diagnostics).find(|list| !list.is_empty());
+    let found = found.context("neither repl_reload nor repl_diagnostics gave structured diagnostics")?;
+    println!("  as structured content:");
+    for diagnostic in found {
+        println!("    {diagnostic}");
+    }
+    let lines: Vec<u64> = found.iter().filter_map(|diagnostic| diagnostic["line"].as_u64()).collect();
+    if !(lines.contains(&4) && lines.contains(&7)) {
+        bail!("the faults are in lines 4 and 7 of Shelf.hs, the diagnostics name {lines:?}");
+    }
+    println!("\nThe agent mends it:\n");
+    std::fs::write(dir.join("Shelf.hs"), MENDED).context("could not write Shelf.hs")?;
+    stage.call("repl_reload", json!({}), "no diagnostics", |result| {
+        diagnostics(result).is_none_or(|list| list.is_empty())
+    })?;
+    stage.evaluate("warm 41", "42")
+}
+
+fn python(stage: &mut Stage) -> Result<()> {
+    stage.call("repl_start", json!({ "profile": "python" }), "", |_| true)?;
+    stage.evaluate("sum(range(101))", "5050")?;
+    stage.endless("while True: pass")?;
+    stage.evaluate("6 * 7", "42")
+}
+
+/// The diagnostics of a result, under whichever name the tool gives its whole list.
+fn diagnostics(result: &Value) -> Option<&Vec<Value>> {
+    result["structuredContent"]["diagnostics"].as_array()
+}
+
+/// The conversation, printed as it goes.
+struct Stage {
+    agent: Agent,
+}
+
+impl Stage {
+    /// Calls a tool, shows the exchange, and checks the result.
+    fn call(&mut self, tool: &str, arguments: Value, wanted: &str, is_right: impl Fn(&Value) -> bool) -> Result<Value> {
+        println!("\n▸ {tool} {arguments}");
+        let started = Instant::now();
+        let result = self.agent.call(tool, arguments)?;
+        let text = text(&result);
+        println!("{}\n  ({:.0} ms)", indented(&text), started.elapsed().as_secs_f64() * 1000.0);
+        if result["isError"] == true {
+            bail!("{tool} failed: {text}");
+        }
+        if !is_right(&result) {
+            bail!("{tool} did not give {wanted}: {result}");
+        }
+        Ok(result)
+    }
+
+    fn evaluate(&mut self, code: &str, wanted: &str) -> Result<()> {
+        let is_right = |result: &Value| text(result).contains(wanted);
+        self.call("repl_eval", json!({ "code": code }), wanted, is_right).map(drop)
+    }
+
+    /// Starts what never ends, sees that it runs, and interrupts it.
+    fn endless(&mut self, code: &str) -> Result<()> {
+        let arguments = json!({ "code": code, "wait_ms": 1000 });
+        self.call("repl_eval", arguments, "a running evaluation", |result| status(result) == "running")?;
+        self.call("repl_interrupt", json!({}), "an interrupt that took", |_| true).map(drop)
+    }
+}
+
+fn status(result: &Value) -> &str {
+    result["structuredContent"]["status"].as_str().unwrap_or_default()
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,188 @@
+//! `cargo xtask setup`: what the demonstration or the tests need and the machine lacks.
+//!
+//! Programs come from Debian's packages, where we may install them; Python and Node packages go below the build
+//! directory (`target/tools`), where no one else sees them. Running it again does nothing.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::{on_path, read, root, run, succeeds, target_dir};
+
+/// What is needed, and the package that brings it.
+struct Need {
+    what: &'static str,
+    packages: &'static [&'static str],
+    is_there: fn() -> bool,
+}
+
+const GHCI: Need = Need { what: "ghci", packages: &["ghc"], is_there: || on_path("ghci").is_some() };
+
+const TESTS: &[Need] = &[
+    GHCI,
+    Need { what: "cabal", packages: &["cabal-install"], is_there: || on_path("cabal").is_some() },
+    Need { what: "git", packages: &["git"], is_there: || on_path("git").is_some() },
+    Need { what: "bash", packages: &["bash"], is_there: || on_path("bash").is_some() },
+    Need {
+        what: "python3 with venv",
+        packages: &["python3", "python3-venv"],
+        is_there: || succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])),
+    },
+    Need {
+        what: "unshare, setpriv",
+        packages: &["util-linux"],
+        is_there: || on_path("setpriv").is_some() && on_path("unshare").is_some(),
+    },
+    Need { what: "mount", packages: &["mount"], is_there: || on_path("mount").is_some() },
+];
+
+/// The task: `demo`, `tests` or both.
+pub(crate) fn run_task(args: &[String]) -> Result<()> {
+    match args.first().map_or("all", String::as_str) {
+        "demo" => demo().map(drop),
+        "tests" | "all" => tests().map(drop),
+        other => bail!("there is no set {other:?}; say `demo`, `tests` or nothing for all"),
+    }
+}
+
+/// Whether the demonstration can have GHCi; without it, says how to get it.
+pub(crate) fn demo() -> Result<bool> {
+    if (GHCI.is_there)() {
+        println!("setup: ghci is there");
+        return Ok(true);
+    }
+    match install(&[&GHCI]) {
+        Ok(()) => Ok(true),
+        Err(e) => {
+            println!("setup: {e:#}");
+            Ok(false)
+        }
+    }
+}
+
+/// Installs what the tests need and says where it is.
+pub(crate) fn tests() -> Result<Tools> {
+    let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_there)()).collect();
+    if missing.is_empty() {
+        println!("setup: ghci, cabal, git, python3 and the system's tools are there");
+    } else {
+        install(&missing)?;
+    }
+    Tools::install(&target_dir()?.join("tools"))
+}
+
+/// Installs the packages if this user may; otherwise fails with the line that would.
+fn install(needs: &[&Need]) -> Result<()> {
+    let names: Vec<&str> = needs.iter().map(|need| need.what).collect();
+    let packages: Vec<&str> = needs.iter().flat_map(|need| need.packages).copied().collect();
+    let line = format!("apt-get install --no-install-recommends {}", packages.join(" "));
+    println!("setup: missing here: {}", names.join(", "));
+    if on_path("apt-get").is_none() {
+        bail!("{} missing, and this is no Debian machine: install {} your way", names.join(", "), packages.join(", "));
+    }
+    let is_root = read(Command::new("id").arg("-u"))?.trim() == "0";
+    let with_sudo = !is_root && on_path("sudo").is_some() && succeeds(Command::new("sudo").args(["-n", "true"]));
+    if !is_root && !with_sudo {
+        bail!("{} missing, and this user may not install packages; run this once: sudo {line}", names.join(", "));
+    }
+    let apt = |args: &[&str]| {
+        let mut command = if is_root { Command::new("apt-get") } else { Command::new("sudo") };
+        if with_sudo {
+            command.args(["-n", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        }
+        command.env("DEBIAN_FRONTEND", "noninteractive").args(args);
+        command
+    };
+    // A list that cannot be refreshed (one of several sources is away) may still hold what we need.
+    if let Err(e) = run(&mut apt(&["update", "-qq"])) {
+        println!("setup: {e:#}; trying with the package lists as they are");
+    }
+    let mut args = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    args.extend(&packages);
+    run(&mut apt(&args)).with_context(|| format!("could not install; the line is: {line}"))?;
+    match needs.iter().find(|need| !(need.is_there)()) {
+        Some(need) => bail!("{} is still missing after installing {}", need.what, need.packages.join(", ")),
+        None => Ok(()),
+    }
+}
+
+/// The clients that we test against, and what runs them.
+pub(crate) struct Tools {
+    /// The interpreter that has the Python client.
+    pub(crate) python: PathBuf,
+    /// Node, new enough for the TypeScript clients.
+    pub(crate) node: PathBuf,
+    /// The folder with the TypeScript clients' packages and our scripts for them.
+    pub(crate) scripts: PathBuf,
+}
+
+impl Tools {
+    /// Python packages into a venv, Node's beside the scripts that import them. A file that repeats the list of
+    /// packages marks a finished installation.
+    fn install(dir: &Path) -> Result<Self> {
+        let clients = root().join("xtask/clients");
+        std::fs::create_dir_all(dir).with_context(|| format!("could not make {dir:?}"))?;
+        let venv = dir.join("venv");
+        let python = venv.join("bin/python");
+        once(&dir.join("venv.done"), &clients.join("requirements.txt"), "the Python client and Node", |list| {
+            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+            run(Command::new(&python)
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+                .arg(list))
+        })?;
+        let bin = venv.join("bin");
+        let scripts = dir.join("node");
+        once(&dir.join("node.done"), &clients.join("package-lock.json"), "the TypeScript clients", |_| {
+            std::fs::create_dir_all(&scripts).with_context(|| format!("could not make {scripts:?}"))?;
+            for name in ["package.json", "package-lock.json"] {
+                std::fs::copy(clients.join(name), scripts.join(name))
+                    .with_context(|| format!("could not copy {name}"))?;
+            }
+            let path = std::env::join_paths(
+                std::iter::once(bin.clone())
+                    .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+            )?;
+            let mut npm = Command::new(bin.join("npm"));
+            npm.args(["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
+            run(npm.current_dir(&scripts).env("PATH", path))
+        })?;
+        Ok(Self { python, node: bin.join("node"), scripts })
+    }
+}
+
+/// Runs `install` unless the mark already repeats the list it works from.
+fn once(mark: &Path, list: &Path, what: &str, install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let wanted = std::fs::read(list).with_context(|| format!("could not read {list:?}"))?;
+    if std::fs::read(mark).is_ok_and(|done| done == wanted) {
+        println!("setup: {what}: there");
+        return Ok(());
+    }
+    println!("setup: {what}: installing below {}", mark.parent().unwrap_or(mark).display());
+    install(list)?;
+    std::fs::write(mark, wanted).with_context(|| format!("could not write {mark:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_is_repeated_only_when_its_list_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mark, list) = (dir.path().join("done"), dir.path().join("list"));
+        let mut runs = 0;
+        for text in ["a", "a", "b"] {
+            std::fs::write(&list, text).unwrap();
+            once(&mark, &list, "things", |_| {
+                runs += 1;
+                Ok(())
+            })
+            .unwrap();
+        }
+        assert_eq!(runs, 2);
+        std::fs::write(&list, "c").unwrap();
+        once(&mark, &list, "things", |_| bail!("no network")).unwrap_err();
+        assert_ne!(std::fs::read(&mark).unwrap(), b"c", "a failed installation leaves no mark");
+    }
+}

@@ -1,0 +1,131 @@
+//! Which crate may use which: layers are Cargo edges, and this table is the whole truth about them.
+//! A new edge is a change of the architecture: it is made here, on purpose.
+
+use serde_json::Value;
+
+/// A crate and what of ours it may depend on.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("mcp", &[]),
+    ("project", &[]),
+    ("process", &[]),
+    ("client", &["project", "mcp"]),
+    ("repl", &["mcp", "process", "project"]),
+    ("code", &["mcp", "process", "project"]),
+    ("work", &["mcp", "process", "project"]),
+    ("mail", &["mcp", "project"]),
+    ("nodes", &["mcp", "project"]),
+    ("cure", &["mcp", "project"]),
+    ("ask", &["mcp", "project"]),
+    ("hooks", &["mcp", "project"]),
+    ("explore", &["mcp", "project", "code", "nodes"]),
+    ("ui", &["client", "project", "mcp"]),
+    (
+        "daemon",
+        &["mcp", "process", "project", "repl", "mail", "code", "nodes", "explore", "cure", "ask", "hooks", "work"],
+    ),
+    ("hob", &["daemon", "client", "ui", "project"]),
+    ("testkit", &["client", "project", "mcp"]),
+    ("xtask", &[]),
+];
+
+/// These may take of `mcp` its feature `wire` only, so that no async runtime comes with it.
+const WIRE_ONLY: &[&str] = &["client", "ui"];
+
+/// Names that say nothing; a thing of that kind lives with its owner.
+pub(crate) const FORBIDDEN_NAMES: &[&str] =
+    &["core", "common", "util", "utils", "helper", "helpers", "misc", "manager"];
+
+/// Complaints about the output of `cargo metadata --no-deps`.
+pub(crate) fn check(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let ours: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let mut complaints = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        if FORBIDDEN_NAMES.contains(&name) {
+            complaints.push(format!("crate {name}: the name says nothing; name it for what it owns"));
+        }
+        let Some((_, allowed)) = ALLOWED.iter().find(|(of, _)| *of == name) else {
+            complaints
+                .push(format!("crate {name}: not in the table of allowed edges; add it to xtask/src/tidy/edges.rs"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            complaints.extend(edge(name, allowed, &ours, dependency));
+        }
+    }
+    complaints
+}
+
+fn edge(from: &str, allowed: &[&str], ours: &[&str], dependency: &Value) -> Option<String> {
+    let to = dependency["name"].as_str().unwrap_or_default();
+    if !ours.contains(&to) {
+        return None;
+    }
+    let is_dev = dependency["kind"] == "dev";
+    if to == "testkit" {
+        let wrong = !is_dev || from == "xtask";
+        return wrong.then(|| format!("{from} → testkit: it is for tests; make it a dev-dependency"));
+    }
+    // A crate may use itself in its own tests, to switch features on.
+    if to == from && is_dev {
+        return None;
+    }
+    if !allowed.contains(&to) {
+        return Some(format!("{from} → {to}: not an allowed edge ({from} may use: {})", join(allowed)));
+    }
+    let features: Vec<&str> =
+        dependency["features"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let only_wire = dependency["uses_default_features"] == false && features.iter().all(|feature| *feature == "wire");
+    (to == "mcp" && WIRE_ONLY.contains(&from) && !is_dev && !only_wire).then(|| {
+        format!("{from} → mcp: with its feature `wire` only (default-features = false, features = [\"wire\"])")
+    })
+}
+
+fn join(names: &[&str]) -> String {
+    if names.is_empty() { "nothing of ours".to_owned() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    fn dep(name: &str, kind: Option<&str>, features: &[&str]) -> Value {
+        json!({ "name": name, "kind": kind, "features": features, "uses_default_features": false })
+    }
+
+    #[test]
+    fn allowed_edges_pass() {
+        let metadata = json!({ "packages": [
+            { "name": "mcp", "dependencies": [dep("serde", None, &[])] },
+            { "name": "project", "dependencies": [] },
+            { "name": "client", "dependencies": [dep("mcp", None, &["wire"]), dep("project", None, &[]), dep("testkit", Some("dev"), &[])] },
+            { "name": "testkit", "dependencies": [dep("client", None, &[])] },
+        ]});
+        assert_eq!(check(&metadata), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_other_edge_is_named() {
+        let metadata = json!({ "packages": [
+            { "name": "mcp", "dependencies": [dep("project", None, &[])] },
+            { "name": "project", "dependencies": [] },
+            { "name": "repl", "dependencies": [dep("testkit", None, &[]), dep("daemon", Some("dev"), &[])] },
+            { "name": "client", "dependencies": [dep("mcp", None, &["server"])] },
+            { "name": "daemon", "dependencies": [] },
+            { "name": "testkit", "dependencies": [] },
+            { "name": "helpers", "dependencies": [] },
+        ]});
+        expect![[r#"
+            mcp → project: not an allowed edge (mcp may use: nothing of ours)
+            repl → testkit: it is for tests; make it a dev-dependency
+            repl → daemon: not an allowed edge (repl may use: mcp, process, project)
+            client → mcp: with its feature `wire` only (default-features = false, features = ["wire"])
+            crate helpers: the name says nothing; name it for what it owns
+            crate helpers: not in the table of allowed edges; add it to xtask/src/tidy/edges.rs"#]]
+        .assert_eq(&check(&metadata).join("\n"));
+    }
+}

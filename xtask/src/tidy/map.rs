@@ -1,0 +1,57 @@
+//! ARCHITECTURE.md is a map: every file and folder it names must be there.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+const MAP: &str = "ARCHITECTURE.md";
+/// A map longer than this is not read.
+const MAX_LINES: usize = 250;
+
+/// Complaints about the map of the tree at `root`.
+pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
+    let path = root.join(MAP);
+    if !path.is_file() {
+        return Ok(vec![format!("{MAP}: missing; the newcomer's map belongs at the root")]);
+    }
+    let text = std::fs::read_to_string(&path).with_context(|| format!("could not read {MAP}"))?;
+    let mut complaints = Vec::new();
+    let lines = text.lines().count();
+    if lines > MAX_LINES {
+        complaints.push(format!("{MAP}: {lines} lines; keep it under {MAX_LINES}"));
+    }
+    for (index, line) in text.lines().enumerate() {
+        for name in named(line) {
+            let is_there = ["", "crates"].iter().any(|base| root.join(base).join(name).exists());
+            if !is_there {
+                complaints.push(format!("{MAP}:{}: names `{name}`, which is not there", index + 1));
+            }
+        }
+    }
+    Ok(complaints)
+}
+
+/// The paths of this repository that a line names in back-ticks: files by their ending, folders by a trailing slash
+/// or a first part that only paths have. What exists only at run time (`.hob/`, `~/`, `$VAR/`) is none of it.
+fn named(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2).filter(|name| {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+        let at_run_time = name.starts_with(['.', '/']);
+        let is_file =
+            name.contains('/') && [".rs", ".md", ".toml", ".py", ".mjs", ".sh"].iter().any(|end| name.ends_with(end));
+        let is_dir = name.ends_with('/');
+        let is_ours = ["crates/", "xtask/", "docs/", "fuzz/"].iter().any(|start| name.starts_with(start));
+        plain && !at_run_time && (is_file || is_dir || is_ours)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_the_repository_count() {
+        let line = "`tools/list` goes to `mcp/src/lib.rs`, `crates/repl`, `docs/`, `.hob/log/`, `~/x/`, `hob.toml`";
+        assert_eq!(named(line).collect::<Vec<_>>(), ["mcp/src/lib.rs", "crates/repl", "docs/"]);
+    }
+}

@@ -1,0 +1,129 @@
+//! `cargo xtask tidy`: the rules of the house that no compiler checks.
+//!
+//! Owns the verdict only; each family of rules is a function from what is there to a list of complaints:
+//! [`edges`] (which crate may use which), [`sources`] (headers, length, forbidden calls and names),
+//! [`modules`] (files nobody declared), [`map`] (what ARCHITECTURE.md names exists).
+
+mod edges;
+mod map;
+mod modules;
+mod sources;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// Checks this checkout. All complaints are printed before it fails.
+pub(crate) fn run() -> Result<()> {
+    let root = workspace::root();
+    let mut complaints = edges::check(&workspace::metadata()?);
+    complaints.extend(check_tree(&root)?);
+    complaints.extend(client_is_light()?);
+    if !complaints.is_empty() {
+        for complaint in &complaints {
+            eprintln!("tidy: {complaint}");
+        }
+        bail!("{} rule(s) of the house are broken; each line above says where and what to do", complaints.len());
+    }
+    println!("tidy: edges, headers, lengths, names, declared files and the map are in order");
+    Ok(())
+}
+
+/// Every rule that needs only the files.
+fn check_tree(root: &Path) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    let files = rust_files(root)?;
+    for file in &files {
+        let text = std::fs::read_to_string(root.join(file)).with_context(|| format!("could not read {file:?}"))?;
+        complaints.extend(sources::check(file, &text));
+    }
+    complaints.extend(modules::check(root, &files)?);
+    complaints.extend(map::check(root)?);
+    Ok(complaints)
+}
+
+/// The front-end starts in a millisecond because no async runtime is in it. A workspace build would hide a slip:
+/// there the features of all crates are joined. So the crate is looked at, and built, alone.
+fn client_is_light() -> Result<Vec<String>> {
+    let tree =
+        workspace::read(workspace::cargo().args(["tree", "-p", "client", "-e", "normal,build", "--prefix", "none"]))?;
+    workspace::run(workspace::cargo().args(["check", "--quiet", "-p", "client"]))?;
+    let heavy = tree.lines().filter(|line| line.starts_with("tokio v"));
+    Ok(heavy.take(1).map(|line| format!("crates/client: its dependencies hold an async runtime ({line}); `cargo tree -p client -i tokio` shows through whom")).collect())
+}
+
+/// All Rust files of crates, xtask and fuzz, relative to the root, sorted.
+fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open: Vec<PathBuf> = ["crates", "xtask", "fuzz"].iter().map(|dir| root.join(dir)).collect();
+    while let Some(dir) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&dir) else { continue };
+        for entry in entries {
+            let path = entry.with_context(|| format!("could not list {dir:?}"))?.path();
+            if path.is_dir() {
+                let built = path.file_name().is_some_and(|name| name == "target" || name == "node_modules");
+                if !built {
+                    open.push(path);
+                }
+            } else if path.extension().is_some_and(|ext| ext == "rs") {
+                found.push(path.strip_prefix(root).expect("found below the root").to_path_buf());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    /// A tree on disk from (path, text) pairs, and what tidy says about it.
+    fn complaints(files: &[(&str, &str)]) -> String {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        check_tree(root.path()).unwrap().join("\n")
+    }
+
+    #[test]
+    fn a_good_tree_is_left_in_peace() {
+        let said = complaints(&[
+            ("ARCHITECTURE.md", "Start at `repl/src/lib.rs`.\n"),
+            ("crates/repl/src/lib.rs", "//! REPLs.\n\nmod tools;\n"),
+            ("crates/repl/src/tools/mod.rs", "//! The list.\n\nmod eval;\n\nfn list() { eval::new(); }\n"),
+            ("crates/repl/src/tools/eval.rs", "//! Evaluates.\n"),
+        ]);
+        expect![[""]].assert_eq(&said);
+    }
+
+    #[test]
+    fn a_bad_tree_is_told_everything_at_once() {
+        let said = complaints(&[
+            ("ARCHITECTURE.md", "Start at `repl/src/gone.rs`.\n"),
+            ("crates/repl/src/lib.rs", "mod tools;\n\nfn f() { Some(1).unwrap(); }\n"),
+            ("crates/repl/src/tools/mod.rs", "//! The list.\n\nmod wait;\n"),
+            ("crates/repl/src/tools/eval.rs", "//! Evaluates.\n"),
+            ("crates/repl/src/tools/wait.rs", "//! Waits.\n"),
+            ("crates/hob/tests/it/main.rs", "//! Tests.\n"),
+            ("crates/hob/tests/it/stdio.rs", "//! Never run.\n"),
+            ("crates/util/src/lib.rs", "//! Anything.\n"),
+        ]);
+        expect![[r#"
+            crates/repl/src/lib.rs: open with `//!`: what the file owns, what it does not, where to start
+            crates/repl/src/lib.rs:3: no unwrap outside tests: return an error, or `expect` the invariant
+            crates/util/src/lib.rs: the name `util` says nothing; put it with its owner
+            crates/hob/tests/it/stdio.rs: not declared; add `mod stdio;` to crates/hob/tests/it/main.rs
+            crates/repl/src/tools/eval.rs: not declared; add `mod eval;` to crates/repl/src/tools/mod.rs
+            crates/repl/src/tools/wait.rs: declared but not registered in the list of crates/repl/src/tools/mod.rs
+            ARCHITECTURE.md:1: names `repl/src/gone.rs`, which is not there"#]]
+        .assert_eq(&said);
+    }
+}

@@ -1,0 +1,98 @@
+//! Files nobody declared: a Rust file without its `mod` line compiles into nothing, so a forgotten test never runs
+//! and a forgotten tool is never served.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Complaints about the files (relative to the root).
+pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for file in files {
+        let Some(parent) = declaring(root, file) else { continue };
+        let stem = module_name(file);
+        let read =
+            |path: &Path| std::fs::read_to_string(root.join(path)).with_context(|| format!("could not read {path:?}"));
+        let Some(parent) = parent else {
+            complaints
+                .push(format!("{}: no file declares it; its folder needs a mod.rs, lib.rs or main.rs", file.display()));
+            continue;
+        };
+        let text = read(&parent)?;
+        if !declares(&text, &stem, file) {
+            complaints.push(format!("{}: not declared; add `mod {stem};` to {}", file.display(), parent.display()));
+        } else if parent.ends_with("tools/mod.rs") && !text.contains(&format!("{stem}::")) {
+            complaints.push(format!(
+                "{}: declared but not registered in the list of {}",
+                file.display(),
+                parent.display()
+            ));
+        }
+    }
+    Ok(complaints)
+}
+
+/// The file that has to declare this one: `None` for roots, `Some(None)` where there should be one and is not.
+fn declaring(root: &Path, file: &Path) -> Option<Option<PathBuf>> {
+    let dir = file.parent()?;
+    let name = file.file_name()?.to_string_lossy();
+    let in_dir = dir.file_name()?.to_string_lossy();
+    // Cargo finds these by itself.
+    let is_root = matches!(&*name, "lib.rs" | "main.rs" | "build.rs");
+    if is_root || matches!(&*in_dir, "bin" | "examples" | "benches" | "tests" | "fuzz_targets") {
+        return None;
+    }
+    let candidates: Vec<PathBuf> = if name == "mod.rs" {
+        above(dir)
+    } else {
+        let own = ["mod.rs", "lib.rs", "main.rs"].iter().map(|name| dir.join(name));
+        own.chain(dir.parent().map(|up| up.join(format!("{in_dir}.rs")))).collect()
+    };
+    Some(candidates.into_iter().find(|path| root.join(path).is_file()))
+}
+
+/// Where the module of the folder `dir` is declared.
+fn above(dir: &Path) -> Vec<PathBuf> {
+    let Some(up) = dir.parent() else { return Vec::new() };
+    let sibling = up.file_name().zip(up.parent()).map(|(name, top)| top.join(format!("{}.rs", name.to_string_lossy())));
+    ["mod.rs", "lib.rs", "main.rs"].iter().map(|name| up.join(name)).chain(sibling).collect()
+}
+
+fn module_name(file: &Path) -> String {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    if stem != "mod" {
+        return stem;
+    }
+    file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A `mod` line for it, or a `#[path]` that names the file.
+fn declares(text: &str, stem: &str, file: &Path) -> bool {
+    let wanted = [format!("mod {stem};"), format!("mod r#{stem};")];
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    text.lines().map(str::trim).any(|line| {
+        wanted.iter().any(|want| line.ends_with(want.as_str()) && !line.starts_with("//"))
+            || (line.starts_with("#[path") && line.contains(&name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_declared_above_and_files_beside() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("src/lib.rs", "pub mod wire;\n#[cfg(test)]\nmod tests;\n#[path = \"odd.rs\"]\nmod even;\n");
+        write("src/wire/mod.rs", "pub(crate) mod framer;\n// mod gone;\n");
+        let files =
+            ["src/lib.rs", "src/wire/mod.rs", "src/wire/framer.rs", "src/wire/gone.rs", "src/tests.rs", "src/odd.rs"];
+        let said = check(root.path(), &files.map(PathBuf::from)).unwrap();
+        assert_eq!(said, ["src/wire/gone.rs: not declared; add `mod gone;` to src/wire/mod.rs"]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Rules that one file alone can keep or break: its header, its length, its name, and calls that have no place in it.
+
+use std::path::Path;
+
+use super::edges::FORBIDDEN_NAMES;
+
+/// Lines a file may have before its tests begin.
+const MAX_LINES: usize = 500;
+
+/// Complaints about one file; `file` is relative to the root.
+pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let shown = file.display();
+    if !text.starts_with("//!") {
+        complaints.push(format!("{shown}: open with `//!`: what the file owns, what it does not, where to start"));
+    }
+    for part in file.components() {
+        let part = part.as_os_str().to_string_lossy();
+        let name = part.strip_suffix(".rs").unwrap_or(&part);
+        if FORBIDDEN_NAMES.contains(&name) {
+            complaints.push(format!("{shown}: the name `{name}` says nothing; put it with its owner"));
+        }
+    }
+    let split = tests_start(file, text);
+    if split > MAX_LINES {
+        complaints
+            .push(format!("{shown}: {split} lines before its tests; the limit is {MAX_LINES}, so split off a module"));
+    }
+    for (index, line) in text.lines().enumerate() {
+        let Some(rule) = forbidden_call(line, index >= split) else { continue };
+        complaints.push(format!("{shown}:{}: {rule}", index + 1));
+    }
+    complaints
+}
+
+/// The number of lines before the tests: all of them in a file without, none in a file of tests.
+fn tests_start(file: &Path, text: &str) -> usize {
+    let in_tests = file.components().any(|part| part.as_os_str() == "tests");
+    let is_tests = file.file_stem().is_some_and(|stem| stem == "tests" || stem.to_string_lossy().ends_with("_tests"));
+    if in_tests || is_tests {
+        return 0;
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let inline = |index: usize| {
+        let after = lines[index + 1..].iter().find(|line| !line.starts_with("#["));
+        after.is_some_and(|line| line.contains("mod ") && line.ends_with('{'))
+    };
+    let start = (0..lines.len()).find(|index| lines[*index] == "#[cfg(test)]" && inline(*index));
+    start.unwrap_or(lines.len())
+}
+
+/// What is wrong with the line, if anything.
+fn forbidden_call(line: &str, is_test: bool) -> Option<&'static str> {
+    let code = line.trim_start();
+    if code.starts_with("//") {
+        return None;
+    }
+    // Assembled from halves, so that this file keeps its own rules.
+    let has = |head: &str, tail: &str| code.find(head).is_some_and(|at| code[at + head.len()..].starts_with(tail));
+    if has("#[ig", "nore") {
+        return Some("no test is ignored: a missing program is named and counted as skipped");
+    }
+    if has("todo", "!(") || has("unimplemented", "!(") {
+        return Some("nothing unfinished is committed");
+    }
+    if !is_test && has(".unw", "rap()") {
+        return Some("no unwrap outside tests: return an error, or `expect` the invariant");
+    }
+    let sleeps = has("thread::", "sleep(") || has("time::", "sleep(") || code.starts_with("sleep(");
+    if is_test && sleeps && !code.contains("// polls:") {
+        return Some(
+            "tests wait on a value, they do not sleep (a poll of foreign state says `// polls: what` on its line)",
+        );
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn said(file: &str, text: &str) -> String {
+        check(Path::new(file), text).join("\n")
+    }
+
+    #[test]
+    fn the_length_counts_to_the_tests_only() {
+        let long = format!("//! A.\n{}#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(499), "\n".repeat(900));
+        assert_eq!(said("crates/a/src/a.rs", &long), "");
+        let longer = format!("//! A.\n{}", "\n".repeat(500));
+        expect!["crates/a/src/a.rs: 501 lines before its tests; the limit is 500, so split off a module"]
+            .assert_eq(&said("crates/a/src/a.rs", &longer));
+        assert_eq!(said("crates/a/tests/it/a.rs", &longer), "");
+        assert_eq!(said("crates/a/src/tests.rs", &longer), "");
+    }
+
+    #[test]
+    fn unwrap_is_for_tests_and_prose() {
+        let text =
+            "//! A.\n// x.unwrap()\nfn f() { x.unwrap(); }\n#[cfg(test)]\nmod tests { \n fn t() { x.unwrap(); } }\n";
+        expect!["crates/a/src/a.rs:3: no unwrap outside tests: return an error, or `expect` the invariant"]
+            .assert_eq(&said("crates/a/src/a.rs", text));
+        assert_eq!(
+            said("crates/a/src/a.rs", "//! A.\n#[cfg(test)]\nmod tests;\nfn f() { x.unwrap(); }\n").lines().count(),
+            1
+        );
+    }
+
+    #[test]
+    fn tests_neither_sleep_nor_stay_away() {
+        let text = [
+            "//! A.",
+            concat!("#[ig", "nore]"),
+            "fn a() {",
+            concat!("    std::thread::", "sleep(ms);"),
+            concat!("    tokio::time::", "sleep(ms).await; // polls: the process table"),
+            concat!("    todo", "!()"),
+            "}",
+        ];
+        expect![[r#"
+            crates/a/tests/it/a.rs:2: no test is ignored: a missing program is named and counted as skipped
+            crates/a/tests/it/a.rs:4: tests wait on a value, they do not sleep (a poll of foreign state says `// polls: what` on its line)
+            crates/a/tests/it/a.rs:6: nothing unfinished is committed"#]].assert_eq(&said("crates/a/tests/it/a.rs", &text.join("\n")));
+    }
+
+    #[test]
+    fn empty_names_are_refused() {
+        expect!["crates/repl/src/utils.rs: the name `utils` says nothing; put it with its owner"]
+            .assert_eq(&said("crates/repl/src/utils.rs", "//! A.\n"));
+    }
+}

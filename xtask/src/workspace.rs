@@ -1,0 +1,123 @@
+//! Where things are in this checkout, and how a task runs another program: shown first, checked afterwards.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The checkout's root. Cargo sets the variable when it runs us; the compiled-in path serves a direct start.
+pub(crate) fn root() -> PathBuf {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = here.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    here.parent().expect("xtask lies inside the workspace").to_path_buf()
+}
+
+/// `cargo`, the one that runs us where there is one.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// What `cargo metadata` says about the workspace's own packages.
+pub(crate) fn metadata() -> Result<serde_json::Value> {
+    let text = read(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
+    serde_json::from_str(&text).context("`cargo metadata` did not print JSON")
+}
+
+/// The build directory, wherever the environment or the configuration put it.
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    let meta = metadata()?;
+    let dir = meta["target_directory"].as_str().context("`cargo metadata` names no target directory")?;
+    Ok(PathBuf::from(dir))
+}
+
+/// Builds the named programs and gives the folder they are in.
+pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
+    let mut command = cargo();
+    command.arg("build").args(args);
+    if let Profile::Release = profile {
+        command.arg("--release");
+    }
+    run(&mut command)?;
+    Ok(target_dir()?.join(match profile {
+        Profile::Dev => "debug",
+        Profile::Release => "release",
+    }))
+}
+
+/// How to build.
+#[derive(Clone, Copy)]
+pub(crate) enum Profile {
+    /// Quick to build: demonstration and tests.
+    Dev,
+    /// What is measured.
+    Release,
+}
+
+/// Prints the command, runs it with our output, and fails when it fails.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    println!("$ {line}");
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("could not start `{line}`"))?;
+    if !status.success() {
+        bail!("`{line}` failed: {status}");
+    }
+    Ok(())
+}
+
+/// Runs quietly and gives its output; a failure carries what it said.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let line = shown(command);
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{line}`"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{line}` did not print UTF-8"))
+}
+
+/// True when it can be started and ends well; its output is nobody's concern.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// The program's path, if `PATH` has it.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The command as a person would type it.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let quoted = words.map(|word| {
+        let word = word.to_string_lossy();
+        let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=+:@,%".contains(c));
+        if plain { word.into_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shown_command_can_be_pasted() {
+        let mut command = Command::new("cargo");
+        command.args(["test", "--config", "a='b'", ""]);
+        assert_eq!(shown(&command), r"cargo test --config 'a='\''b'\''' ''");
+    }
+
+    #[test]
+    fn a_failure_carries_what_the_program_said() {
+        let error = read(Command::new("sh").args(["-c", "echo no such thing >&2; exit 3"])).unwrap_err();
+        assert!(error.to_string().contains("exit status: 3\nno such thing"), "{error}");
+    }
+}
