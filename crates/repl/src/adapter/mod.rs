@@ -39,9 +39,13 @@ impl fmt::Debug for Nonce {
 pub enum Channel {
     /// To the REPL's standard input, which running programs read too.
     Stdin,
-    /// To descriptor 3, so that standard input belongs to the running program alone.
-    Descriptor3,
+    /// To a pipe of its own, whose descriptor's number stands in the variable [`CODE_VARIABLE`] of the environment, so
+    /// that standard input belongs to the running program alone.
+    Apart,
 }
+
+/// Where a bootstrap finds the descriptor of [`Channel::Apart`].
+pub const CODE_VARIABLE: &str = "HOB_CODE_FD";
 
 /// How the code of one evaluation is handed over: one step after the other, each after the end of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,12 +79,24 @@ pub struct Refusal {
     pub hint: String,
 }
 
+/// How installing the markers goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setup {
+    /// As it is.
+    Wait,
+    /// By another attempt.
+    Write(Vec<u8>),
+    /// Without numbered markers, by [`Adapter::fallback_mark`].
+    Fallback,
+}
+
 /// A line that proves that the REPL is in step: it changes nothing, needs nothing, and answers recognisably.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Barrier {
     /// What to write.
     pub bytes: Vec<u8>,
-    /// What appears on standard output before the barrier's marker; without it, the next number is the proof.
+    /// What appears on standard output before the barrier's marker. Without it (where programs cannot eat what is
+    /// written to the REPL) counting is the proof: each step and barrier must advance the number by exactly one.
     pub echo: Option<Vec<u8>>,
 }
 
@@ -119,6 +135,8 @@ pub struct Verdict {
     pub error: bool,
     /// Compiler messages.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether the output says that an interrupt ended it.
+    pub interrupted: bool,
     /// The exception that ended the evaluation.
     pub exception: Option<String>,
     /// The value, where it can be told from the output.
@@ -145,10 +163,9 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// numbered marker has come on both streams.
     fn install(&self, nonce: &Nonce) -> Vec<u8>;
 
-    /// What to write when markers without a number came instead: the next attempts, in order. After the last, `None`:
-    /// the session falls back to [`Adapter::fallback_mark`].
-    fn install_again(&self, _nonce: &Nonce, _attempt: usize) -> Option<Vec<u8>> {
-        None
+    /// What to do when the `count`th marker without a number came before any with one.
+    fn unnumbered(&self, _nonce: &Nonce, _count: usize) -> Setup {
+        Setup::Wait
     }
 
     /// Where numbered markers could not be installed: a line, sent after each unnumbered one, that prints the
