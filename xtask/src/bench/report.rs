@@ -160,6 +160,13 @@ mod tests {
             figure(60.0, 1.0, Target::AtMost(50.0)),
             figure(70.0, 100.0, Target::Share(0.8)),
         ];
-        expect![[""]].assert_eq(&table(&figures));
+        expect![[r#"
+            | what  | measured | floor          | ratio | target            |        |
+            | ----- | -------- | -------------- | ----- | ----------------- | ------ |
+            | start | 4.00 ms  | 1.00 ms (bare) | 4.00  | ≤ floor + 5.00 ms | holds  |
+            | start | 60.0 ms  | 1.00 ms (bare) | 60.00 | ≤ 50.0 ms         | MISSED |
+            | start | 70.0 ms  | 100 ms (bare)  | 0.70  | ≥ 80 % of floor   | MISSED |
+        "#]]
+        .assert_eq(&table(&figures));
     }
 }
