@@ -1,3 +1,60 @@
-//! The hob binary: command line and composition root.
+//! The hob binary: the command line and the composition root. No logic lives here: commands call `client` (the
+//! front-end and the daemon's control role), `daemon` (the daemon itself) and `project` (where things are, and who may).
+//!
+//! Start with [`commands`]: one file per command. [`exit`] has the one table of exit codes.
 
-fn main() {}
+mod agents;
+mod commands;
+mod exit;
+mod terminal;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use exit::{Exit, Failure};
+
+/// A daemon that holds live REPLs for coding agents, and the command line to it.
+#[derive(Debug, Parser)]
+#[command(name = "hob", version, after_help = exit::TABLE, disable_help_subcommand = true)]
+struct Cli {
+    /// The project's directory [default: HOB_PROJECT, or the project around the current directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    match parse_and_run(std::env::args_os().skip(1).collect()) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            terminal::report(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
+    match Cli::try_parse_from(std::iter::once(OsString::from("hob")).chain(args)) {
+        Ok(cli) => cli.command.run(cli.project.as_deref()),
+        Err(error) => {
+            // Help and version are answers, and clap prints them to stdout; the rest goes to stderr, with usage.
+            let _ = error.print();
+            Ok(match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
+                _ => Exit::Usage,
+            })
+        }
+    }
+}
+
+/// The user's home.
+fn home() -> Result<PathBuf, Failure> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()).ok_or_else(|| {
+        Failure::new("HOME is not set to an absolute path").hint("Set HOME to your home directory and try again.")
+    })
+}

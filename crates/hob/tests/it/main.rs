@@ -1,1 +1,17 @@
-//! End-to-end tests of the real binary.
+//! The one integration-test binary: the real hob, in projects and homes of their own, with real programs.
+//!
+//! Start with `transcripts/`: what a user sees, as Markdown that is run. The modules beside it test what a transcript
+//! cannot show.
+
+// All of this binary is tests, their helpers too.
+#![allow(clippy::unwrap_used)]
+
+mod init;
+mod transcripts;
+
+use testkit::TestProject;
+
+/// A fresh project with the binary under test.
+fn fresh() -> TestProject {
+    TestProject::new(env!("CARGO_BIN_EXE_hob"))
+}

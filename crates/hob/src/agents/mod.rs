@@ -1,0 +1,232 @@
+//! The agents that hob can be registered with: where each keeps its list of MCP servers, in which format, and how to
+//! tell that somebody uses it. Owns no file system state; `commands/init` edits, `commands/doctor` looks.
+//!
+//! Start with [`AGENTS`]. [`Format`] edits a file's text; `edits` writes files and remembers what they were.
+
+mod edits;
+mod jsonc;
+mod toml;
+
+pub(crate) use edits::{Edits, Undone};
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Whose configuration: the project's, shared with everybody who works on it, or the user's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Files inside the project.
+    Project,
+    /// Files in the user's home.
+    User,
+}
+
+/// A coding agent that starts MCP servers.
+pub(crate) struct Agent {
+    /// The name on our command line.
+    pub(crate) name: &'static str,
+    /// The name for people.
+    pub(crate) title: &'static str,
+    /// Its programs: one of them on `PATH` means that it is installed.
+    programs: &'static [&'static str],
+    /// What it leaves in a home.
+    home_traces: &'static [&'static str],
+    /// What it, or somebody who uses it, leaves in a project.
+    project_traces: &'static [&'static str],
+    project_file: &'static str,
+    user_file: &'static str,
+    /// How its list of servers is written.
+    pub(crate) format: Format,
+}
+
+/// All agents we know, in the order they are reported.
+pub(crate) const AGENTS: &[Agent] = &[
+    Agent {
+        name: "claude",
+        title: "Claude Code",
+        programs: &["claude"],
+        home_traces: &[".claude", ".claude.json"],
+        project_traces: &[".mcp.json", ".claude", "CLAUDE.md"],
+        project_file: ".mcp.json",
+        user_file: ".claude.json",
+        format: Format::Jsonc { key: "mcpServers", typed: false },
+    },
+    Agent {
+        name: "codex",
+        title: "Codex",
+        programs: &["codex"],
+        home_traces: &[".codex"],
+        project_traces: &[".codex"],
+        project_file: ".codex/config.toml",
+        user_file: ".codex/config.toml",
+        format: Format::Toml { table: "mcp_servers" },
+    },
+    Agent {
+        name: "cursor",
+        title: "Cursor",
+        programs: &["cursor", "cursor-agent"],
+        home_traces: &[".cursor"],
+        project_traces: &[".cursor", ".cursorrules"],
+        project_file: ".cursor/mcp.json",
+        user_file: ".cursor/mcp.json",
+        format: Format::Jsonc { key: "mcpServers", typed: false },
+    },
+    Agent {
+        name: "vscode",
+        title: "VS Code",
+        programs: &["code"],
+        home_traces: &[".config/Code/User", ".vscode-server"],
+        project_traces: &[".vscode"],
+        project_file: ".vscode/mcp.json",
+        user_file: ".config/Code/User/mcp.json",
+        format: Format::Jsonc { key: "servers", typed: true },
+    },
+    Agent {
+        name: "gemini",
+        title: "Gemini CLI",
+        programs: &["gemini"],
+        home_traces: &[".gemini"],
+        project_traces: &[".gemini", "GEMINI.md"],
+        project_file: ".gemini/settings.json",
+        user_file: ".gemini/settings.json",
+        format: Format::Jsonc { key: "mcpServers", typed: false },
+    },
+];
+
+impl Agent {
+    /// The file that lists its servers.
+    pub(crate) fn file(&self, scope: Scope, root: &Path, home: &Path) -> PathBuf {
+        match scope {
+            Scope::Project => root.join(self.project_file),
+            Scope::User => home.join(self.user_file),
+        }
+    }
+
+    /// Whether somebody uses it here: installed, or its traces in the home or (for the project's scope) the project.
+    pub(crate) fn is_used(&self, scope: Scope, root: &Path, home: &Path, search: &OsStr) -> bool {
+        let exists = |base: &Path, traces: &[&str]| traces.iter().any(|trace| base.join(trace).exists());
+        self.programs.iter().any(|program| find_program(program, search).is_some())
+            || exists(home, self.home_traces)
+            || (scope == Scope::Project && exists(root, self.project_traces))
+    }
+}
+
+/// The executable of that name on a search path. A name with a slash is looked at directly.
+pub(crate) fn find_program(name: &str, search: &OsStr) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let executable = |path: &PathBuf| {
+        path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(executable);
+    }
+    std::env::split_paths(search).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(executable)
+}
+
+/// How an agent starts an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The program.
+    pub(crate) command: String,
+    /// Its arguments.
+    pub(crate) args: Vec<String>,
+}
+
+/// The name under which hob is registered.
+pub(crate) const SERVER: &str = "hob";
+
+/// How a list of servers is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// JSON, with comments where somebody wrote them; `key` holds the servers by name, and `typed` says whether an
+    /// entry names its transport.
+    Jsonc { key: &'static str, typed: bool },
+    /// TOML; `table` holds the servers by name.
+    Toml { table: &'static str },
+}
+
+/// What adding our entry would do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// Our entry is there; nothing to write.
+    Already,
+    /// Our name is taken by another program.
+    Taken(String),
+    /// The file's new text.
+    Text(String),
+}
+
+/// Why a file was left alone.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Broken {
+    /// It does not parse.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Counted from 1.
+        line: usize,
+        /// In characters, counted from 1.
+        column: usize,
+        /// What the parser said.
+        message: String,
+    },
+    /// It parses, but the place for servers holds something else.
+    #[error("`{0}` is not a table of servers")]
+    Shape(String),
+}
+
+impl Broken {
+    fn at(text: &str, offset: usize, message: impl Into<String>) -> Broken {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Broken::Syntax {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.into(),
+        }
+    }
+}
+
+impl Format {
+    /// Adds the entry to a file's text (empty for a new file). Everything else keeps its bytes.
+    pub(crate) fn add(self, text: &str, entry: &Entry) -> Result<Added, Broken> {
+        if let Some(present) = self.entry(text)? {
+            return Ok(match is_hob(&present) {
+                true => Added::Already,
+                false => Added::Taken(present.command),
+            });
+        }
+        match self {
+            Format::Jsonc { key, typed } => jsonc::add(text, key, typed, entry),
+            Format::Toml { table } => toml::add(text, table, entry),
+        }
+        .map(Added::Text)
+    }
+
+    /// The text without our entry, or `None` when it has none.
+    pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
+        if !self.entry(text)?.is_some_and(|entry| is_hob(&entry)) {
+            return Ok(None);
+        }
+        match self {
+            Format::Jsonc { key, .. } => jsonc::remove(text, key),
+            Format::Toml { table } => toml::remove(text, table),
+        }
+        .map(Some)
+    }
+
+    /// The entry under our name, whoever wrote it.
+    pub(crate) fn entry(self, text: &str) -> Result<Option<Entry>, Broken> {
+        match self {
+            Format::Jsonc { key, .. } => jsonc::entry(text, key),
+            Format::Toml { table } => toml::entry(text, table),
+        }
+    }
+}
+
+/// Whether an entry starts this program, with whatever options somebody gave it.
+fn is_hob(entry: &Entry) -> bool {
+    Path::new(&entry.command).file_name() == Some(OsStr::new("hob"))
+}
+
+#[cfg(test)]
+mod tests;

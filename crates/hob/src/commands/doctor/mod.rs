@@ -1,0 +1,172 @@
+//! `hob doctor`: looks at everything hob stands on here and says what would break, and how to mend it.
+//!
+//! It changes nothing and starts nothing. [`programs`] knows the programs and how each is installed.
+
+mod programs;
+
+use std::path::Path;
+
+use clap::Args;
+use project::{Config, Project};
+
+use crate::agents::{AGENTS, Agent, Edits, Scope, find_program};
+use crate::exit::{Exit, Failure};
+use crate::terminal::{self, Style, paint};
+
+/// Check the installation and say what would break
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {}
+
+/// One thing that was looked at.
+struct Finding {
+    verdict: Verdict,
+    subject: String,
+    detail: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Good,
+    /// Nothing breaks, but something could be had.
+    Note,
+    /// Something would break.
+    Problem,
+}
+
+impl Finding {
+    fn good(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Good, subject: subject.into(), detail: detail.into() }
+    }
+
+    fn note(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Note, ..Finding::good(subject, detail) }
+    }
+
+    fn problem(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Problem, ..Finding::good(subject, detail) }
+    }
+}
+
+impl Doctor {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let sections = [
+            ("Project", project_findings(project)),
+            ("Daemon", vec![socket(project)]),
+            ("Programs", programs::findings(project.root())),
+            ("Agents", agents(project.root())?),
+        ];
+        let mut problems = 0;
+        for (title, findings) in sections {
+            terminal::line(paint(title, Style::Bold));
+            for Finding { verdict, subject, detail } in findings {
+                let mark = match verdict {
+                    Verdict::Good => paint("ok", Style::Green),
+                    Verdict::Note => paint("--", Style::Yellow),
+                    Verdict::Problem => paint("!!", Style::Red),
+                };
+                problems += usize::from(verdict == Verdict::Problem);
+                terminal::line(format!("  {mark} {subject}: {detail}"));
+            }
+        }
+        Ok(match problems {
+            0 => {
+                terminal::line("Nothing would break.");
+                Exit::Done
+            }
+            count => {
+                terminal::line(format!("{count} {} (!!) would break.", if count == 1 { "thing" } else { "things" }));
+                Exit::Unhealthy
+            }
+        })
+    }
+}
+
+fn project_findings(project: &Project) -> Vec<Finding> {
+    use project::FoundBy;
+    let by = match project.found_by() {
+        FoundBy::Argument => "named by --project",
+        FoundBy::Variable => "named by HOB_PROJECT",
+        FoundBy::Git => "the repository's main worktree",
+        FoundBy::Marker => "the nearest hob.toml or .hob upwards",
+        FoundBy::CurrentDirectory => "the current directory",
+    };
+    vec![Finding::good("root", format!("{} ({by})", project.root().display())), config(project), state(project)]
+}
+
+fn config(project: &Project) -> Finding {
+    match Config::load(project) {
+        Err(error) => Finding::problem("hob.toml", error.to_string()),
+        Ok(config) if !config.withheld.is_empty() => {
+            let keys: Vec<&str> = config.withheld.iter().map(|request| request.key.as_str()).collect();
+            Finding::note("hob.toml", format!("asks for what is not granted: {}; see `hob trust`", keys.join(", ")))
+        }
+        Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "reads well"),
+        Ok(_) => Finding::good("hob.toml", "none, so the defaults hold"),
+    }
+}
+
+fn state(project: &Project) -> Finding {
+    let dir = project.hob_dir();
+    // The nearest directory that exists is the one that would be written to.
+    let existing = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let probe = existing.join(format!(".hob-doctor-{}", std::process::id()));
+    let written = std::fs::write(&probe, "probe").map_err(|error| error.to_string());
+    let _ = std::fs::remove_file(&probe);
+    match written {
+        Err(error) => Finding::problem(
+            "state",
+            format!(
+                "cannot write in {}: {error}; make it writable for you, or free space on its disk",
+                existing.display()
+            ),
+        ),
+        Ok(()) if project.is_read_only() => {
+            Finding::note("state", format!("the project is read-only, so it is kept in {}", dir.display()))
+        }
+        Ok(()) => Finding::good("state", format!("kept in {}", dir.display())),
+    }
+}
+
+fn socket(project: &Project) -> Finding {
+    match project.socket_path() {
+        Ok(path) => Finding::good("socket", path.display().to_string()),
+        Err(error) => Finding::problem("socket", error.to_string()),
+    }
+}
+
+fn agents(root: &Path) -> Result<Vec<Finding>, Failure> {
+    let home = crate::home()?;
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let mut findings = Vec::new();
+    for agent in AGENTS {
+        let registrations = [Scope::Project, Scope::User].map(|scope| agent.file(scope, root, &home));
+        let found: Vec<Finding> = registrations.iter().filter_map(|file| registration(agent, file, &search)).collect();
+        if found.is_empty() && agent.is_used(Scope::Project, root, &home, &search) {
+            findings.push(Finding::note(agent.title, "hob is not registered; run `hob init`"));
+        }
+        findings.extend(found);
+    }
+    if findings.is_empty() {
+        findings.push(Finding::note("none", "no agent found; `hob init --agent NAME` registers with one anyway"));
+    }
+    Ok(findings)
+}
+
+fn registration(agent: &Agent, file: &Path, search: &std::ffi::OsStr) -> Option<Finding> {
+    let shown = file.display();
+    let text = match Edits::read(file) {
+        Ok(text) => text?,
+        Err(error) => return Some(Finding::problem(agent.title, format!("{error:#}"))),
+    };
+    let entry = match agent.format.entry(&text) {
+        Ok(entry) => entry?,
+        Err(error) => return Some(Finding::problem(agent.title, format!("{shown}: {error}; repair the file"))),
+    };
+    Some(match find_program(&entry.command, search) {
+        Some(program) => Finding::good(agent.title, format!("starts {} (by {shown})", program.display())),
+        None => Finding::problem(
+            agent.title,
+            format!("{shown} starts `{}`, which is not there; remove that entry and run `hob init`", entry.command),
+        ),
+    })
+}

@@ -1,0 +1,166 @@
+//! The programs that sessions run: found or missing, needed here or not, and the line that installs each.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Finding, Verdict};
+use crate::agents::find_program;
+
+struct Program {
+    name: &'static str,
+    what_for: &'static str,
+    /// Files whose presence at the root means that this project needs it; `*.x` fits any name with that ending.
+    needed_by: &'static [&'static str],
+    version_arg: &'static str,
+    apt: &'static str,
+    dnf: &'static str,
+    brew: &'static str,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program {
+        name: "ghci",
+        what_for: "Haskell sessions",
+        needed_by: &["*.cabal", "cabal.project", "*.hs"],
+        version_arg: "--version",
+        apt: "ghc",
+        dnf: "ghc",
+        brew: "ghc",
+    },
+    Program {
+        name: "cabal",
+        what_for: "sessions of cabal packages",
+        needed_by: &["*.cabal", "cabal.project"],
+        version_arg: "--version",
+        apt: "cabal-install",
+        dnf: "cabal-install",
+        brew: "cabal-install",
+    },
+    Program {
+        name: "stack",
+        what_for: "sessions of stack projects",
+        needed_by: &["stack.yaml"],
+        version_arg: "--version",
+        apt: "haskell-stack",
+        dnf: "stack",
+        brew: "haskell-stack",
+    },
+    Program {
+        name: "python3",
+        what_for: "Python sessions",
+        needed_by: &["pyproject.toml", "setup.py", "requirements.txt"],
+        version_arg: "--version",
+        apt: "python3",
+        dnf: "python3",
+        brew: "python",
+    },
+    Program {
+        name: "bash",
+        what_for: "shell sessions",
+        needed_by: &[],
+        version_arg: "--version",
+        apt: "bash",
+        dnf: "bash",
+        brew: "bash",
+    },
+    Program {
+        name: "node",
+        what_for: "JavaScript sessions",
+        needed_by: &["package.json"],
+        version_arg: "--version",
+        apt: "nodejs",
+        dnf: "nodejs",
+        brew: "node",
+    },
+];
+
+/// How long a program may take to say its version.
+const VERSION_PATIENCE: Duration = Duration::from_secs(5);
+
+/// One finding per program.
+pub(super) fn findings(root: &Path) -> Vec<Finding> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let files: Vec<String> = fs::read_dir(root)
+        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        .unwrap_or_default();
+    PROGRAMS.iter().map(|program| finding(program, &files, &search)).collect()
+}
+
+fn finding(program: &Program, files: &[String], search: &OsStr) -> Finding {
+    let needed = files.iter().find(|file| program.needed_by.iter().any(|pattern| fits(pattern, file)));
+    let (verdict, why) = match needed {
+        Some(file) => (Verdict::Problem, format!("{file} needs it")),
+        None => (Verdict::Note, "nothing here needs it".to_owned()),
+    };
+    let install = install(program, search);
+    let detail = match find_program(program.name, search) {
+        Some(path) => match version(&path, program.version_arg) {
+            Some(version) => return Finding::good(program.name, format!("{version} ({})", path.display())),
+            None => format!("{} {} fails; reinstall it: {install} ({why})", path.display(), program.version_arg),
+        },
+        None => format!("missing, for {}; install it: {install} ({why})", program.what_for),
+    };
+    Finding { verdict, subject: program.name.to_owned(), detail }
+}
+
+fn fits(pattern: &str, file: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(ending) => file.len() > ending.len() && file.ends_with(ending),
+        None => file == pattern,
+    }
+}
+
+fn install(program: &Program, search: &OsStr) -> String {
+    let has = |name: &str| find_program(name, search).is_some();
+    let sudo = if has("sudo") { "sudo " } else { "" };
+    match () {
+        () if has("apt-get") => format!("{sudo}apt-get install {}", program.apt),
+        () if has("dnf") => format!("{sudo}dnf install {}", program.dnf),
+        () if has("brew") => format!("brew install {}", program.brew),
+        () => format!("the package is called {} or similar", program.apt),
+    }
+}
+
+/// The first line of what the program says about itself. `None` when it fails or takes too long.
+fn version(path: &Path, arg: &str) -> Option<String> {
+    let mut child =
+        Command::new(path).arg(arg).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let end = Instant::now() + VERSION_PATIENCE;
+    loop {
+        match child.try_wait().ok()? {
+            Some(status) if status.success() => break,
+            Some(_) => return None,
+            None if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            None => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    }
+    // A version fits into a pipe, so nothing waited for us to read.
+    let mut text = String::new();
+    child.stdout.take()?.take(4096).read_to_string(&mut text).ok()?;
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_project_needs_is_told_by_its_files() {
+        let check = |file: &str| -> Vec<&str> {
+            let needs = |program: &&Program| program.needed_by.iter().any(|pattern| fits(pattern, file));
+            PROGRAMS.iter().filter(needs).map(|program| program.name).collect()
+        };
+        assert_eq!(check("app.cabal"), ["ghci", "cabal"]);
+        assert_eq!(check("Main.hs"), ["ghci"]);
+        assert_eq!(check(".hs"), [""; 0]);
+        assert_eq!(check("package.json"), ["node"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! `hob init`: a commented `hob.toml`, a `.hob/` that git ignores, and hob registered with the agents found here.
+//! Twice is the same as once; `--undo` puts every byte back.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use project::Project;
+
+use crate::agents::{AGENTS, Added, Agent, Edits, Entry, Scope, Undone, find_program};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Set this project up: write `hob.toml`, ignore `.hob/`, register hob with the agents found
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Put back every file as it was before
+    #[arg(long)]
+    undo: bool,
+    /// Register in your own configuration, for all projects, and write nothing into this one
+    #[arg(long)]
+    user: bool,
+    /// Register with this agent even if there is no trace of it; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(AGENTS.iter().map(|agent| agent.name)))]
+    agent: Vec<String>,
+}
+
+const TEMPLATE: &str = include_str!("init/hob.toml");
+
+/// The owners of edits that are not agents.
+const CONFIG: &str = "hob.toml";
+const IGNORE: &str = ".gitignore";
+
+impl Init {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project.root())?;
+        let edits = Edits::open(&place.base, &place.record)?;
+        match self.undo {
+            true => undo(project, &place, edits),
+            false => self.set_up(&place, edits),
+        }
+    }
+
+    fn set_up(&self, place: &Place, mut edits: Edits) -> Result<Exit, Failure> {
+        if place.scope == Scope::Project {
+            let config = place.base.join("hob.toml");
+            match config.exists() {
+                true => terminal::line("hob.toml is already there."),
+                false => {
+                    edits.write(&config, CONFIG, TEMPLATE)?;
+                    terminal::line("Wrote hob.toml, with every setting commented out.");
+                }
+            }
+            let ignore = place.base.join(".hob/.gitignore");
+            if !ignore.exists() {
+                edits.write(&ignore, IGNORE, "*\n")?;
+                terminal::line("Git ignores .hob/ (by .hob/.gitignore).");
+            }
+        }
+        let entry = place.entry();
+        let mut found = false;
+        let mut exit = Exit::Done;
+        for agent in AGENTS {
+            let wanted = self.agent.iter().any(|name| name == agent.name);
+            if !wanted && (!self.agent.is_empty() || !place.uses(agent)) {
+                continue;
+            }
+            found = true;
+            match register(place, agent, &entry, &mut edits) {
+                Ok(said) => terminal::line(said),
+                Err(failure) => {
+                    // One broken file is no reason to leave the other agents out.
+                    terminal::report(&failure);
+                    exit = failure.exit;
+                }
+            }
+        }
+        if !found {
+            terminal::line(
+                "No agent found to register with. `hob init --agent claude` (or codex, cursor, vscode, gemini) registers anyway.",
+            );
+        } else if entry.command != "hob" {
+            terminal::line(format!("`hob` is not on PATH, so agents are told to start {}.", entry.command));
+        }
+        if exit == Exit::Done {
+            terminal::line(
+                "Next: restart the agent, then `hob doctor` checks everything. `hob init --undo` takes it back.",
+            );
+        }
+        Ok(exit)
+    }
+}
+
+fn register(place: &Place, agent: &Agent, entry: &Entry, edits: &mut Edits) -> Result<String, Failure> {
+    let file = place.file(agent);
+    let shown = place.show(&file);
+    let text = Edits::read(&file)?.unwrap_or_default();
+    let added = agent.format.add(&text, entry).map_err(|error| {
+        Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
+            .hint(format_args!("Repair {shown}, then run `hob init` again."))
+    })?;
+    match added {
+        Added::Already => Ok(format!("{}: already registered in {shown}.", agent.title)),
+        Added::Taken(command) => Err(Failure::new(format_args!(
+            "{}: {shown} already has a server named hob that starts `{command}`",
+            agent.title
+        ))
+        .hint("Rename or remove that entry, then run `hob init` again.")),
+        Added::Text(text) => {
+            edits.write(&file, agent.name, &text)?;
+            Ok(format!("{}: registered in {shown}.", agent.title))
+        }
+    }
+}
+
+fn undo(project: &Project, place: &Place, edits: Edits) -> Result<Exit, Failure> {
+    if edits.is_empty() {
+        terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
+        return Ok(Exit::Done);
+    }
+    let without_entry = |owner: &str, text: &str| {
+        let agent = AGENTS.iter().find(|agent| agent.name == owner)?;
+        agent.format.remove(text).ok().flatten()
+    };
+    for (path, undone) in edits.undo(without_entry)? {
+        let shown = place.show(&path);
+        terminal::line(match undone {
+            Undone::Restored => format!("{shown}: as it was before."),
+            Undone::Removed => format!("{shown}: removed, as it did not exist before."),
+            Undone::EntryRemoved => format!("{shown}: changed since, so only hob's entry was removed."),
+            Undone::Left => format!("{shown}: changed since, so it was left as it is."),
+        });
+    }
+    if place.scope == Scope::Project && project.hob_dir().exists() {
+        project.create_hob_dir().map_err(Failure::new)?;
+        terminal::line(".hob/: holds what the daemon keeps, so it stays, ignored by git; delete it if you want.");
+    }
+    Ok(Exit::Done)
+}
+
+/// Where this run looks and writes.
+struct Place {
+    scope: Scope,
+    /// Every file written is below this.
+    base: PathBuf,
+    record: PathBuf,
+    home: PathBuf,
+    search: OsString,
+}
+
+impl Place {
+    fn new(scope: Scope, root: &Path) -> Result<Place, Failure> {
+        let home = crate::home()?;
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let (base, record) = match scope {
+            Scope::Project => (root.to_owned(), root.join(".hob/init.json")),
+            Scope::User => {
+                let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+                (home.clone(), state.unwrap_or_else(|| home.join(".local/state")).join("hob/init.json"))
+            }
+        };
+        Ok(Place { scope, base, record, home, search })
+    }
+
+    fn file(&self, agent: &Agent) -> PathBuf {
+        agent.file(self.scope, &self.base, &self.home)
+    }
+
+    fn uses(&self, agent: &Agent) -> bool {
+        agent.is_used(self.scope, &self.base, &self.home, &self.search)
+    }
+
+    /// What agents should start: the bare name where it means this program, since project files are shared.
+    fn entry(&self) -> Entry {
+        let ours = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
+        let by_name = find_program("hob", &self.search).and_then(|path| path.canonicalize().ok());
+        let command = match ours {
+            Some(ours) if by_name.as_ref() != Some(&ours) => ours.to_string_lossy().into_owned(),
+            _ => "hob".to_owned(),
+        };
+        Entry { command, args: vec!["mcp".to_owned()] }
+    }
+
+    fn show(&self, path: &Path) -> String {
+        match (self.scope, path.strip_prefix(&self.base)) {
+            (Scope::Project, Ok(relative)) => relative.display().to_string(),
+            (Scope::User, Ok(relative)) => format!("~/{}", relative.display()),
+            _ => path.display().to_string(),
+        }
+    }
+}

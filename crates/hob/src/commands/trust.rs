@@ -1,0 +1,70 @@
+//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, and grants exactly that text.
+
+use std::io::{BufRead, IsTerminal};
+
+use clap::Args;
+use project::{Config, Project, Trust};
+
+use crate::exit::{Exit, Failure};
+use crate::terminal::{self, Style, paint};
+
+/// Show what hob.toml asks for beyond what is always allowed, and grant it
+#[derive(Debug, Args)]
+pub(crate) struct TrustCommand {
+    /// Grant without asking
+    #[arg(long, conflicts_with = "revoke")]
+    yes: bool,
+    /// Withdraw what was granted
+    #[arg(long)]
+    revoke: bool,
+}
+
+impl TrustCommand {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let shown = project.config_path();
+        let shown = shown.display();
+        if self.revoke {
+            let revoked = Trust::revoke(project).map_err(Failure::new)?;
+            terminal::line(match revoked {
+                true => format!("Withdrew what was granted to {shown}."),
+                false => format!("Nothing was granted to {shown}."),
+            });
+            return Ok(Exit::Done);
+        }
+        let requests = Config::requests(project).map_err(Failure::new)?;
+        if requests.is_empty() {
+            terminal::line(format!("{shown} asks for nothing that needs to be granted."));
+            return Ok(Exit::Done);
+        }
+        if Config::load(project).map_err(Failure::new)?.withheld.is_empty() {
+            terminal::line(format!("{shown} is granted what it asks for, as it reads now:"));
+        } else {
+            terminal::line(format!("{shown} asks for more than is always allowed:"));
+        }
+        for request in &requests {
+            let place = paint(&format!("line {}", request.line), Style::Dim);
+            terminal::line(format!("  {} ({place}): {}", paint(&request.key, Style::Bold), request.asks));
+        }
+        if Config::load(project).map_err(Failure::new)?.withheld.is_empty() {
+            return Ok(Exit::Done);
+        }
+        if !self.yes && !confirmed()? {
+            terminal::line("Nothing granted.");
+            return Ok(Exit::Failed);
+        }
+        Trust::grant(project, &requests).map_err(Failure::new)?;
+        terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
+        Ok(Exit::Done)
+    }
+}
+
+fn confirmed() -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::new("granting needs an answer, and stdin is not a terminal")
+            .hint("Read the list above; if it is what you want, run `hob trust --yes`."));
+    }
+    terminal::print("Grant this? [y/N] ");
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

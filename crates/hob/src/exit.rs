@@ -1,0 +1,73 @@
+//! How hob ends: the one table of exit codes, and failures with what to do about them.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Every exit code there is. `hob --help` prints this table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It worked.
+    Done = 0,
+    /// It did not work; the message says why and what to do.
+    Failed = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The project's daemon could not be reached or started.
+    NoDaemon = 3,
+    /// The tool answered with an error.
+    ToolError = 4,
+    /// `hob doctor` found something that would break.
+    Unhealthy = 5,
+}
+
+/// The table for `--help`.
+pub(crate) const TABLE: &str = "\
+Exit codes:
+  0  it worked
+  1  it did not work; the message says why and what to do
+  2  the command line is wrong
+  3  the project's daemon could not be reached or started
+  4  the tool answered with an error
+  5  `hob doctor` found something that would break";
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command did not work, and what to do next. Rendered once, by `main`.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The code to end with.
+    pub(crate) exit: Exit,
+    /// What happened.
+    pub(crate) message: String,
+    /// What to do next, one sentence each.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure with the general code.
+    pub(crate) fn new(message: impl Display) -> Failure {
+        Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
+    }
+
+    /// The same with another code.
+    pub(crate) fn exit(mut self, exit: Exit) -> Failure {
+        self.exit = exit;
+        self
+    }
+
+    /// The same with one more hint.
+    pub(crate) fn hint(mut self, hint: impl Display) -> Failure {
+        self.hints.push(hint.to_string());
+        self
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Failure {
+        Failure::new(format_args!("{error:#}"))
+    }
+}

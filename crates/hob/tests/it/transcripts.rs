@@ -1,0 +1,47 @@
+//! Runs the transcripts under `transcripts/`, one test each, and checks that none is forgotten.
+
+use std::path::{Path, PathBuf};
+
+use crate::fresh;
+
+/// Declares a test per transcript: its path without `.md`, and the programs it needs.
+macro_rules! transcripts {
+    ($($name:ident: $path:literal $(needs $($program:literal),+)?;)*) => {
+        const DECLARED: &[&str] = &[$($path),*];
+        $(
+            #[test]
+            fn $name() {
+                let programs: &[&str] = &[$($($program),+)?];
+                if programs.iter().all(|program| testkit::has_program(program)) {
+                    testkit::transcript::check(&dir().join(concat!($path, ".md")), &fresh());
+                }
+            }
+        )*
+    };
+}
+
+transcripts! {
+    init: "commands/init";
+    trust: "commands/trust";
+    doctor: "commands/doctor";
+    usage: "commands/usage";
+    completions: "commands/completions";
+}
+
+fn dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/transcripts")
+}
+
+#[test]
+fn every_transcript_is_declared() {
+    let mut found = Vec::new();
+    for group in ["commands", "tools"] {
+        let entries = std::fs::read_dir(dir().join(group)).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        found.extend(names.map(|name| format!("{group}/{}", name.trim_end_matches(".md"))));
+    }
+    found.sort();
+    let mut declared = DECLARED.to_vec();
+    declared.sort();
+    assert_eq!(found, declared);
+}
