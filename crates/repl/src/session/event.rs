@@ -6,6 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostics::Delta;
+
 use super::{Completion, Diagnostic, Status};
 
 /// One of the two output streams.
@@ -144,6 +146,13 @@ pub struct LoadRecord {
     pub ok: bool,
     /// The REPL's own summary line, such as `Ok, two modules loaded.`
     pub summary: String,
-    /// All messages.
+    /// Everything that is wrong with the program now, as [`LoadRecord::after`] leaves it: a reload says nothing about
+    /// modules that are up to date. Before that, what this load printed.
     pub diagnostics: Vec<Diagnostic>,
+    /// What this load changed; filled by [`LoadRecord::after`].
+    pub delta: Delta,
+    /// The files compiled in this load.
+    pub compiled: Vec<String>,
+    /// Whether it started from nothing, so that what was known before no longer counts.
+    pub fresh: bool,
 }

@@ -1,0 +1,117 @@
+//! What a `:load`, `:reload` or `:add` prints on standard output around its diagnostics: which modules were compiled
+//! and how it ended. The wording differs by version, so only the first word of the summary is trusted.
+
+use crate::session::{Diagnostic, LoadRecord, Source};
+
+/// The load that a piece of output ends, as this load alone sees it; `None` if none ended there. `code` is what was
+/// typed; the start of a session counts as a fresh load and has none.
+pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
+    if !code.trim().is_empty() && !is_load_command(code) {
+        return None;
+    }
+    let mut ended = None;
+    let mut compiled = Vec::new();
+    for line in stdout.lines() {
+        if let Some(file) = compiling(line) {
+            compiled.push(file.to_owned());
+        } else if line.starts_with("Ok, ") || line.starts_with("Failed, ") {
+            ended = Some((line.starts_with("Ok, "), line.to_owned()));
+        }
+    }
+    let (ok, summary) = ended?;
+    let of_files = diagnostics.iter().filter(|diagnostic| diagnostic.source == Source::File);
+    Some(LoadRecord {
+        ok,
+        summary,
+        diagnostics: of_files.cloned().collect(),
+        compiled,
+        fresh: code.trim().is_empty() || is_fresh_load(code),
+        ..LoadRecord::default()
+    })
+}
+
+/// Whether a line typed at the prompt makes GHCi load something.
+pub(crate) fn is_load_command(code: &str) -> bool {
+    // GHCi accepts any prefix; for a single letter the documented meaning wins, and `:u` is `:undef`'s.
+    command(code).is_some_and(|word| {
+        word != "u" && ["load", "reload", "add", "unadd"].iter().any(|command| command.starts_with(word))
+    })
+}
+
+fn is_fresh_load(code: &str) -> bool {
+    command(code).is_some_and(|word| "load".starts_with(word))
+}
+
+fn command(code: &str) -> Option<&str> {
+    let word = code.trim_start().strip_prefix(':')?.split_whitespace().next()?;
+    Some(word.trim_end_matches('!')).filter(|word| !word.is_empty())
+}
+
+/// GHCi answers a command it does not know on standard output.
+pub(super) fn is_unknown_command(stdout: &str) -> bool {
+    stdout.starts_with("unknown command '") && stdout.contains("\nuse :? for help.")
+}
+
+/// `[1 of 2] Compiling Data.A          ( src/Data/A.hs, interpreted ) [Source file changed]` → the file
+fn compiling(line: &str) -> Option<&str> {
+    let (counter, rest) = line.strip_prefix('[')?.split_once("] Compiling ")?;
+    counter.trim().split_once(" of ").filter(|(n, _)| n.trim().bytes().all(|byte| byte.is_ascii_digit()))?;
+    in_parentheses(rest)
+}
+
+/// `( A.hs, interpreted )`, `( A.hs, A.o )`, newer ones `( A.hs, A.o, A.dyn_o )`
+fn in_parentheses(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("( ")?;
+    let (inside, _) = rest.rsplit_once(" )")?;
+    Some(inside.split_once(", ").map_or(inside, |(file, _)| file))
+}
+
+/// `:show modules` → the files that are loaded.
+pub(crate) fn loaded_files(show_modules: &str) -> Vec<String> {
+    show_modules.lines().filter_map(in_parentheses).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn loads_of_several_versions() {
+        let old = "[1 of 2] Compiling B                ( B.hs, interpreted )\n\
+                   [2 of 2] Compiling Data.A           ( src/Data/A.hs, interpreted )\nFailed, one module loaded.\n";
+        let new = "[1 of 2] Compiling B ( B.hs, interpreted ) [Source file changed]\nFailed, unloaded all modules.";
+        let object = "[1 of 1] Compiling B ( B.hs, B.o, B.dyn_o )\nOk, one module reloaded.";
+        let show = |(code, stdout): (&str, &str)| match outcome(code, stdout, &[]) {
+            Some(load) => format!("{} fresh {} {:?} {:?}", load.ok, load.fresh, load.summary, load.compiled),
+            None => "no load".to_owned(),
+        };
+        expect![[r#"
+            false fresh true "Failed, one module loaded." ["B.hs", "src/Data/A.hs"]
+            false fresh false "Failed, unloaded all modules." ["B.hs"]
+            true fresh true "Ok, one module reloaded." ["B.hs"]
+            no load
+            no load"#]]
+        .assert_eq(
+            &[(":l A", old), (":r", new), ("", object), (":r", "Ok then\n5\n"), ("putStrLn \"Ok, x\"", "Ok, x")]
+                .map(show)
+                .join("\n"),
+        );
+    }
+
+    #[test]
+    fn commands_that_load() {
+        let load: Vec<&str> = [":l", ":load A", " :r", ":reload!", ":add B", ":t x", "x", ":", ":list", ":unadd X"]
+            .into_iter()
+            .filter(|code| is_load_command(code))
+            .collect();
+        assert_eq!(load, [":l", ":load A", " :r", ":reload!", ":add B", ":unadd X"]);
+        assert!(is_fresh_load(":l A") && !is_fresh_load(":r") && !is_fresh_load(":a X"));
+    }
+
+    #[test]
+    fn shown_modules() {
+        let shown = "Lib              ( src/Lib.hs, interpreted )\nMain             ( app/Main.hs, interpreted )";
+        assert_eq!(loaded_files(shown), ["src/Lib.hs", "app/Main.hs"]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Which profile fits a directory: the files that stand in it, then in its parents up to the worktree's root.
+
+use std::path::{Path, PathBuf};
+
+use super::{Profile, Profiles};
+
+/// A profile that fits, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detected<'a> {
+    /// The profile.
+    pub profile: &'a Profile,
+    /// Where the program should run.
+    pub dir: PathBuf,
+    /// The file that decided; `None` if nothing did and this is the default.
+    pub because: Option<String>,
+}
+
+/// What runs where nothing says what the project is made of.
+const DEFAULT: &str = "ghci";
+
+/// A directory with more entries is not looked through to its end.
+const MAX_ENTRIES: usize = 10_000;
+
+impl Profiles {
+    /// Picks the profile for `cwd`: by project files, looking upwards as far as `root`, else by the sources in `cwd`.
+    /// Of those that fit in the nearest directory, the lowest rank whose programs are on `path` wins; if none is
+    /// installed, the lowest rank, whose check then says what to install. Without any sign it is GHCi, in `cwd`.
+    pub fn detect(&self, cwd: &Path, root: &Path, path: &str) -> Detected<'_> {
+        let upwards = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
+        let projects = std::iter::once(cwd).chain(upwards).map(|dir| (dir, Sign::Project));
+        for (dir, sign) in projects.chain([(cwd, Sign::Source)]) {
+            let mut fits = self.fitting(dir, sign);
+            fits.sort_by_key(|(profile, _)| (profile.rank, &profile.name));
+            let found = fits.iter().find(|(profile, _)| profile.check(path).is_ok()).or(fits.first());
+            if let Some((profile, because)) = found {
+                return Detected { profile, dir: dir.to_owned(), because: Some(because.clone()) };
+            }
+        }
+        let profile = self.by_name.get(DEFAULT).expect("GHCi is built in and can only be replaced");
+        Detected { profile, dir: cwd.to_owned(), because: None }
+    }
+
+    fn fitting(&self, dir: &Path, sign: Sign) -> Vec<(&Profile, String)> {
+        let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.flatten().take(MAX_ENTRIES).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        let file = |profile: &Profile| {
+            // The profile's own order of patterns decides which file is named.
+            let pattern = |pattern: &String| names.iter().find(|name| matches(pattern, name));
+            let patterns = match sign {
+                Sign::Project => &profile.detect,
+                Sign::Source => &profile.sources,
+            };
+            patterns.iter().find_map(pattern).cloned()
+        };
+        self.iter().filter_map(|profile| Some((profile, file(profile)?))).collect()
+    }
+}
+
+/// What a file says about a directory.
+#[derive(Clone, Copy)]
+enum Sign {
+    Project,
+    Source,
+}
+
+/// A name with at most one `*`, which stands for anything, even nothing, but never for a hidden file's dot.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => {
+            !name.starts_with('.')
+                && name.len() >= before.len() + after.len()
+                && name.starts_with(before)
+                && name.ends_with(after)
+        }
+    }
+}
+
+/// Where a program is found on a `PATH`.
+pub fn program_path(program: &str, path: &str) -> Option<PathBuf> {
+    let usable = |file: &PathBuf| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(usable);
+    }
+    std::env::split_paths(path).map(|dir| dir.join(program)).find(usable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn check(files: &[&str], programs: &[&str], cwd: &str) -> String {
+        let root = tempfile::tempdir().expect("a directory");
+        let bin = root.path().join("bin");
+        let project = root.path().join("project");
+        for dir in [&bin, &project.join("src/deep")] {
+            std::fs::create_dir_all(dir).expect("made");
+        }
+        for program in programs {
+            let file = bin.join(program);
+            std::fs::write(&file, "").expect("written");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
+        }
+        for file in files {
+            std::fs::write(project.join(file), "").expect("written");
+        }
+        let profiles = Profiles::builtin();
+        let found = profiles.detect(&project.join(cwd), &project, &bin.display().to_string());
+        let dir = found.dir.strip_prefix(&project).expect("inside").display().to_string();
+        format!("{} in {:?} because {}", found.profile.name, dir, found.because.as_deref().unwrap_or("-"))
+    }
+
+    #[test]
+    fn the_project_decides() {
+        let all = ["ghci", "ghc", "cabal", "stack", "python3", "bash"];
+        assert_eq!(check(&["x.cabal", "stack.yaml", "Setup.hs"], &all, ""), r#"cabal in "" because x.cabal"#);
+        assert_eq!(check(&["cabal.project", "x.cabal"], &all, ""), r#"cabal in "" because cabal.project"#);
+        assert_eq!(check(&["stack.yaml", "Setup.hs"], &all, ""), r#"stack in "" because stack.yaml"#);
+        assert_eq!(check(&["A.hs", "run.py"], &all, ""), r#"ghci in "" because A.hs"#);
+        assert_eq!(check(&["pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
+        assert_eq!(check(&["build.sh"], &all, ""), r#"bash in "" because build.sh"#);
+        assert_eq!(check(&[".hs", "README"], &all, ""), r#"ghci in "" because -"#);
+    }
+
+    #[test]
+    fn what_is_not_installed_gives_way() {
+        let files = ["x.cabal", "stack.yaml"];
+        assert_eq!(check(&files, &["stack"], ""), r#"stack in "" because stack.yaml"#);
+        assert_eq!(check(&files, &["cabal"], ""), r#"cabal in "" because x.cabal"#, "cabal needs ghc: none is usable");
+    }
+
+    #[test]
+    fn parents_are_searched_up_to_the_root() {
+        let all = ["ghci", "ghc", "cabal"];
+        assert_eq!(check(&["x.cabal"], &all, "src/deep"), r#"cabal in "" because x.cabal"#);
+        assert_eq!(check(&["src/A.hs", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
+        assert_eq!(check(&["src/A.hs"], &all, "src"), r#"ghci in "src" because A.hs"#);
+        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because -"#);
+        assert_eq!(check(&["x.cabal", "src/setup.py"], &all, "src"), r#"python in "src" because setup.py"#);
+    }
+}

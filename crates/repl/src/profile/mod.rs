@@ -1,0 +1,397 @@
+//! What hob knows about each kind of REPL, as data: how to start it, which project it fits, which driver speaks to it.
+//!
+//! A profile is a small TOML file. The built-in ones stand in `builtin/`; a user's and a project's are read by
+//! [`Profiles::add`]. Whether a project may bring commands to run is not decided here: the caller says so, and an
+//! untrusted profile is known by name only. `detect` picks one for a directory.
+
+mod detect;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use detect::{Detected, program_path};
+
+/// Which code speaks to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriverKind {
+    /// GHCi's compiled prompt function.
+    Ghci,
+    /// A bootstrap inside Python.
+    Python,
+    /// bash's prompt command.
+    Bash,
+}
+
+/// One kind of REPL.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The name tools and configuration use. Taken from the file name or the table's key.
+    #[serde(skip)]
+    pub name: String,
+    /// A name for people.
+    #[serde(default)]
+    pub title: String,
+    /// The language, in lower case.
+    #[serde(default)]
+    pub language: String,
+    /// Which code speaks to it.
+    pub driver: DriverKind,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Other programs that must be there.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// Files that make a directory, and all below it, a project of this kind; `*` stands for anything.
+    #[serde(default)]
+    pub detect: Vec<String>,
+    /// Files that suggest it where no directory upwards is a project of any kind.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// When several profiles fit, the lowest wins.
+    #[serde(default = "default_rank")]
+    pub rank: u32,
+    /// Added to the session's environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The line that ends the program by itself.
+    #[serde(default)]
+    pub quit: Option<String>,
+    /// How long the program may take to its first prompt.
+    #[serde(default = "default_start_timeout_ms")]
+    pub start_timeout_ms: u64,
+    /// What to do when the program is missing.
+    #[serde(default)]
+    pub install: Install,
+    /// Where it was read from; decides whether it may be started.
+    #[serde(skip)]
+    pub origin: Origin,
+}
+
+/// How to get a missing program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    /// Packages of Debian and its relatives.
+    #[serde(default)]
+    pub apt: Vec<String>,
+    /// Anything else worth saying.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// Where a profile comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Built in.
+    #[default]
+    Builtin,
+    /// The user's own configuration.
+    User,
+    /// The project's files, allowed by the user.
+    Trusted,
+    /// The project's files, not allowed: it is known, and refuses to start.
+    Untrusted,
+}
+
+impl Profile {
+    /// How long the program may take to its first prompt.
+    pub fn start_timeout(&self) -> Duration {
+        Duration::from_millis(self.start_timeout_ms)
+    }
+
+    /// The program, as written in the command.
+    pub fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// Checks that it may be started and that its programs are there. `path` is the session's `PATH`.
+    pub fn check(&self, path: &str) -> Result<(), ProfileError> {
+        if self.origin == Origin::Untrusted {
+            return Err(ProfileError::Untrusted { name: self.name.clone(), command: self.command.join(" ") });
+        }
+        let needed = std::iter::once(self.program()).chain(self.requires.iter().map(String::as_str));
+        match needed.into_iter().find(|program| program_path(program, path).is_none()) {
+            None => Ok(()),
+            Some(program) => Err(ProfileError::Missing {
+                name: self.name.clone(),
+                program: program.to_owned(),
+                install: self.install.sentence(),
+            }),
+        }
+    }
+}
+
+impl Install {
+    /// The way to get it, as a sentence; empty if none is known.
+    pub fn sentence(&self) -> String {
+        let apt = (!self.apt.is_empty()).then(|| format!("apt-get install {}", self.apt.join(" ")));
+        match (apt, &self.note) {
+            (Some(apt), Some(note)) => format!("Install it: {apt} ({note})."),
+            (Some(apt), None) => format!("Install it: {apt}."),
+            (None, Some(note)) => format!("To install it: {note}."),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// Why there is no such profile, or none to start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// Nobody knows that name.
+    #[error("there is no profile {name:?}; known are {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// A program is not installed.
+    #[error("the profile {name:?} needs the program {program:?}, which is not in the PATH")]
+    Missing {
+        /// The profile.
+        name: String,
+        /// The program.
+        program: String,
+        /// How to get it, as a sentence.
+        install: String,
+    },
+    /// The project brought it and nobody allowed it.
+    #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
+    Untrusted {
+        /// The profile.
+        name: String,
+        /// What it would run.
+        command: String,
+    },
+    /// The text is no profile.
+    #[error("the profile {name:?} in {place} is not usable: {problem}")]
+    Invalid {
+        /// The profile.
+        name: String,
+        /// The file.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl ProfileError {
+    /// What to do next.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            ProfileError::Unknown { .. } => vec!["Name one of those in `profile`, or leave it out.".to_owned()],
+            ProfileError::Missing { install, .. } => [install.as_str(), "Or name another `profile`."]
+                .into_iter()
+                .filter(|hint| !hint.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            ProfileError::Untrusted { .. } => {
+                vec!["Read the project's hob.toml, then run `hob trust` in a terminal.".to_owned()]
+            }
+            ProfileError::Invalid { .. } => vec!["Correct the file, or remove the profile from it.".to_owned()],
+        }
+    }
+}
+
+/// All profiles that a session may ask for, by name.
+#[derive(Debug, Clone)]
+pub struct Profiles {
+    by_name: BTreeMap<String, Profile>,
+}
+
+const BUILTIN: [(&str, &str); 5] = [
+    ("bash", include_str!("builtin/bash.toml")),
+    ("cabal", include_str!("builtin/cabal.toml")),
+    ("ghci", include_str!("builtin/ghci.toml")),
+    ("python", include_str!("builtin/python.toml")),
+    ("stack", include_str!("builtin/stack.toml")),
+];
+
+impl Default for Profiles {
+    fn default() -> Profiles {
+        Profiles::builtin()
+    }
+}
+
+impl Profiles {
+    /// Those that come with hob.
+    pub fn builtin() -> Profiles {
+        let parse = |(name, text): &(&str, &str)| {
+            let profile = parse(name, text, "the program itself", Origin::Builtin);
+            ((*name).to_owned(), profile.expect("the built-in profiles are checked by a test"))
+        };
+        Profiles { by_name: BUILTIN.iter().map(parse).collect() }
+    }
+
+    /// Adds one, or replaces the one of its name; but an untrusted one never replaces another. `place` names the
+    /// file in errors.
+    pub fn add(&mut self, name: &str, toml: &str, place: &str, origin: Origin) -> Result<(), ProfileError> {
+        let profile = parse(name, toml, place, origin)?;
+        if origin != Origin::Untrusted || !self.by_name.contains_key(name) {
+            self.by_name.insert(name.to_owned(), profile);
+        }
+        Ok(())
+    }
+
+    /// Adds every `NAME.toml` of a directory; a directory that is not there adds nothing. Each file that is not usable
+    /// is an error of its own and stops none of the others.
+    pub fn add_dir(&mut self, dir: &std::path::Path, origin: Origin) -> Vec<ProfileError> {
+        let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+        files.sort();
+        let mut errors = Vec::new();
+        for file in files {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let place = file.display().to_string();
+            let text = match read_bounded(&file) {
+                Ok(text) => text,
+                Err(problem) => {
+                    errors.push(ProfileError::Invalid { name, place, problem });
+                    continue;
+                }
+            };
+            errors.extend(self.add(&name, &text, &place, origin).err());
+        }
+        errors
+    }
+
+    /// The one of that name.
+    pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
+        self.by_name.get(name).ok_or_else(|| ProfileError::Unknown { name: name.to_owned(), known: self.names() })
+    }
+
+    /// All of them, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Profile> {
+        self.by_name.values()
+    }
+
+    fn names(&self) -> String {
+        self.by_name.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A profile is a page of text; anything larger is a mistake.
+const MAX_PROFILE_BYTES: u64 = 64 * 1024;
+
+fn read_bounded(file: &std::path::Path) -> Result<String, String> {
+    let length = std::fs::metadata(file).map_err(|error| error.to_string())?.len();
+    if length > MAX_PROFILE_BYTES {
+        return Err(format!("it has {length} bytes; a profile has at most {MAX_PROFILE_BYTES}"));
+    }
+    std::fs::read_to_string(file).map_err(|error| error.to_string())
+}
+
+fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile, ProfileError> {
+    let invalid = |problem: String| ProfileError::Invalid { name: name.to_owned(), place: place.to_owned(), problem };
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 32 || !name.chars().all(legal) {
+        return Err(invalid("its name must be 1 to 32 lower-case letters, digits, - or _".to_owned()));
+    }
+    let mut profile: Profile = toml::from_str(text).map_err(|error| invalid(error.message().to_owned()))?;
+    if profile.command.first().is_none_or(String::is_empty) {
+        return Err(invalid("`command` must name a program".to_owned()));
+    }
+    profile.name = name.to_owned();
+    profile.origin = origin;
+    if profile.title.is_empty() {
+        profile.title = name.to_owned();
+    }
+    Ok(profile)
+}
+
+fn default_rank() -> u32 {
+    50
+}
+
+fn default_start_timeout_ms() -> u64 {
+    60_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn the_built_in_ones_are_usable() {
+        let show = |profile: &Profile| format!("{} {:?} {}", profile.name, profile.driver, profile.command.join(" "));
+        expect![[r#"
+            bash Bash bash --noprofile --norc --noediting +H -i
+            cabal Ghci cabal repl --repl-options=-ferror-spans
+            ghci Ghci ghci -ferror-spans
+            python Python python3
+            stack Ghci stack ghci --ghci-options=-ferror-spans"#]]
+        .assert_eq(&Profiles::builtin().iter().map(show).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn wrong_ones_are_refused_with_the_reason() {
+        let mut profiles = Profiles::builtin();
+        let mut try_one = |name: &str, text: &str| match profiles.add(name, text, "hob.toml", Origin::User) {
+            Ok(()) => "fine".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        expect![[r#"
+            fine
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `env`, `quit`, `start_timeout_ms`, `install`
+            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`
+            the profile "mine" in hob.toml is not usable: `command` must name a program
+            the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]
+        .assert_eq(
+            &[
+                try_one("mine", "driver = \"ghci\"\ncommand = [\"ghci-9.6\"]"),
+                try_one("mine", "driver = \"ghci\"\ncomand = [\"ghci-9.6\"]"),
+                try_one("mine", "driver = \"perl\"\ncommand = [\"perl\"]"),
+                try_one("mine", "driver = \"ghci\"\ncommand = []"),
+                try_one("Mine!", "driver = \"ghci\"\ncommand = [\"ghci\"]"),
+            ]
+            .join("\n"),
+        );
+    }
+
+    #[test]
+    fn a_missing_program_says_how_to_get_it() {
+        let profiles = Profiles::builtin();
+        let error = profiles.get("cabal").expect("built in").check("/nonexistent").expect_err("nothing is there");
+        expect![[r#"
+            the profile "cabal" needs the program "cabal", which is not in the PATH
+            Install it: apt-get install cabal-install ghc (or install both with ghcup).
+            Or name another `profile`."#]]
+        .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
+        expect![[r#"there is no profile "perl"; known are bash, cabal, ghci, python, stack"#]]
+            .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
+    }
+
+    #[test]
+    fn a_project_cannot_run_what_nobody_allowed() {
+        let mut profiles = Profiles::builtin();
+        let evil = "driver = \"bash\"\ncommand = [\"sh\", \"-c\", \"evil\"]";
+        profiles.add("evil", evil, "hob.toml", Origin::Untrusted).expect("it is known");
+        profiles.add("ghci", evil, "hob.toml", Origin::Untrusted).expect("it is ignored");
+        assert_eq!(profiles.get("ghci").expect("built in").program(), "ghci");
+        let error = profiles.get("evil").expect("known").check("/bin:/usr/bin").expect_err("not allowed");
+        expect![[
+            r#"the profile "evil" would run "sh -c evil", which this project asks for and its owner has not allowed"#
+        ]]
+        .assert_eq(&error.to_string());
+    }
+
+    #[test]
+    fn a_directory_of_profiles() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("ghci96.toml"), "driver = \"ghci\"\ncommand = [\"ghci-9.6\"]").expect("written");
+        std::fs::write(dir.path().join("broken.toml"), "driver =").expect("written");
+        std::fs::write(dir.path().join("notes.txt"), "no profile").expect("written");
+        let mut profiles = Profiles::builtin();
+        let errors = profiles.add_dir(dir.path(), Origin::User);
+        assert_eq!(errors.len(), 1);
+        assert_eq!(profiles.get("ghci96").expect("added").program(), "ghci-9.6");
+        assert!(profiles.add_dir(&dir.path().join("nowhere"), Origin::User).is_empty());
+    }
+}
