@@ -161,6 +161,34 @@ impl HelloAck {
     }
 }
 
+/// What `hob serve --background` says on its standard output, once: one line when it serves or when it cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Readiness {
+    /// The daemon serves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
+    /// Why it does not, and what to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Readiness {
+    /// It serves.
+    pub fn ready() -> Readiness {
+        Readiness { ready: true, error: None }
+    }
+
+    /// It does not.
+    pub fn failed(error: impl Into<String>) -> Readiness {
+        Readiness { ready: false, error: Some(error.into()) }
+    }
+
+    /// The line, with its newline.
+    pub fn to_line(&self) -> Vec<u8> {
+        line(self)
+    }
+}
+
 fn line(value: &impl Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(value).expect("strings, numbers and UTF-8 paths serialize");
     line.push(b'\n');

@@ -24,7 +24,7 @@ mod user;
 pub use caller::Caller;
 pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
-pub use hello::{Hello, HelloAck, Role};
+pub use hello::{Hello, HelloAck, Readiness, Role};
 pub use lock::{Lock, LockError};
 pub use paths::{PathError, Project};
 pub use root::{FindError, FoundBy};

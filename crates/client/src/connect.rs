@@ -1,0 +1,164 @@
+//! To the daemon of a project: connect, say hello, understand the answer; start it where there is none.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp::wire::{Frame, Framer};
+use project::hello::{self, agree};
+use project::socket::{self, SocketError};
+use project::{Hello, HelloAck, Project};
+
+use crate::start::{Launch, Started, start};
+
+/// How long all of it may take: starting, waiting for others that start, waiting for an old daemon to make room.
+const WITHIN: Duration = Duration::from_secs(20);
+/// How long a daemon may take to answer a hello.
+const ACK_WITHIN: Duration = Duration::from_secs(10);
+/// After a failed start: how long another daemon that may hold the lock has to appear.
+const APPEAR_WITHIN: Duration = Duration::from_millis(300);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// An accepted connection. What follows on it depends on the role said in the hello.
+#[derive(Debug)]
+pub struct Connection {
+    /// The socket, blocking.
+    pub stream: UnixStream,
+    /// Holds what was read beyond the answer to the hello; continue reading with it.
+    pub framer: Framer,
+    /// The answer to the hello.
+    pub ack: HelloAck,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ConnectError {
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    #[error("{0}")]
+    Refused(String),
+    #[error("the daemon{} does not answer; end it with `kill -KILL{}`, the next call starts a new one", pid_text(*pid, " (pid ", ")"), pid_text(*pid, " ", ""))]
+    Silent { pid: Option<u32> },
+    #[error("what listens at the project's socket is no hob daemon (it said {said}); end that process")]
+    Stranger { said: String },
+    #[error("{0}")]
+    NotStarted(String),
+    #[error("no daemon could be reached within {} s; `hob status` says more, `hob serve` starts one by hand", WITHIN.as_secs())]
+    TimedOut,
+}
+
+fn pid_text(pid: Option<u32>, before: &str, after: &str) -> String {
+    pid.map(|pid| format!("{before}{pid}{after}")).unwrap_or_default()
+}
+
+/// What came of one attempt.
+enum Attempt {
+    Connected(Box<Connection>),
+    /// Nobody listens, or whoever did went away.
+    Absent,
+    /// An older daemon ends to let a newer one start.
+    MakingRoom,
+}
+
+/// Connects to a running daemon. `Ok(None)` when none runs.
+pub fn connect(project: &Project, hello: &Hello) -> Result<Option<Connection>, ConnectError> {
+    match attempt(project, hello)? {
+        Attempt::Connected(connection) => Ok(Some(*connection)),
+        Attempt::Absent | Attempt::MakingRoom => Ok(None),
+    }
+}
+
+/// Connects to the project's daemon and starts one where none runs.
+pub fn connect_or_start(project: &Project, hello: &Hello) -> Result<Connection, ConnectError> {
+    connect_or_start_with(project, hello, &Launch::default())
+}
+
+/// The same with another program for the daemon.
+pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) -> Result<Connection, ConnectError> {
+    let deadline = Instant::now() + WITHIN;
+    // Asked in the first line already: only an idle daemon of an older protocol does it.
+    let hello = Hello { make_room: true, ..hello.clone() };
+    let mut failed: Option<(String, Instant)> = None;
+    loop {
+        match attempt(project, &hello)? {
+            Attempt::Connected(connection) => return Ok(*connection),
+            Attempt::MakingRoom => {}
+            Attempt::Absent => match &failed {
+                // It failed because of another daemon that appears any moment, or for good.
+                Some((reason, until)) if Instant::now() > *until => {
+                    return Err(ConnectError::NotStarted(reason.clone()));
+                }
+                Some(_) => {}
+                None => match start(project, launch) {
+                    Started::Ready => continue,
+                    Started::ByAnother => {}
+                    Started::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
+                },
+            },
+        }
+        if Instant::now() > deadline {
+            return Err(ConnectError::TimedOut);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn attempt(project: &Project, hello: &Hello) -> Result<Attempt, ConnectError> {
+    let Some(mut stream) = socket::connect(project)? else { return Ok(Attempt::Absent) };
+    let pid = socket::peer(&stream).ok().map(|peer| peer.pid);
+    let mut framer = Framer::new(LINE_MAX);
+    let ack = match exchange(&mut stream, &mut framer, hello) {
+        Ok(Some(line)) => serde_json::from_slice::<HelloAck>(&line)
+            .map_err(|_| ConnectError::Stranger { said: String::from_utf8_lossy(&line).chars().take(80).collect() })?,
+        Ok(None) => return Ok(Attempt::Absent),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            return Err(ConnectError::Silent { pid });
+        }
+        // It went away in between.
+        Err(_) => return Ok(Attempt::Absent),
+    };
+    match ack {
+        HelloAck { ok: true, hob, .. } if agree(hello.hob, hob) == Some(hob) => {
+            Ok(Attempt::Connected(Box::new(Connection { stream, framer, ack })))
+        }
+        HelloAck { making_room: true, .. } => Ok(Attempt::MakingRoom),
+        HelloAck { error: Some(error), .. } => Err(ConnectError::Refused(error)),
+        HelloAck { hob, version, .. } => Err(ConnectError::Refused(format!(
+            "the daemon (hob {version}) speaks protocol {hob}, this program {}; end it with `hob stop`",
+            hello.hob
+        ))),
+    }
+}
+
+/// The longest line from a daemon, in bytes: as long as anything that one may keep of a session's output.
+const LINE_MAX: usize = 256 * 1024 * 1024;
+
+/// Says hello and reads the answering line; `None` if the other end went away first.
+fn exchange(stream: &mut UnixStream, framer: &mut Framer, hello: &Hello) -> io::Result<Option<Vec<u8>>> {
+    stream.set_read_timeout(Some(ACK_WITHIN))?;
+    stream.set_write_timeout(Some(ACK_WITHIN))?;
+    stream.write_all(&hello.to_line())?;
+    let line = loop {
+        let mut chunk = [0; 4096];
+        let count = match stream.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            result => result?,
+        };
+        if count == 0 {
+            return Ok(None);
+        }
+        framer.push(&chunk[..count]);
+        if let Some(Frame::Line(line)) = framer.next_frame() {
+            break line.to_vec();
+        }
+        if framer.pending() > hello::LINE_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    };
+    stream.set_read_timeout(None)?;
+    stream.set_write_timeout(None)?;
+    Ok(Some(line))
+}

@@ -1,0 +1,219 @@
+//! Typed calls to the daemon for the command line, hooks and faces: JSON-RPC on a connection of role `control`.
+//! One call at a time.
+
+use std::cell::Cell;
+use std::io::{self, Read, Write};
+
+use mcp::wire::{Envelope, Frame, Id, build};
+use project::{Hello, HelloAck, Project, Role, journal};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::connect::{ConnectError, Connection, connect, connect_or_start};
+
+/// A connection for control.
+#[derive(Debug)]
+pub struct Control {
+    connection: Connection,
+    last_id: u64,
+}
+
+/// Why a call failed.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ControlError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error("the daemon went away before it answered {method}; call again, the next call starts a new one")]
+    Lost { method: String },
+    #[error("{message}")]
+    Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
+    #[error(
+        "the daemon's answer to {method} is not what it should be: {reason}; `hob stop` ends a daemon of another version"
+    )]
+    Odd { method: String, reason: String },
+}
+
+/// A progress report of a running tool.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Progress {
+    /// How far.
+    pub progress: f64,
+    /// Of how much.
+    #[serde(default)]
+    pub total: Option<f64>,
+    /// For people.
+    #[serde(default)]
+    pub message: Option<String>,
+}
+
+impl Control {
+    /// The hello of a control connection from this process's working directory.
+    pub fn hello(project: &Project, cwd: &std::path::Path) -> Hello {
+        Hello::new(Role::Control, project, cwd)
+    }
+
+    /// Connects to a running daemon; `Ok(None)` when none runs.
+    pub fn connect(project: &Project, hello: &Hello) -> Result<Option<Control>, ConnectError> {
+        Ok(connect(project, hello)?.map(Control::over))
+    }
+
+    /// Connects, and starts the daemon where none runs.
+    pub fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, ConnectError> {
+        Ok(Control::over(connect_or_start(project, hello)?))
+    }
+
+    /// Speaks over a connection whose hello had the role `control`.
+    pub fn over(connection: Connection) -> Control {
+        Control { connection, last_id: 0 }
+    }
+
+    /// The daemon's answer to the hello: its version, process id and life.
+    pub fn daemon(&self) -> &HelloAck {
+        &self.connection.ack
+    }
+
+    /// Asks whether the daemon answers.
+    pub fn ping(&mut self) -> Result<(), ControlError> {
+        self.request("ping", json!({}), |_, _| {}).map(drop)
+    }
+
+    /// The daemon, its sessions, connections, queues, memory and versions.
+    pub fn status(&mut self) -> Result<Value, ControlError> {
+        self.request("status", json!({}), |_, _| {})
+    }
+
+    /// What tools there are, as MCP lists them; of one toolset or imitated system where named.
+    pub fn tools(&mut self, toolset: Option<&str>, profile: Option<&str>) -> Result<Vec<Value>, ControlError> {
+        let params = without_nulls(json!({"toolset": toolset, "profile": profile}));
+        let mut result = self.request("tools/list", params, |_, _| {})?;
+        match result.get_mut("tools").map(Value::take) {
+            Some(Value::Array(tools)) => Ok(tools),
+            _ => Err(ControlError::Odd { method: "tools/list".to_owned(), reason: "no `tools` in it".to_owned() }),
+        }
+    }
+
+    /// Calls a tool. The result is MCP's: `content`, `structuredContent`, `isError`. Every notification that comes
+    /// while the call runs goes to `on_notification` (its method and parameters), progress to `on_progress`.
+    pub fn call(
+        &mut self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        mut on_progress: impl FnMut(Progress),
+        mut on_notification: impl FnMut(&str, &Value),
+    ) -> Result<Value, ControlError> {
+        let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": self.last_id + 1}});
+        self.request("tools/call", params, |method, params| match method {
+            "notifications/progress" => {
+                if let Ok(progress) = Progress::deserialize(params) {
+                    on_progress(progress);
+                }
+            }
+            _ => on_notification(method, params),
+        })
+    }
+
+    /// Asks the daemon to end. With `force` also when sessions live. Returns what it says.
+    pub fn shutdown(&mut self, force: bool) -> Result<Value, ControlError> {
+        self.request("shutdown", json!({"force": force}), |_, _| {})
+    }
+
+    /// Follows the journal until the daemon ends or `on_entry` returns false.
+    pub fn events(mut self, mut on_entry: impl FnMut(journal::Entry) -> bool) -> Result<(), ControlError> {
+        let going = Cell::new(true);
+        let mut take = |method: &str, params: &Value| {
+            if let (true, Ok(entry)) = (method == "events/entry" && going.get(), journal::Entry::deserialize(params)) {
+                going.set(on_entry(entry));
+            }
+        };
+        self.request("events/subscribe", json!({}), &mut take)?;
+        while going.get() {
+            match self.next_line("events/subscribe") {
+                Ok(line) => notification(&line, &mut take),
+                Err(ControlError::Lost { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Any request of the control protocol. Notifications that come before its answer go to `on_notification`.
+    pub fn request(
+        &mut self,
+        method: &str,
+        params: Value,
+        mut on_notification: impl FnMut(&str, &Value),
+    ) -> Result<Value, ControlError> {
+        self.last_id += 1;
+        let id = Id::number(self.last_id);
+        let mut line = Vec::new();
+        build::request(&mut line, &id, method, Some(&params.to_string()));
+        let lost = |_: io::Error| ControlError::Lost { method: method.to_owned() };
+        self.connection.stream.write_all(&line).map_err(lost)?;
+        loop {
+            let line = self.next_line(method)?;
+            let Some(envelope) = Envelope::peek(&line) else { continue };
+            if !envelope.is_response() {
+                notification(&line, &mut on_notification);
+                continue;
+            }
+            if envelope.id().as_ref() != Some(&id) {
+                continue;
+            }
+            let odd =
+                |error: serde_json::Error| ControlError::Odd { method: method.to_owned(), reason: error.to_string() };
+            return match (envelope.result(), envelope.error()) {
+                (Some(result), None) => serde_json::from_str(result.get()).map_err(odd),
+                (_, Some(error)) => Err(refused(method, serde_json::from_str(error.get()).map_err(odd)?)),
+                _ => Err(ControlError::Odd { method: method.to_owned(), reason: "it has no result".to_owned() }),
+            };
+        }
+    }
+
+    fn next_line(&mut self, method: &str) -> Result<Vec<u8>, ControlError> {
+        loop {
+            match self.connection.framer.next_frame() {
+                Some(Frame::Line(line)) => return Ok(line.to_vec()),
+                Some(Frame::TooLong(long)) => {
+                    let reason = format!("{} bytes in one line", long.bytes);
+                    return Err(ControlError::Odd { method: method.to_owned(), reason });
+                }
+                None => {}
+            }
+            let mut chunk = [0; 16 * 1024];
+            match self.connection.stream.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(count) if count > 0 => self.connection.framer.push(&chunk[..count]),
+                _ => return Err(ControlError::Lost { method: method.to_owned() }),
+            }
+        }
+    }
+}
+
+fn notification(line: &[u8], on_notification: &mut impl FnMut(&str, &Value)) {
+    let Some(envelope) = Envelope::peek(line) else { return };
+    let params = envelope.params().and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null);
+    if let Some(method) = envelope.method() {
+        on_notification(method, &params);
+    }
+}
+
+#[derive(Deserialize)]
+struct RawError {
+    code: i64,
+    message: String,
+    #[serde(default)]
+    data: Option<Box<Value>>,
+}
+
+fn refused(method: &str, error: RawError) -> ControlError {
+    let RawError { code, message, data } = error;
+    ControlError::Refused { method: method.to_owned(), code, message, data }
+}
+
+fn without_nulls(mut value: Value) -> Value {
+    if let Value::Object(object) = &mut value {
+        object.retain(|_, value| !value.is_null());
+    }
+    value
+}

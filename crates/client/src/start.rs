@@ -1,0 +1,213 @@
+//! Starts a daemon and waits until it serves or says why it cannot.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use project::{Project, Readiness};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+/// How long a daemon may take to serve.
+const READY_WITHIN: Duration = Duration::from_secs(15);
+/// How much of what a failing daemon printed is kept, in bytes.
+const PRINTED_MAX: usize = 16 * 1024;
+
+/// The program that is the daemon. By default this very program, even if its file was replaced meanwhile.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The executable.
+    pub program: PathBuf,
+    /// The arguments before `--project ROOT`.
+    pub arguments: Vec<String>,
+}
+
+impl Default for Launch {
+    fn default() -> Launch {
+        // An upgrade replaces the file that this process came from; the link still leads to the running version.
+        Launch { program: "/proc/self/exe".into(), arguments: vec!["serve".to_owned(), "--background".to_owned()] }
+    }
+}
+
+/// What came of an attempt to start a daemon.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Started {
+    /// It serves.
+    Ready,
+    /// Another process is just starting one.
+    ByAnother,
+    /// It does not, for this reason.
+    Failed(String),
+}
+
+/// Starts a daemon unless another process is at it.
+pub(crate) fn start(project: &Project, launch: &Launch) -> Started {
+    // Of many front-ends that start at once, one starts the daemon. It is a courtesy only: the daemon's own lock is
+    // what keeps it single, so without this one (a full disk) things still go right.
+    let guard = start_lock(project);
+    if let Err(rustix::io::Errno::WOULDBLOCK) = guard {
+        return Started::ByAnother;
+    }
+    match spawn(project, launch) {
+        Ok((child, output)) => {
+            let started = wait_until_ready(output);
+            reap(child);
+            started
+        }
+        Err(error) => Started::Failed(format!(
+            "start the daemon with {}: {error}; start it by hand with `hob serve`",
+            launch.program.display()
+        )),
+    }
+}
+
+fn start_lock(project: &Project) -> rustix::io::Result<Option<File>> {
+    let open = || {
+        let directory = project.create_hob_dir().ok()?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(directory.join("start.lock")).ok()
+    };
+    let Some(file) = open() else { return Ok(None) };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(rustix::io::Errno::WOULDBLOCK),
+        _ => Ok(Some(file)),
+    }
+}
+
+/// One pipe takes both outputs: the line that counts, and whatever a failing program says instead.
+fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
+    let (output, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let child = Command::new(&launch.program)
+        .arg0("hob")
+        .args(&launch.arguments)
+        .arg("--project")
+        .arg(project.root())
+        .current_dir(project.root())
+        .stdin(Stdio::null())
+        .stdout(theirs.try_clone()?)
+        .stderr(theirs)
+        .spawn()?;
+    Ok((child, File::from(output)))
+}
+
+fn wait_until_ready(mut output: File) -> Started {
+    let deadline = Instant::now() + READY_WITHIN;
+    let mut printed = Vec::new();
+    loop {
+        match readable_before(&output, deadline) {
+            Ok(true) => {}
+            Ok(false) => {
+                let seconds = READY_WITHIN.as_secs();
+                return Started::Failed(format!(
+                    "the daemon did not serve within {seconds} s{}; look into .hob/log, or run `hob serve` to watch it",
+                    quoted(&printed)
+                ));
+            }
+            Err(error) => return Started::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it")),
+        }
+        let mut chunk = [0; 4096];
+        match output.read(&mut chunk) {
+            Ok(0) => {
+                let said = quoted(&printed);
+                return Started::Failed(format!("the daemon ended at its start{said}; run `hob serve` to watch it"));
+            }
+            Ok(count) => printed.extend_from_slice(&chunk[..count.min(PRINTED_MAX.saturating_sub(printed.len()))]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Started::Failed(format!("read from the daemon: {error}; run `hob serve` to watch it"));
+            }
+        }
+        if let Some(readiness) = readiness(&printed) {
+            return match readiness.error {
+                None => Started::Ready,
+                Some(error) => Started::Failed(error),
+            };
+        }
+    }
+}
+
+/// The line that counts among all that was printed.
+fn readiness(printed: &[u8]) -> Option<Readiness> {
+    let whole = &printed[..=memchr::memrchr(b'\n', printed)?];
+    let readiness = |line| serde_json::from_slice::<Readiness>(line).ok();
+    whole.split(|byte| *byte == b'\n').filter_map(readiness).find(|line| line.ready || line.error.is_some())
+}
+
+fn quoted(printed: &[u8]) -> String {
+    match String::from_utf8_lossy(printed).trim() {
+        "" => String::new(),
+        text => format!(", saying: {text}"),
+    }
+}
+
+/// Whether there is something to read, or the end, before the deadline.
+pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left)) {
+            Ok(count) => return Ok(count > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// The started process detaches the daemon and ends; a daemon that stays our child is collected all the same.
+fn reap(mut child: Child) {
+    if let Ok(Some(_)) = child.try_wait() {
+        return;
+    }
+    let reaper = thread::Builder::new().name("reaper".to_owned()).stack_size(64 * 1024);
+    // Without the thread (out of resources) a zombie remains until this process ends; no more.
+    let _ = reaper.spawn(move || child.wait());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use std::path::Path;
+
+    fn check(script: &str, expected: Expect) {
+        let temp = tempfile::tempdir().unwrap();
+        let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
+        let launch = Launch { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into(), "sh".into()] };
+        expected.assert_eq(&format!("{:?}", start(&project, &launch)));
+    }
+
+    #[test]
+    fn what_a_daemon_says_at_its_start() {
+        check(r#"echo '{"ready":true}'"#, expect!["Ready"]);
+        check(r#"echo noise; echo '{"ready":true}'"#, expect!["Ready"]);
+        check(r#"echo '{"error":"no room; make some"}'"#, expect![[r#"Failed("no room; make some")"#]]);
+        check(
+            "echo broken >&2; exit 1",
+            expect![[r#"Failed("the daemon ended at its start, saying: broken; run `hob serve` to watch it")"#]],
+        );
+    }
+
+    #[test]
+    fn one_starter_at_a_time() {
+        let temp = tempfile::tempdir().unwrap();
+        let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
+        let _held = start_lock(&project).unwrap();
+        assert_eq!(start(&project, &Launch::default()), Started::ByAnother);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there() {
+        let temp = tempfile::tempdir().unwrap();
+        let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
+        let launch = Launch { program: "/nonexistent/hob".into(), arguments: Vec::new() };
+        let Started::Failed(reason) = start(&project, &launch) else { panic!("started") };
+        assert!(reason.starts_with("start the daemon with /nonexistent/hob: No such file"), "{reason}");
+    }
+}
