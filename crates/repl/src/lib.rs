@@ -7,3 +7,4 @@ pub mod adapter;
 pub mod diagnostics;
 pub mod profile;
 pub mod session;
+pub mod text;

@@ -1,0 +1,240 @@
+//! The short form of what a session answers, for a model's context: what a person would want to read, then one line
+//! of facts in brackets. The full form is the structured content; nothing here is parsed by anyone.
+
+use std::fmt::Write as _;
+
+use crate::session::{Between, Diagnostic, EvalResult, Severity, Status, Truncated};
+
+/// An evaluation: what it printed, its value, and how it stands.
+pub fn evaluation(result: &EvalResult) -> String {
+    let mut text = String::new();
+    if let Some(between) = &result.between {
+        between_block(&mut text, between);
+    }
+    block(&mut text, None, &result.stdout);
+    // Without standard output before it, errors need no heading: the facts line says that it failed.
+    let heading = (!text.is_empty()).then_some("[stderr]");
+    block(&mut text, heading, &result.stderr);
+    if let Some(exception) = result.exception.as_deref().filter(|exception| !shows(&result.stderr, exception)) {
+        block(&mut text, None, exception);
+    }
+    match (&result.value, &result.type_) {
+        (Some(value), Some(type_)) => block(&mut text, None, &format!("{value} :: {type_}")),
+        (Some(value), None) => block(&mut text, None, value),
+        (None, Some(type_)) => block(&mut text, None, &format!(":: {type_}")),
+        (None, None) => {}
+    }
+    text.push_str(&facts(result));
+    for note in &result.notes {
+        text.push('\n');
+        text.push_str(note);
+    }
+    text
+}
+
+/// A list of compiler messages in full, errors first.
+pub fn diagnostics(list: &[Diagnostic]) -> String {
+    let rank = |diagnostic: &&Diagnostic| diagnostic.severity != Severity::Error;
+    let mut sorted: Vec<&Diagnostic> = list.iter().collect();
+    sorted.sort_by_key(rank);
+    sorted.iter().map(|diagnostic| diagnostic.full()).collect::<Vec<_>>().join("\n")
+}
+
+/// `2 errors, 1 warning`, or `no errors, no warnings`.
+pub fn counts(list: &[Diagnostic]) -> String {
+    let count =
+        |severity: Severity, name: &str| match list.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+        {
+            0 => format!("no {name}s"),
+            1 => format!("1 {name}"),
+            n => format!("{n} {name}s"),
+        };
+    format!("{}, {}", count(Severity::Error, "error"), count(Severity::Warning, "warning"))
+}
+
+fn facts(result: &EvalResult) -> String {
+    let mut line = format!("[{} #{}: {}", result.session, result.eval, status(result.status));
+    if result.duration_ms > 0.0 {
+        let _ = write!(line, ", {}", duration(result.duration_ms));
+    }
+    if let Some(truncated) = &result.truncated {
+        line.push_str(&shown(truncated));
+        let _ = write!(line, "; repl_read with eval {} has the rest", result.eval);
+    }
+    if result.queue_depth > 0 {
+        let _ = write!(line, "; {} queued behind it", result.queue_depth);
+    }
+    match result.status {
+        Status::Starting | Status::Queued | Status::Running => line.push_str("; repl_wait waits on"),
+        Status::WaitingForInput => line.push_str("; answer with repl_input, or repl_interrupt"),
+        Status::Exited | Status::Crashed | Status::Killed => line.push_str("; repl_restart starts anew"),
+        Status::Done | Status::Error | Status::Interrupted => {}
+    }
+    line.push(']');
+    line
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::WaitingForInput => "waiting for input",
+        other => other.name(),
+    }
+}
+
+fn shown(truncated: &Truncated) -> String {
+    let mut text = String::new();
+    for (name, shown) in [("stdout", truncated.stdout), ("stderr", truncated.stderr)] {
+        if shown.shown < shown.total {
+            let _ = write!(text, "; {} of {} bytes of {name} shown", grouped(shown.shown), grouped(shown.total));
+        }
+        if shown.dropped > 0 {
+            let _ = write!(text, ", {} dropped for good", grouped(shown.dropped));
+        }
+    }
+    text
+}
+
+/// `1234567` → `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn duration(ms: f64) -> String {
+    if ms < 10.0 {
+        format!("{ms:.1} ms")
+    } else if ms < 10_000.0 {
+        format!("{ms:.0} ms")
+    } else {
+        format!("{:.1} s", ms / 1000.0)
+    }
+}
+
+fn between_block(text: &mut String, between: &Between) {
+    block(text, Some("[printed since the evaluation before]"), &format!("{}{}", between.stdout, between.stderr));
+    if !text.is_empty() {
+        text.push_str("[this evaluation]\n");
+    }
+}
+
+/// A heading and a text that ends with exactly one newline; nothing for an empty text.
+fn block(text: &mut String, heading: Option<&str>, body: &str) {
+    let body = body.trim_end_matches(['\n', '\r']);
+    if body.is_empty() {
+        return;
+    }
+    if let Some(heading) = heading {
+        text.push_str(heading);
+        text.push('\n');
+    }
+    text.push_str(body);
+    text.push('\n');
+}
+
+fn shows(stderr: &str, exception: &str) -> bool {
+    stderr.contains(exception.lines().next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Completion, Shown};
+    use expect_test::{Expect, expect};
+
+    fn result(stdout: &str, stderr: &str) -> EvalResult {
+        EvalResult {
+            session: "main".into(),
+            eval: 3,
+            status: Status::Done,
+            completion: Completion::Exact,
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            value: None,
+            type_: None,
+            diagnostics: Vec::new(),
+            exception: None,
+            duration_ms: 2.34,
+            cpu_ms: None,
+            truncated: None,
+            cursor: 100,
+            between: None,
+            queue_depth: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    fn check(result: EvalResult, expected: Expect) {
+        expected.assert_eq(&evaluation(&result));
+    }
+
+    #[test]
+    fn what_was_printed_then_the_facts() {
+        check(
+            result("map :: (a -> b) -> [a] -> [b]\n", ""),
+            expect![[r#"
+                map :: (a -> b) -> [a] -> [b]
+                [main #3: done, 2.3 ms]"#]],
+        );
+        check(result("", ""), expect!["[main #3: done, 2.3 ms]"]);
+        check(
+            EvalResult { status: Status::Error, duration_ms: 15000.0, ..result("x", "*** Exception: boom\n") },
+            expect![[r#"
+                x
+                [stderr]
+                *** Exception: boom
+                [main #3: error, 15.0 s]"#]],
+        );
+        check(
+            EvalResult { value: Some("42".into()), type_: Some("int".into()), ..result("", "") },
+            expect![[r#"
+                42 :: int
+                [main #3: done, 2.3 ms]"#]],
+        );
+    }
+
+    #[test]
+    fn what_to_do_next() {
+        check(
+            EvalResult { status: Status::Running, queue_depth: 2, duration_ms: 20_000.0, ..result("...", "") },
+            expect![[r#"
+                ...
+                [main #3: running, 20.0 s; 2 queued behind it; repl_wait waits on]"#]],
+        );
+        check(
+            EvalResult { status: Status::WaitingForInput, duration_ms: 310.0, ..result("Name? ", "") },
+            expect![[r#"
+                Name? 
+                [main #3: waiting for input, 310 ms; answer with repl_input, or repl_interrupt]"#]],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_and_what_came_late() {
+        let truncated = Truncated {
+            stdout: Shown { total: 100_000_000, shown: 12_000, dropped: 1_000 },
+            stderr: Shown { total: 5, shown: 5, dropped: 0 },
+        };
+        check(
+            EvalResult {
+                truncated: Some(truncated),
+                between: Some(Between { stdout: "tick\n".into(), stderr: String::new() }),
+                notes: vec!["Scope was lost by the interrupt, Prelude restored.".into()],
+                ..result("y\n", "")
+            },
+            expect![[r#"
+                [printed since the evaluation before]
+                tick
+                [this evaluation]
+                y
+                [main #3: done, 2.3 ms; 12,000 of 100,000,000 bytes of stdout shown, 1,000 dropped for good; repl_read with eval 3 has the rest]
+                Scope was lost by the interrupt, Prelude restored."#]],
+        );
+    }
+}
