@@ -95,7 +95,10 @@ fn is_executable(file: &Path) -> bool {
 
 /// The command as a person would type it.
 fn shown(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program());
+    // Cargo hands down its full path; a person types its name.
+    let program = program.file_name().filter(|name| *name == "cargo").unwrap_or(program.as_os_str());
+    let words = std::iter::once(program).chain(command.get_args());
     let quoted = words.map(|word| {
         let word = word.to_string_lossy();
         let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=+:@,%".contains(c));

@@ -86,7 +86,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < LIMIT, "never came true: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5)); // polls: the process table
     }
     began.elapsed()
 }
