@@ -28,7 +28,7 @@ usage: cargo xtask TASK
   test                     install what is missing, then check formatting, lints and the house rules, and run all tests
   tidy                     check the house rules only
   bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
-                           parts: start echo memory ghci drain
+                           parts: start echo memory eval drain
   clients                  the matrix of real clients only (needs `cargo xtask setup tests` once)
 ";
 

@@ -5,7 +5,7 @@
 //! them and [`report`] prints and keeps what they found.
 
 mod echo;
-mod ghci;
+mod evaluate;
 mod memory;
 mod report;
 mod start;
@@ -26,8 +26,8 @@ const PARTS: &[Part] = &[
     ("start", start::measure),
     ("echo", echo::measure),
     ("memory", memory::measure),
-    ("ghci", ghci::evaluations),
-    ("drain", ghci::drain),
+    ("eval", evaluate::evaluations),
+    ("drain", evaluate::drain),
 ];
 
 /// The task: all parts, or those named.
