@@ -144,9 +144,10 @@ impl Bare {
     /// The prompt is the mark.
     fn ghci(bench: &Bench) -> Result<Self> {
         let mut command = Command::new("ghci");
-        command.args(["-v0", "-ignore-dot-ghci"]).current_dir(bench.dir()).stderr(Stdio::null()).env("TERM", "dumb");
+        command.arg("-ignore-dot-ghci").current_dir(bench.dir()).stderr(Stdio::null()).env("TERM", "dumb");
         let mut bare = Self { pipes: Pipes::start(&mut command)?, line: Vec::new(), end: "\n".to_owned() };
         bare.pipes.write(format!(":set prompt \"{MARK}\\n\"\n").as_bytes())?;
+        // The banner and the prompt that it had before.
         bare.read()?;
         bare.evaluate("1+1")?;
         Ok(bare)
@@ -172,7 +173,7 @@ impl Bare {
         loop {
             self.pipes.read_line(&mut self.line)?;
             let line = std::str::from_utf8(&self.line).context("it printed something that is not UTF-8")?;
-            if line.trim_end() == MARK {
+            if line.trim_end().ends_with(MARK) {
                 return Ok(said);
             }
             said.push_str(line);
@@ -181,5 +182,28 @@ impl Bare {
 
     fn finish(self) -> Result<()> {
         self.pipes.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn the_bare_repls_answer() {
+        let bench = Bench::new(PathBuf::new(), true).unwrap();
+        let mut bash = Bare::bash(&bench).unwrap();
+        assert_eq!(bash.evaluate("echo a; echo b").unwrap().1, "a\nb\n");
+        bash.finish().unwrap();
+        if crate::workspace::on_path("ghci").is_none() {
+            println!("skipped: ghci is not here");
+            return;
+        }
+        let mut ghci = Bare::ghci(&bench).unwrap();
+        assert_eq!(ghci.evaluate("6*7").unwrap().1, "42\n");
+        assert_eq!(ghci.evaluate("let x = 1").unwrap().1, "");
+        ghci.finish().unwrap();
     }
 }
