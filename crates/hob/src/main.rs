@@ -29,7 +29,12 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    match parse_and_run(std::env::args_os().skip(1).collect()) {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let ended = match commands::quick(&args) {
+        Some(ended) => ended,
+        None => parse_and_run(args),
+    };
+    match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
             terminal::report(&failure);
@@ -40,7 +45,7 @@ fn main() -> ExitCode {
 
 fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
     match Cli::try_parse_from(std::iter::once(OsString::from("hob")).chain(args)) {
-        Ok(cli) => cli.command.run(cli.project.as_deref()),
+        Ok(cli) => cli.command.run(cli.project),
         Err(error) => {
             // Help and version are answers, and clap prints them to stdout; the rest goes to stderr, with usage.
             let _ = error.print();

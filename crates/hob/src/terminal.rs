@@ -46,6 +46,11 @@ pub(crate) fn report(failure: &Failure) {
     note(text);
 }
 
+/// The text standing back, if stderr shows it.
+pub(crate) fn dim_note(text: &str) -> String {
+    paint_for(std::io::stderr().is_terminal(), text, Style::Dim)
+}
+
 /// The text in a style, if stdout shows it.
 pub(crate) fn paint(text: &str, style: Style) -> String {
     paint_for(std::io::stdout().is_terminal(), text, style)

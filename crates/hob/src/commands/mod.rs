@@ -1,13 +1,21 @@
 //! The commands, one file each. Every command ends with an [`Exit`] or a [`Failure`]; nothing else ends the program.
 
+mod call;
+mod complete;
 mod completions;
 mod doctor;
 mod init;
+mod mcp;
+mod status;
+mod stop;
+mod tools;
 mod trust;
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use client::Control;
 use project::Project;
 
 use crate::exit::{Exit, Failure};
@@ -15,28 +23,66 @@ use crate::exit::{Exit, Failure};
 /// What hob can be told to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Mcp(mcp::Mcp),
+    Status(status::StatusCommand),
+    Stop(stop::Stop),
+    Call(call::Call),
+    Tools(tools::Tools),
     Init(init::Init),
     Trust(trust::TrustCommand),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Complete(complete::Complete),
 }
 
 impl Command {
     /// Runs it. `explicit` is what `--project` named.
-    pub(crate) fn run(self, explicit: Option<&Path>) -> Result<Exit, Failure> {
+    pub(crate) fn run(self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
+        let project = || find_project(explicit.as_deref());
         match self {
-            Command::Init(init) => init.run(&find_project(explicit)?),
-            Command::Trust(trust) => trust.run(&find_project(explicit)?),
-            Command::Doctor(doctor) => doctor.run(&find_project(explicit)?),
+            Command::Mcp(mcp) => mcp.run(explicit.clone()),
+            Command::Status(status) => status.run(&project()?),
+            Command::Stop(stop) => stop.run(&project()?),
+            Command::Call(call) => call.run(explicit.clone()),
+            Command::Tools(tools) => tools.run(&project()?),
+            Command::Init(init) => init.run(&project()?),
+            Command::Trust(trust) => trust.run(&project()?),
+            Command::Doctor(doctor) => doctor.run(&project()?),
             Command::Completions(completions) => completions.run(),
+            Command::Complete(complete) => complete.run(&project()?),
         }
     }
 }
 
+/// Runs what programs start and people wait for without the full parser. `None`: not such a command line.
+pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
+    let (command, rest) = args.split_first()?;
+    match command.to_str()? {
+        "mcp" => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
+        _ => None,
+    }
+}
+
 fn find_project(explicit: Option<&Path>) -> Result<Project, Failure> {
-    let cwd = std::env::current_dir().map_err(|error| {
+    Project::find(explicit, &cwd()?).map_err(Failure::new)
+}
+
+fn cwd() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
         Failure::new(format_args!("cannot tell the current directory: {error}"))
             .hint("Go to a directory that exists and try again.")
-    })?;
-    Project::find(explicit, &cwd).map_err(Failure::new)
+    })
+}
+
+/// A control connection to the project's daemon, if one runs.
+fn connect(project: &Project) -> Result<Option<Control>, Failure> {
+    Control::connect(project, &Control::hello(project, &cwd()?))
+        .map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
+}
+
+/// A control connection to the project's daemon, which is started where none runs.
+fn connect_or_start(project: &Project) -> Result<Control, Failure> {
+    Control::connect_or_start(project, &Control::hello(project, &cwd()?))
+        .map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
 }

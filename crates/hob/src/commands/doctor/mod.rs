@@ -51,7 +51,7 @@ impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let sections = [
             ("Project", project_findings(project)),
-            ("Daemon", vec![socket(project)]),
+            ("Daemon", vec![socket(project), daemon(project)]),
             ("Programs", programs::findings(project.root())),
             ("Agents", agents(project.root())?),
         ];
@@ -131,6 +131,21 @@ fn socket(project: &Project) -> Finding {
     match project.socket_path() {
         Ok(path) => Finding::good("socket", path.display().to_string()),
         Err(error) => Finding::problem("socket", error.to_string()),
+    }
+}
+
+fn daemon(project: &Project) -> Finding {
+    match super::connect(project) {
+        Ok(None) => Finding::good("daemon", "does not run; it starts when it is needed"),
+        Ok(Some(mut control)) => match control.ping() {
+            Ok(()) => {
+                let ack = control.daemon();
+                let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
+                Finding::good("daemon", format!("runs (hob {}{pid})", ack.version))
+            }
+            Err(error) => Finding::problem("daemon", error.to_string()),
+        },
+        Err(failure) => Finding::problem("daemon", failure.message),
     }
 }
 

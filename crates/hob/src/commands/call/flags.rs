@@ -1,0 +1,313 @@
+//! A tool's arguments as command line flags: derived from its JSON Schema, and read back into JSON.
+//!
+//! A property of a simple type is a flag of its own; a list is a flag that may be repeated; a table of texts is
+//! `KEY=VALUE`; anything deeper is given as JSON. `--json` gives all arguments at once, flags then override.
+
+use std::io::Read;
+
+use clap::builder::{PossibleValuesParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value};
+
+use crate::exit::{Exit, Failure};
+
+/// Flags of the command itself; an argument of that name is given as `--arg-NAME`.
+const RESERVED: &[&str] = &["json", "output", "help", "project"];
+
+/// Their names within clap, which no property can have.
+const JSON: &str = "--json";
+const OUTPUT: &str = "--output";
+
+/// Whether the result is wanted as JSON.
+pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
+    matches.get_one::<String>(OUTPUT).is_some_and(|form| form == "json")
+}
+
+/// How a property is written on a command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Text,
+    Integer,
+    Number,
+    Switch,
+    Texts,
+    Table,
+    Json,
+}
+
+/// The command that calls a tool.
+pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command {
+    let flags = properties(schema).map(|(property, schema, required)| flag(property, schema, required));
+    Command::new(name.to_owned())
+        .bin_name(format!("hob call {name}"))
+        .about(description.to_owned())
+        .disable_version_flag(true)
+        .arg(
+            Arg::new(JSON)
+                .long("json")
+                .value_name("ARGS")
+                .help("All arguments as one JSON object, or - to read it from stdin; flags override")
+                .help_heading("Call"),
+        )
+        .arg(
+            Arg::new(OUTPUT)
+                .long("output")
+                .value_name("FORM")
+                .value_parser(["text", "json"])
+                .default_value("text")
+                .help("Text for people, or the structured result")
+                .help_heading("Call"),
+        )
+        .args(flags)
+}
+
+/// The arguments that a command line gives.
+pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
+    let mut arguments = match matches.get_one::<String>(JSON) {
+        None => Map::new(),
+        Some(text) => whole(text)?,
+    };
+    for (property, schema, _) in properties(schema) {
+        if let Some(values) = matches.get_many::<String>(property) {
+            let values: Vec<&String> = values.collect();
+            arguments.insert(property.to_owned(), value(property, shape(schema), &values)?);
+        }
+    }
+    Ok(arguments)
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
+    let required = schema["required"].as_array();
+    schema["properties"].as_object().into_iter().flatten().map(move |(name, property)| {
+        (name, property, required.is_some_and(|required| required.iter().any(|item| item == name)))
+    })
+}
+
+fn flag(property: &str, schema: &Value, required: bool) -> Arg {
+    let dashed = property.replace('_', "-");
+    let long = if RESERVED.contains(&dashed.as_str()) { format!("arg-{dashed}") } else { dashed };
+    let mut help = schema["description"].as_str().unwrap_or_default().to_owned();
+    if let Some(default) = schema.get("default") {
+        help.push_str(&format!(" [default: {}]", default.as_str().map_or_else(|| default.to_string(), str::to_owned)));
+    }
+    let arg = Arg::new(property.to_owned()).long(long).help(help).value_parser(ValueParser::string());
+    let arg = match shape(schema) {
+        Shape::Text => arg.value_name("TEXT").allow_hyphen_values(true),
+        Shape::Integer | Shape::Number => arg.value_name("N").allow_negative_numbers(true),
+        Shape::Switch => arg
+            .value_name("BOOL")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_parser(["true", "false"]),
+        Shape::Texts => arg.value_name("TEXT").action(ArgAction::Append).allow_hyphen_values(true),
+        Shape::Table => arg.value_name("KEY=VALUE").action(ArgAction::Append),
+        Shape::Json => arg.value_name("JSON").allow_hyphen_values(true),
+    };
+    let arg = match schema["enum"].as_array() {
+        Some(choices) if shape(schema) == Shape::Text => {
+            let names: Vec<String> = choices.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+            arg.value_name("CHOICE").value_parser(PossibleValuesParser::new(names))
+        }
+        _ => arg,
+    };
+    if required { arg.required_unless_present(JSON) } else { arg }
+}
+
+fn shape(schema: &Value) -> Shape {
+    match schema["type"].as_str() {
+        Some("string") => Shape::Text,
+        Some("integer") => Shape::Integer,
+        Some("number") => Shape::Number,
+        Some("boolean") => Shape::Switch,
+        Some("array") if schema["items"]["type"] == "string" => Shape::Texts,
+        Some("object") if schema["additionalProperties"]["type"] == "string" => Shape::Table,
+        // Named choices with a description each are written as alternatives of constants.
+        None if alternatives(schema).is_some_and(|all| all.iter().all(|one| one["const"].is_string())) => Shape::Text,
+        _ => Shape::Json,
+    }
+}
+
+fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
+    schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array())
+}
+
+fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failure> {
+    let wrong = |text: &str, wanted: &str| {
+        Failure::new(format_args!("{property}: `{text}` is not {wanted}"))
+            .hint("`--help` says what each flag takes.")
+            .exit(Exit::Usage)
+    };
+    let last = given.last().map_or("", |text| text.as_str());
+    Ok(match shape {
+        Shape::Text => last.into(),
+        Shape::Switch => (last == "true").into(),
+        Shape::Integer => match (last.parse::<u64>(), last.parse::<i64>()) {
+            (Ok(number), _) => number.into(),
+            (_, Ok(number)) => number.into(),
+            _ => return Err(wrong(last, "a whole number")),
+        },
+        Shape::Number => match last.parse::<f64>().ok().and_then(serde_json::Number::from_f64) {
+            Some(number) => number.into(),
+            None => return Err(wrong(last, "a number")),
+        },
+        Shape::Texts => given.iter().map(|text| Value::from(text.as_str())).collect(),
+        Shape::Table => {
+            let pairs = given.iter().map(|text| text.split_once('=').ok_or_else(|| wrong(text, "KEY=VALUE")));
+            let pairs: Result<Map<String, Value>, Failure> =
+                pairs.map(|pair| pair.map(|(key, value)| (key.to_owned(), value.into()))).collect();
+            pairs?.into()
+        }
+        Shape::Json => serde_json::from_str(last).map_err(|_| wrong(last, "JSON"))?,
+    })
+}
+
+fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
+    let mut read = String::new();
+    let text = match text {
+        "-" => {
+            let stdin = std::io::stdin().lock().read_to_string(&mut read);
+            stdin.map_err(|error| Failure::new(format_args!("cannot read arguments from stdin: {error}")))?;
+            &read
+        }
+        text => text,
+    };
+    serde_json::from_str(text).map_err(|error| {
+        Failure::new(format_args!("--json is not a JSON object: {error}"))
+            .hint("Write it as '{\"name\": \"value\"}'; `--help` names the arguments.")
+            .exit(Exit::Usage)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "code": {"type": "string", "description": "What to evaluate."},
+                "wait_ms": {"type": "integer", "description": "How long to wait.", "default": 20000},
+                "ratio": {"type": "number"},
+                "eof": {"type": "boolean"},
+                "stream": {"type": "string", "enum": ["stdout", "stderr"]},
+                "targets": {"type": "array", "items": {"type": "string"}},
+                "env": {"type": "object", "additionalProperties": {"type": "string"}},
+                "position": {"type": "object", "properties": {"line": {"type": "integer"}}},
+                "output": {"type": "string"},
+            },
+            "required": ["code"],
+        })
+    }
+
+    fn check(line: &[&str], expected: Expect) {
+        let command = command("t", "Does it.", &schema());
+        let said = match command.try_get_matches_from([&["t"], line].concat()) {
+            Err(error) => error.to_string(),
+            Ok(matches) => match arguments(&matches, &schema()) {
+                Ok(arguments) => Value::from(arguments).to_string(),
+                Err(failure) => format!("{:?}: {} {}", failure.exit, failure.message, failure.hints.join(" ")),
+            },
+        };
+        expected.assert_eq(&said);
+    }
+
+    #[test]
+    fn flags_become_arguments() {
+        check(&["--code", "-1 + 1"], expect![[r#"{"code":"-1 + 1"}"#]]);
+        check(
+            &["--code=--x", "--wait-ms", "5", "--ratio", "-0.5", "--eof", "--stream", "stderr"],
+            expect![[r#"{"code":"--x","wait_ms":5,"ratio":-0.5,"eof":true,"stream":"stderr"}"#]],
+        );
+        check(
+            &["--code", "", "--targets", "a", "--targets", "-b", "--env", "A=b=c", "--eof=false"],
+            expect![[r#"{"code":"","eof":false,"targets":["a","-b"],"env":{"A":"b=c"}}"#]],
+        );
+        check(
+            &["--json", r#"{"code": "a", "wait_ms": 1}"#, "--code", "b", "--arg-output", "x"],
+            expect![[r#"{"code":"b","wait_ms":1,"output":"x"}"#]],
+        );
+        check(&["--code", "x", "--position", r#"{"line": 3}"#], expect![[r#"{"code":"x","position":{"line":3}}"#]]);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        check(
+            &[],
+            expect![[r#"
+            error: the following required arguments were not provided:
+              --code <TEXT>
+
+            Usage: hob call t --code <TEXT>
+
+            For more information, try '--help'.
+        "#]],
+        );
+        check(
+            &["--code", "x", "--wait-ms", "soon"],
+            expect!["Usage: wait_ms: `soon` is not a whole number `--help` says what each flag takes."],
+        );
+        check(
+            &["--code", "x", "--stream", "stdin"],
+            expect![[r#"
+            error: invalid value 'stdin' for '--stream <CHOICE>'
+              [possible values: stdout, stderr]
+
+              tip: a similar value exists: 'stderr'
+
+            For more information, try '--help'.
+        "#]],
+        );
+        check(&["--code", "x", "--env", "A"], expect!["Usage: env: `A` is not KEY=VALUE `--help` says what each flag takes."]);
+        check(
+            &["--code", "x", "--position", "3:4"],
+            expect!["Usage: position: `3:4` is not JSON `--help` says what each flag takes."],
+        );
+        check(
+            &["--cod", "x"],
+            expect![[r#"
+            error: unexpected argument '--cod' found
+
+              tip: a similar argument exists: '--code'
+
+            Usage: hob call t --code <TEXT>
+
+            For more information, try '--help'.
+        "#]],
+        );
+        check(
+            &["--json", "[1]"],
+            expect![[
+                r#"Usage: --json is not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write it as '{"name": "value"}'; `--help` names the arguments."#
+            ]],
+        );
+    }
+
+    #[test]
+    fn help_is_the_schema() {
+        expect![[r#"
+            Does it.
+
+            Usage: hob call t [OPTIONS]
+
+            Options:
+                  --code <TEXT>        What to evaluate.
+                  --wait-ms <N>        How long to wait. [default: 20000]
+                  --ratio <N>          
+                  --eof[=<BOOL>]       [possible values: true, false]
+                  --stream <CHOICE>    [possible values: stdout, stderr]
+                  --targets <TEXT>     
+                  --env <KEY=VALUE>    
+                  --position <JSON>    
+                  --arg-output <TEXT>  
+              -h, --help               Print help
+
+            Call:
+                  --json <ARGS>    All arguments as one JSON object, or - to read it from stdin; flags override
+                  --output <FORM>  Text for people, or the structured result [default: text] [possible values: text, json]
+        "#]].assert_eq(&command("t", "Does it.", &schema()).render_help().to_string());
+    }
+}

@@ -1,0 +1,86 @@
+//! `hob mcp`: what an agent starts. Agents wait for it, so its command line is read without the full parser, which
+//! would cost more than the rest of its start; what the short reading does not know goes to the full one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use project::{Hello, Project, Role};
+
+use crate::exit::{Exit, Failure};
+
+/// Serve an agent on stdin and stdout (MCP); what agents start
+#[derive(Debug, Default, PartialEq, Args)]
+pub(crate) struct Mcp {
+    /// The toolsets to serve, separated by commas [default: those that hob.toml enables]
+    #[arg(value_delimiter = ',')]
+    toolsets: Vec<String>,
+    /// Serve the tools of another system under their own names: ghc-mcp
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// The name this agent goes by
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl Mcp {
+    /// Reads a plain command line; `None` when it is anything else. Also gives what `--project` named.
+    pub(crate) fn quick(args: &[OsString]) -> Option<(Mcp, Option<PathBuf>)> {
+        let mut mcp = Mcp::default();
+        let mut project = None;
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.to_str()? {
+                "--profile" => mcp.profile = Some(args.next()?.to_str()?.to_owned()),
+                "--as" => mcp.name = Some(args.next()?.to_str()?.to_owned()),
+                "--project" => project = Some(PathBuf::from(args.next()?)),
+                word if word.starts_with('-') || !mcp.toolsets.is_empty() => return None,
+                word => mcp.toolsets = word.split(',').map(str::to_owned).collect(),
+            }
+        }
+        Some((mcp, project))
+    }
+
+    pub(crate) fn run(self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
+        let locate = move || -> Result<(Project, Hello), String> {
+            let cwd = std::env::current_dir().map_err(|error| {
+                format!("cannot tell the current directory: {error}; start the agent in a directory that exists")
+            })?;
+            let project = Project::find(explicit.as_deref(), &cwd).map_err(|error| error.to_string())?;
+            let mut hello = Hello::new(Role::Mcp, &project, &cwd);
+            hello.profile.clone_from(&self.profile);
+            hello.toolsets.clone_from(&self.toolsets);
+            hello.name.clone_from(&self.name);
+            Ok((project, hello))
+        };
+        client::stdio::run(locate, client::Launch::default())
+            .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
+        Ok(Exit::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Full {
+        #[command(flatten)]
+        mcp: Mcp,
+    }
+
+    #[test]
+    fn the_short_reading_is_the_full_one() {
+        for line in ["", "repl", "repl,mail --as bob", "--profile ghc-mcp", "repl mail", "--profile"] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let full = Full::try_parse_from(std::iter::once(OsString::from("mcp")).chain(words.clone()));
+            match Mcp::quick(&words) {
+                Some((quick, None)) => assert_eq!(quick, full.unwrap().mcp, "{line}"),
+                other => assert!(other.is_none() && (line == "repl mail" || line == "--profile"), "{line}: {other:?}"),
+            }
+        }
+        assert_eq!(Mcp::quick(&["--help".into()]), None);
+        assert_eq!(Mcp::quick(&["--project".into(), "/x".into()]), Some((Mcp::default(), Some("/x".into()))));
+    }
+}

@@ -1,0 +1,47 @@
+//! `hob stop`: ends the project's daemon in good order, and waits until it is gone.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use project::Project;
+
+use super::call::control_failure;
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// End this project's daemon and its sessions in good order
+#[derive(Debug, Args)]
+pub(crate) struct Stop {}
+
+/// How long sessions and connections may take to end, beyond the daemon's own limits for them.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Stop {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let Some(mut control) = super::connect(project)? else {
+            terminal::line(format!("No daemon runs for {}.", project.root().display()));
+            return Ok(Exit::Done);
+        };
+        let pid = control.daemon().pid;
+        // Whoever types this means the sessions too: `hob status` shows them.
+        control.shutdown(true).map_err(control_failure)?;
+        drop(control);
+        let end = Instant::now() + PATIENCE;
+        while pid.is_some_and(is_running) {
+            if Instant::now() > end {
+                let pid = pid.unwrap_or_default();
+                return Err(Failure::new(format_args!("the daemon (pid {pid}) was told to end and still runs"))
+                    .hint(format_args!("`kill -KILL {pid}` ends it at once; its guardians end the sessions.")));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        terminal::line(format!("The daemon of {} has ended.", project.root().display()));
+        Ok(Exit::Done)
+    }
+}
+
+/// A zombie has ended: whoever started it has only not looked yet.
+fn is_running(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))
+}

@@ -1,0 +1,51 @@
+//! `hob tools`: what there is to call, one line each.
+
+use clap::Args;
+use project::Project;
+
+use super::call::{self, Tool};
+use crate::exit::{Exit, Failure};
+use crate::terminal::{self, Style, paint};
+
+/// List the tools, with one line each
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    /// Only those of this toolset
+    #[arg(long, value_name = "NAME")]
+    toolset: Option<String>,
+    /// Those that imitate this system, as `hob mcp --profile` serves them
+    #[arg(long, value_name = "NAME", conflicts_with = "toolset")]
+    profile: Option<String>,
+}
+
+impl Tools {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let tools = call::tools(project, self.toolset.as_deref(), self.profile.as_deref())?;
+        let width = tools.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
+        for Tool { name, description, .. } in &tools {
+            let padding = " ".repeat(width - name.len());
+            terminal::line(format!("{}{padding}  {}", paint(name, Style::Bold), first_sentence(description)));
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Up to the first full stop that ends a sentence, without the line breaks of the source.
+fn first_sentence(description: &str) -> String {
+    let flat = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.find(". ") {
+        Some(end) => flat[..=end].to_owned(),
+        None => flat,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_sentence_is_enough() {
+        assert_eq!(first_sentence("Does\nit. And more."), "Does it.");
+        assert_eq!(first_sentence("Takes 1.5 s"), "Takes 1.5 s");
+    }
+}
