@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{on_path, read, root, run, succeeds, target_dir};
+use crate::workspace::{on_path, read, root, run, run_quietly, succeeds, target_dir};
 
 /// What is needed, and the package that brings it.
 struct Need {
@@ -95,12 +95,12 @@ fn install(needs: &[&Need]) -> Result<()> {
         command
     };
     // A list that cannot be refreshed (one of several sources is away) may still hold what we need.
-    if let Err(e) = run(&mut apt(&["update", "-qq"])) {
+    if let Err(e) = run_quietly(&mut apt(&["update", "-qq"])) {
         println!("setup: {e:#}; trying with the package lists as they are");
     }
     let mut args = vec!["install", "-y", "-qq", "--no-install-recommends"];
     args.extend(&packages);
-    run(&mut apt(&args)).with_context(|| format!("could not install; the line is: {line}"))?;
+    run_quietly(&mut apt(&args)).with_context(|| format!("could not install; the line is: {line}"))?;
     match needs.iter().find(|need| !(need.is_there)()) {
         Some(need) => bail!("{} is still missing after installing {}", need.what, need.packages.join(", ")),
         None => Ok(()),

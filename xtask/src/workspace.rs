@@ -66,6 +66,12 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Prints the command and runs it; what it says is shown only when it fails.
+pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
+    println!("$ {}", shown(command));
+    read(command).map(drop)
+}
+
 /// Runs quietly and gives its output; a failure carries what it said.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let line = shown(command);
