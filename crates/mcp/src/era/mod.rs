@@ -1,0 +1,82 @@
+//! The protocol revisions: which there are, what each has, and the translation of neutral types to each one's JSON.
+//! One module per revision says what that revision brought; [`write`] is the one place that acts on it.
+//!
+//! Which revision a request belongs to is decided per request (see [`Params::era`](params::Params::era)).
+
+pub(crate) mod params;
+mod v2024_11_05;
+mod v2025_03_26;
+mod v2025_06_18;
+mod v2025_11_25;
+mod v2026_07_28;
+pub(crate) mod write;
+
+use std::fmt;
+
+/// A protocol revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Era {
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+    V2026_07_28,
+}
+
+/// What a revision has, as far as it concerns what a server writes or accepts.
+pub(crate) struct Revision {
+    /// Its name on the wire.
+    pub name: &'static str,
+    /// Version, client and capabilities come with every request and results carry their type (2026-07-28), instead of
+    /// a handshake and a session.
+    pub modern: bool,
+    /// JSON-RPC batches.
+    pub batches: bool,
+    /// Tool annotations, and a message in progress notifications.
+    pub annotations: bool,
+    /// `title` beside `name`, `_meta` on tools, output schemas and structured content.
+    pub structured: bool,
+    /// `description` and `websiteUrl` of an implementation.
+    pub described: bool,
+}
+
+impl Era {
+    /// Every revision, newest first.
+    pub const ALL: [Era; 5] =
+        [Era::V2026_07_28, Era::V2025_11_25, Era::V2025_06_18, Era::V2025_03_26, Era::V2024_11_05];
+
+    /// What a client gets that asks for a handshake with a version nobody knows, and one that says nothing at all.
+    pub const LATEST_LEGACY: Era = Era::V2025_11_25;
+
+    /// The revision of that name.
+    pub fn from_name(name: &str) -> Option<Era> {
+        Era::ALL.into_iter().find(|era| era.name() == name)
+    }
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        self.revision().name
+    }
+
+    /// Whether requests carry their version themselves, without a handshake.
+    pub fn is_modern(self) -> bool {
+        self.revision().modern
+    }
+
+    pub(crate) fn revision(self) -> &'static Revision {
+        match self {
+            Era::V2024_11_05 => &v2024_11_05::REVISION,
+            Era::V2025_03_26 => &v2025_03_26::REVISION,
+            Era::V2025_06_18 => &v2025_06_18::REVISION,
+            Era::V2025_11_25 => &v2025_11_25::REVISION,
+            Era::V2026_07_28 => &v2026_07_28::REVISION,
+        }
+    }
+}
+
+impl fmt::Display for Era {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,7 @@
+//! 2025-03-26 brought tool annotations, a message in progress, and JSON-RPC batches (which the next revision took
+//! away again).
+
+use super::{Revision, v2024_11_05};
+
+pub(super) const REVISION: Revision =
+    Revision { name: "2025-03-26", batches: true, annotations: true, ..v2024_11_05::REVISION };

@@ -1,0 +1,230 @@
+//! The calls of one connection: which run, which wait for a slot, and under which id each is known.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::Method;
+use super::peer::CallPeer;
+use super::unwind::{CatchUnwind, Panicked};
+use crate::era::Era;
+use crate::tool::{AnyTool, Context, Outcome, Progress, ToolError};
+use crate::wire::Id;
+use crate::wire::build::RpcError;
+
+/// Names a call within its connection, for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key(pub u64);
+
+/// What a call came to.
+pub(super) enum Reply {
+    Tool(Result<Outcome, ToolError>),
+    Method(Result<Box<RawValue>, RpcError>),
+    Panicked(Panicked),
+}
+
+/// What a call runs.
+#[derive(Clone)]
+pub(super) enum Target {
+    Tool(Arc<dyn AnyTool>),
+    Method(Arc<str>, Method),
+}
+
+impl Target {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Target::Tool(tool) => &tool.declaration().name,
+            Target::Method(name, _) => name,
+        }
+    }
+}
+
+/// One request (or notification, then without an id) that runs foreign code.
+pub(super) struct Call {
+    pub id: Option<Id>,
+    pub era: Era,
+    pub target: Target,
+    pub peer: Arc<CallPeer>,
+    pub cancel: watch::Sender<bool>,
+    pub budget: Option<Duration>,
+    /// The batch its answer belongs to.
+    pub batch: Option<u64>,
+    pub reported: Option<Reported>,
+    pub state: State,
+}
+
+/// What the client was told about how far a call is; there is one if it gave a token.
+pub(super) struct Reported {
+    /// The token's JSON text.
+    pub token: Box<str>,
+    pub last: Option<Progress>,
+    pub at: Instant,
+    /// Where in the output the latest report ends; 0 for none.
+    pub end: u64,
+}
+
+pub(super) enum State {
+    /// Not started.
+    Waiting(Option<Box<RawValue>>),
+    /// Started; in a task of its own unless it is just being polled for the first time.
+    Running(Option<AbortHandle>),
+    /// The client wants no answer; it may go on until then.
+    Cancelled(AbortHandle, Instant),
+}
+
+impl Call {
+    /// Begins the work. The future is not polled yet.
+    pub(super) fn begin(&self, caller: crate::tool::Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
+        let cx = Context::new(self.peer.clone(), caller, self.cancel.subscribe(), self.budget);
+        match &self.target {
+            Target::Tool(tool) => {
+                let tool = tool.clone();
+                CatchUnwind::new(|| tool.call(cx, input)).map(Work::Tool)
+            }
+            Target::Method(_, method) => {
+                CatchUnwind::new(|| method(cx, input.map(ToOwned::to_owned))).map(Work::Method)
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.state {
+            State::Waiting(Some(input)) => input.get().len(),
+            _ => 0,
+        }
+    }
+}
+
+/// A call's foreign code, running.
+pub(super) enum Work {
+    Tool(CatchUnwind<Result<Outcome, ToolError>>),
+    Method(CatchUnwind<Result<Box<RawValue>, RpcError>>),
+}
+
+impl Future for Work {
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Reply> {
+        match self.get_mut() {
+            Work::Tool(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Tool)),
+            Work::Method(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Method)),
+        }
+    }
+}
+
+/// The table. Calls that answer at once never enter it.
+#[derive(Default)]
+pub(super) struct Calls {
+    calls: HashMap<Key, Call>,
+    ids: HashMap<Id, Key>,
+    queue: VecDeque<Key>,
+    /// How many in the queue still wait: the cancelled leave the table first and the queue later.
+    waiting: usize,
+    waiting_bytes: usize,
+    /// Started and not over, cancelled or not.
+    running: usize,
+}
+
+impl Calls {
+    pub(super) fn insert(&mut self, key: Key, call: Call) {
+        if let Some(id) = &call.id {
+            self.ids.insert(id.clone(), key);
+        }
+        match call.state {
+            State::Waiting(_) => {
+                self.queue.push_back(key);
+                self.waiting += 1;
+                self.waiting_bytes += call.bytes();
+            }
+            State::Running(_) | State::Cancelled(..) => self.running += 1,
+        }
+        self.calls.insert(key, call);
+    }
+
+    pub(super) fn remove(&mut self, key: Key) -> Option<Call> {
+        let call = self.calls.remove(&key)?;
+        self.forget_id(&call, key);
+        match call.state {
+            State::Waiting(_) => {
+                self.waiting -= 1;
+                self.waiting_bytes -= call.bytes();
+            }
+            State::Running(_) | State::Cancelled(..) => self.running -= 1,
+        }
+        Some(call)
+    }
+
+    /// The next call that may start, taken out of the table.
+    pub(super) fn next_waiting(&mut self, slots: usize) -> Option<(Key, Call)> {
+        while self.running < slots {
+            let key = self.queue.pop_front()?;
+            if let Some(call) = self.remove(key) {
+                return Some((key, call));
+            }
+        }
+        None
+    }
+
+    /// Marks a running call as cancelled, until then. Its id is free again.
+    pub(super) fn cancel(&mut self, key: Key, until: Instant) {
+        let Some(call) = self.calls.get_mut(&key) else { return };
+        call.peer.end();
+        call.cancel.send_replace(true);
+        if let State::Running(Some(task)) = &call.state {
+            call.state = State::Cancelled(task.clone(), until);
+        }
+        if let Some(id) = self.calls.get_mut(&key).and_then(|call| call.id.take()) {
+            self.ids.remove(&id);
+        }
+    }
+
+    fn forget_id(&mut self, call: &Call, key: Key) {
+        if let Some(id) = &call.id
+            && self.ids.get(id) == Some(&key)
+        {
+            self.ids.remove(id);
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Call> {
+        self.calls.get_mut(&key)
+    }
+
+    pub(super) fn find(&self, id: &Id) -> Option<Key> {
+        self.ids.get(id).copied()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    pub(super) fn running(&self) -> usize {
+        self.running
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Key, &mut Call)> {
+        self.calls.iter_mut().map(|(key, call)| (*key, call))
+    }
+
+    /// All keys, in the order the calls came.
+    pub(super) fn keys(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = self.calls.keys().copied().collect();
+        keys.sort_unstable_by_key(|key| key.0);
+        keys
+    }
+}

@@ -1,0 +1,305 @@
+//! A connection's life: one loop that waits for whatever can happen next and hands it to the [`Session`]. Everything
+//! that ends a connection is here; what a line means is not.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep};
+
+use super::io::Io;
+use super::session::Session;
+use super::{ConnectionOptions, End, Shared};
+use crate::tool::BoxFuture;
+use crate::wire::Framer;
+
+/// How long cancelled calls have to say something after the grace for all calls is over.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// How many events of the streams pass before the others get a look in.
+const FAIRNESS: u32 = 32;
+
+pub(super) struct Connection<R, W> {
+    io: Io<R, W>,
+    framer: Framer,
+    session: Session,
+    phase: Phase,
+    timer: Option<(Instant, Pin<Box<Sleep>>)>,
+    signals: BoxFuture<(Signal, Signals)>,
+    turn: u32,
+}
+
+/// Everything that can happen to a connection.
+enum Event {
+    Read(usize),
+    ReadFailed(io::Error),
+    Wrote,
+    WriteFailed(io::Error),
+    Mail,
+    Time,
+    Signal(Signal),
+}
+
+enum Signal {
+    ToolsChanged,
+    Shutdown,
+}
+
+enum Phase {
+    Open,
+    /// No more input; calls may finish until then.
+    Draining {
+        end: End,
+        until: Instant,
+        cancelled: bool,
+    },
+    /// Nothing runs any more; the output may be read until then.
+    Flushing {
+        end: End,
+        until: Instant,
+    },
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
+    pub(super) fn new(shared: Arc<Shared>, reader: R, writer: W, mut options: ConnectionOptions) -> Connection<R, W> {
+        let mut framer = Framer::new(options.limits.line);
+        framer.push(&std::mem::take(&mut options.initial));
+        let signals = Signals {
+            tools: shared.registry.changes(),
+            server: shared.shutdown.subscribe(),
+            connection: options.shutdown.take(),
+        };
+        Connection {
+            io: Io::new(reader, writer),
+            framer,
+            session: Session::new(shared, options),
+            phase: Phase::Open,
+            timer: None,
+            signals: Box::pin(signals.next()),
+            turn: 0,
+        }
+    }
+
+    /// Cancel safe only in the sense that dropping ends the connection.
+    pub(super) async fn run(mut self) -> End {
+        loop {
+            self.settle();
+            if let Some(end) = self.next_phase() {
+                // Best effort: a peer that has gone cannot be told that we go.
+                let _ = poll_fn(|cx| self.io.poll_shutdown(cx)).await;
+                return end;
+            }
+            match poll_fn(|cx| self.poll_event(cx)).await {
+                Event::Read(0) => self.end_of_input(),
+                Event::Read(_) | Event::Mail => {}
+                Event::Wrote => self.wrote(),
+                Event::ReadFailed(error) => {
+                    tracing::debug!(%error, "reading failed; taken as the end of input");
+                    self.end_of_input();
+                }
+                Event::WriteFailed(error) => self.peer_gone(error),
+                Event::Time => self.session.tick(Instant::now()),
+                Event::Signal(Signal::ToolsChanged) => self.session.tools_changed(),
+                Event::Signal(Signal::Shutdown) => self.drain(End::Shutdown),
+            }
+        }
+    }
+
+    /// Does everything that can be done without waiting.
+    fn settle(&mut self) {
+        if self.wants_mail() && self.session.mailbox.is_filled() {
+            self.session.take_mail();
+        }
+        self.session.start_waiting();
+        if matches!(self.phase, Phase::Open) {
+            // Taken out for the while, since a frame borrows from it.
+            let mut framer = std::mem::take(&mut self.framer);
+            while self.session.has_room()
+                && let Some(frame) = framer.next_frame()
+            {
+                self.session.take_frame(frame);
+            }
+            self.framer = framer;
+        }
+        self.session.announce();
+        self.session.release_held();
+    }
+
+    /// Mail may have to wait for the peer, but nothing waits for it once the end has begun.
+    fn wants_mail(&self) -> bool {
+        self.session.wants_mail() || !matches!(self.phase, Phase::Open)
+    }
+
+    /// A peer that reads is not given up, however slowly it does.
+    fn wrote(&mut self) {
+        if let Phase::Flushing { until, .. } = &mut self.phase {
+            *until = Instant::now() + self.session.limits.flush;
+        }
+    }
+
+    fn end_of_input(&mut self) {
+        // A last line without its end is a line.
+        let mut framer = std::mem::take(&mut self.framer);
+        if let Some(frame) = framer.finish() {
+            self.session.take_frame(frame);
+        }
+        self.drain(End::Input);
+    }
+
+    fn drain(&mut self, end: End) {
+        if matches!(self.phase, Phase::Open) {
+            let until = Instant::now() + self.session.limits.grace;
+            self.phase = Phase::Draining { end, until, cancelled: false };
+        }
+    }
+
+    fn peer_gone(&mut self, error: io::Error) {
+        self.session.release_all_held();
+        self.session.out.kill();
+        self.session.cancel_all();
+        let until = Instant::now() + LAST_WORDS;
+        self.phase = Phase::Draining { end: End::PeerGone(error), until, cancelled: true };
+    }
+
+    /// Moves on towards the end; gives it when it is reached.
+    fn next_phase(&mut self) -> Option<End> {
+        let now = Instant::now();
+        if let Phase::Draining { until, cancelled, .. } = &mut self.phase
+            && *until <= now
+        {
+            if *cancelled || self.session.calls.is_empty() {
+                self.session.give_up("the connection ended before the call did", "connection ended");
+                self.session.release_all_held();
+            } else {
+                *cancelled = true;
+                *until = now + LAST_WORDS;
+                self.session.cancel_all();
+            }
+        }
+        if matches!(self.phase, Phase::Draining { .. })
+            && self.session.calls.is_empty()
+            && self.session.held.is_empty()
+            && !self.session.mailbox.is_filled()
+        {
+            self.session.end_listens();
+            let until = now + self.session.limits.flush;
+            self.phase = match std::mem::replace(&mut self.phase, Phase::Open) {
+                Phase::Draining { end, .. } => Phase::Flushing { end, until },
+                other => other,
+            };
+        }
+        let Phase::Flushing { end, until } = &mut self.phase else { return None };
+        if self.session.out.pending() == 0 && (self.io.is_flushed() || matches!(end, End::PeerGone(_))) {
+            return Some(std::mem::replace(end, End::Input));
+        }
+        if *until <= now {
+            return Some(End::PeerGone(io::ErrorKind::TimedOut.into()));
+        }
+        None
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        self.turn = self.turn.wrapping_add(1);
+        if self.turn.is_multiple_of(FAIRNESS)
+            && let Poll::Ready(event) = self.poll_rare(cx)
+        {
+            return Poll::Ready(event);
+        }
+        match self.io.poll_write(cx, &mut self.session.out) {
+            Poll::Ready(Ok(())) => return Poll::Ready(Event::Wrote),
+            Poll::Ready(Err(error)) => return Poll::Ready(Event::WriteFailed(error)),
+            Poll::Pending => {}
+        }
+        if matches!(self.phase, Phase::Open) && self.session.has_room() {
+            match self.io.poll_read(cx, &mut self.framer) {
+                Poll::Ready(Ok(count)) => return Poll::Ready(Event::Read(count)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Event::ReadFailed(error)),
+                Poll::Pending => {}
+            }
+        }
+        self.poll_rare(cx)
+    }
+
+    fn poll_rare(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        // Registered before looking, so that nothing slips in between.
+        self.session.mailbox.register(cx.waker());
+        if self.wants_mail() && self.session.mailbox.is_filled() {
+            return Poll::Ready(Event::Mail);
+        }
+        if matches!(self.phase, Phase::Open)
+            && let Poll::Ready((signal, signals)) = self.signals.as_mut().poll(cx)
+        {
+            self.signals = Box::pin(signals.next());
+            return Poll::Ready(Event::Signal(signal));
+        }
+        self.poll_timer(cx)
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        let phase = match &self.phase {
+            Phase::Open => None,
+            Phase::Draining { until, .. } | Phase::Flushing { until, .. } => Some(*until),
+        };
+        let Some(deadline) = [phase, self.session.deadline()].into_iter().flatten().min() else {
+            return Poll::Pending;
+        };
+        let (at, timer) = self.timer.get_or_insert_with(|| (deadline, Box::pin(tokio::time::sleep_until(deadline))));
+        if *at != deadline {
+            *at = deadline;
+            timer.as_mut().reset(deadline);
+        }
+        if timer.as_mut().poll(cx).is_ready() {
+            self.timer = None;
+            return Poll::Ready(Event::Time);
+        }
+        Poll::Pending
+    }
+}
+
+impl<R, W> Drop for Connection<R, W> {
+    fn drop(&mut self) {
+        self.session.mailbox.close();
+        self.session.out.kill();
+        self.session.give_up("", "");
+    }
+}
+
+/// What is told to all connections at once.
+struct Signals {
+    tools: watch::Receiver<u64>,
+    server: watch::Receiver<bool>,
+    connection: Option<watch::Receiver<bool>>,
+}
+
+impl Signals {
+    async fn next(mut self) -> (Signal, Signals) {
+        let signal = tokio::select! {
+            biased;
+            () = is_true(Some(&mut self.server)) => Signal::Shutdown,
+            () = is_true(self.connection.as_mut()) => Signal::Shutdown,
+            changed = self.tools.changed() => match changed {
+                Ok(()) => Signal::ToolsChanged,
+                // The connection keeps the registry alive, so this cannot be; and if it were, nothing changes any more.
+                Err(_) => std::future::pending().await,
+            },
+        };
+        (signal, self)
+    }
+}
+
+/// Resolves when it turns true; never if that cannot happen.
+async fn is_true(flag: Option<&mut watch::Receiver<bool>>) {
+    match flag {
+        Some(flag) => {
+            if flag.wait_for(|flag| *flag).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+        None => std::future::pending().await,
+    }
+}

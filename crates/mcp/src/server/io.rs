@@ -1,0 +1,131 @@
+//! The two streams of a connection and their buffers; nothing here knows what the bytes mean.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+
+use crate::wire::Framer;
+
+/// The size of a first read; busy connections read more at once.
+const SMALL: usize = 8 << 10;
+const LARGE: usize = 128 << 10;
+
+/// A buffer that was larger than this shrinks again once it is empty.
+const KEEP: usize = 256 << 10;
+
+/// Output on its way, counted from the beginning of the connection.
+#[derive(Default)]
+pub(super) struct Output {
+    bytes: Vec<u8>,
+    start: usize,
+    written: u64,
+    /// The peer is gone: what is written from here on goes nowhere.
+    dead: bool,
+}
+
+impl Output {
+    /// Where to append.
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        if self.dead {
+            self.bytes.clear();
+        }
+        &mut self.bytes
+    }
+
+    /// How much waits to be written.
+    pub(super) fn pending(&self) -> usize {
+        if self.dead { 0 } else { self.bytes.len() - self.start }
+    }
+
+    /// How many bytes were written since the beginning.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The offset that the next appended byte will have.
+    pub(super) fn end(&self) -> u64 {
+        self.written + self.pending() as u64
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.dead = true;
+        self.bytes = Vec::new();
+        self.start = 0;
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.start += count;
+        self.written += count as u64;
+        if self.start == self.bytes.len() {
+            self.bytes.clear();
+            self.start = 0;
+            if self.bytes.capacity() > KEEP {
+                self.bytes.shrink_to(KEEP);
+            }
+        } else if self.start > KEEP && self.start > self.bytes.len() / 2 {
+            self.bytes.drain(..self.start);
+            self.start = 0;
+        }
+    }
+}
+
+pub(super) struct Io<R, W> {
+    reader: R,
+    writer: W,
+    read_size: usize,
+    flushed: bool,
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
+    pub(super) fn new(reader: R, writer: W) -> Io<R, W> {
+        Io { reader, writer, read_size: SMALL, flushed: true }
+    }
+
+    /// Whether everything that was handed to the writer has also left its buffers.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.flushed
+    }
+
+    /// Reads some bytes into the framer; 0 at the end of input. Cancel safe.
+    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, framer: &mut Framer) -> Poll<io::Result<usize>> {
+        let buffer = framer.buffer();
+        buffer.reserve(self.read_size);
+        let count = ready!(pin!(self.reader.read_buf(buffer)).poll(cx))?;
+        if count >= self.read_size {
+            self.read_size = (self.read_size * 2).min(LARGE);
+        } else if count < self.read_size / 8 {
+            self.read_size = SMALL;
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    /// Writes some of the output, and flushes the writer after the last of it. Ready when anything was achieved.
+    /// Cancel safe.
+    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        if out.pending() == 0 {
+            if self.flushed {
+                return Poll::Pending;
+            }
+            ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
+            self.flushed = true;
+            return Poll::Ready(Ok(()));
+        }
+        let count = ready!(Pin::new(&mut self.writer).poll_write(cx, &out.bytes[out.start..]))?;
+        if count == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        out.advance(count);
+        self.flushed = false;
+        // Nearly always this is a formality, done without another turn.
+        if out.pending() == 0 && Pin::new(&mut self.writer).poll_flush(cx)?.is_ready() {
+            self.flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    pub(super) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,150 @@
+//! What reaches a connection from other threads and tasks: notifications, progress, finished calls. Bounded where the
+//! sender could run ahead; never blocks.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use tokio::sync::watch;
+
+use super::Limits;
+use super::calls::{Key, Reply};
+use crate::tool::{LogLevel, NotifyError, Progress};
+use crate::wire::build;
+
+/// Shared by a connection and everything that may speak on it. The connection alone takes things out.
+pub(super) struct Mailbox {
+    inner: Mutex<Inner>,
+    /// Whether there is anything to take, readable without the lock.
+    filled: AtomicBool,
+    /// The threshold of log messages of calls of a handshake era.
+    level: AtomicU8,
+    closed: watch::Sender<bool>,
+    notifications: usize,
+    notification_bytes: usize,
+}
+
+#[derive(Default)]
+struct Inner {
+    mail: Mail,
+    closed: bool,
+    waker: Option<Waker>,
+}
+
+/// Everything that came since the last look.
+#[derive(Default)]
+pub(super) struct Mail {
+    /// Whole lines of notifications.
+    pub lines: Vec<u8>,
+    /// How many they are.
+    pub notifications: usize,
+    /// The latest progress of each call that reported any.
+    pub progress: HashMap<Key, Progress>,
+    /// Calls that are done, in the order they were.
+    pub finished: Vec<(Key, Reply)>,
+}
+
+impl Mailbox {
+    pub(super) fn new(limits: &Limits) -> Mailbox {
+        Mailbox {
+            inner: Mutex::default(),
+            filled: AtomicBool::new(false),
+            level: AtomicU8::new(LogLevel::Info as u8),
+            closed: watch::channel(false).0,
+            notifications: limits.notifications,
+            notification_bytes: limits.notification_bytes,
+        }
+    }
+
+    pub(super) fn notify(&self, method: &str, params: &str) -> Result<(), NotifyError> {
+        let mut line = Vec::with_capacity(params.len() + method.len() + 48);
+        build::notification(&mut line, method, Some(params));
+        let mut inner = self.lock();
+        if inner.closed {
+            return Err(NotifyError::Closed);
+        }
+        let mail = &mut inner.mail;
+        if mail.notifications >= self.notifications || mail.lines.len() + line.len() > self.notification_bytes {
+            return Err(NotifyError::Full);
+        }
+        mail.lines.extend_from_slice(&line);
+        mail.notifications += 1;
+        self.wake(inner);
+        Ok(())
+    }
+
+    pub(super) fn progress(&self, call: Key, progress: Progress) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.mail.progress.insert(call, progress);
+            self.wake(inner);
+        }
+    }
+
+    pub(super) fn finish(&self, call: Key, reply: Reply) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.mail.finished.push((call, reply));
+            self.wake(inner);
+        }
+    }
+
+    /// Whether there is anything to take.
+    pub(super) fn is_filled(&self) -> bool {
+        self.filled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn take(&self) -> Mail {
+        let mut inner = self.lock();
+        self.filled.store(false, Ordering::Release);
+        std::mem::take(&mut inner.mail)
+    }
+
+    /// Names the task to wake when something comes.
+    pub(super) fn register(&self, waker: &Waker) {
+        let mut inner = self.lock();
+        match &mut inner.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// From here on nothing is taken in, and everybody who waits for the end learns of it.
+    pub(super) fn close(&self) {
+        let mut inner = self.lock();
+        inner.closed = true;
+        // Dropping replies runs foreign code, which may call back here: not under the lock.
+        let mail = std::mem::take(&mut inner.mail);
+        inner.waker = None;
+        drop(inner);
+        drop(mail);
+        self.closed.send_replace(true);
+    }
+
+    pub(super) fn closed(&self) -> watch::Receiver<bool> {
+        self.closed.subscribe()
+    }
+
+    pub(super) fn level(&self) -> u8 {
+        self.level.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_level(&self, level: LogLevel) {
+        self.level.store(level as u8, Ordering::Relaxed);
+    }
+
+    fn wake(&self, inner: MutexGuard<'_, Inner>) {
+        let first = !self.filled.swap(true, Ordering::AcqRel);
+        // While something lies here already, the connection has been woken and will come.
+        let waker = if first { inner.waker.clone() } else { None };
+        drop(inner);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,195 @@
+//! What each method and each notification of a client does.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::calls::{Call, Reported, State, Target};
+use super::peer::{CallPeer, LogPolicy};
+use super::session::{Listen, Session, subscription_meta};
+use crate::era::Era;
+use crate::era::params::{self, Implementation, Meta, Params, invalid};
+use crate::wire::build::{self, RpcError};
+use crate::wire::{Id, code};
+
+impl Session {
+    pub(super) fn request(&mut self, id: Id, method: &str, params: Option<&RawValue>, batch: Option<u64>) {
+        self.joined(batch);
+        if self.calls.find(&id).is_some() || self.listens.iter().any(|listen| listen.id == id) {
+            let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
+            return self.refuse(batch, Some(&id), &error);
+        }
+        if let Err(error) = self.serve_request(&id, method, params, batch) {
+            self.refuse(batch, Some(&id), &error);
+        }
+    }
+
+    /// Answers now or makes a call of it; an error is the answer.
+    fn serve_request(
+        &mut self,
+        id: &Id,
+        method: &str,
+        raw: Option<&RawValue>,
+        batch: Option<u64>,
+    ) -> Result<(), RpcError> {
+        let params = Params::read(raw)?;
+        if method == "initialize" {
+            return self.initialize(id, &params, batch);
+        }
+        let meta = params.meta()?;
+        let era = meta.era(self.era)?;
+        if let Some(handler) = self.shared.method(method) {
+            let target = Target::Method(method.into(), handler);
+            return self.call(Some(id.clone()), era, target, &meta, raw, batch);
+        }
+        match method {
+            "tools/call" => {
+                let name = params::string(params.name, "name")?;
+                let Some(tool) = self.shared.registry.get(&name) else {
+                    return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
+                };
+                self.call(Some(id.clone()), era, Target::Tool(tool), &meta, params.arguments, batch)
+            }
+            "tools/list" => {
+                if params.cursor.is_some() {
+                    return Err(invalid("unknown cursor: the list has one page"));
+                }
+                let listing = self.shared.listing(era);
+                self.emit(batch, |out, _| build::result_with(out, id, |out| out.extend_from_slice(&listing)));
+                Ok(())
+            }
+            "ping" if !era.is_modern() => {
+                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+                Ok(())
+            }
+            "logging/setLevel" if !era.is_modern() => {
+                let level = params.level.ok_or_else(|| invalid("params: `level` is missing"))?;
+                self.mailbox.set_level(params::level(level)?);
+                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+                Ok(())
+            }
+            "server/discover" | "subscriptions/listen" if !era.is_modern() && !meta.names_era() => Err(invalid(
+                "_meta \"io.modelcontextprotocol/protocolVersion\" and \
+                 \"io.modelcontextprotocol/clientCapabilities\" are required",
+            )),
+            "server/discover" if era.is_modern() => {
+                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.discover(out, era)));
+                Ok(())
+            }
+            "subscriptions/listen" if era.is_modern() => self.listen(id, &params),
+            _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}"))),
+        }
+    }
+
+    /// The handshake of the older revisions. Whatever the client asks for, it gets an answer.
+    fn initialize(&mut self, id: &Id, params: &Params<'_>, batch: Option<u64>) -> Result<(), RpcError> {
+        if batch.is_some() {
+            return Err(RpcError::new(code::INVALID_REQUEST, "initialize must not be part of a batch"));
+        }
+        let asked = params::string(params.protocol_version, "protocolVersion").ok();
+        let era = asked.as_deref().and_then(Era::from_name).filter(|era| !era.is_modern());
+        let era = era.unwrap_or(Era::LATEST_LEGACY);
+        self.era = era;
+        if !self.budget_is_fixed {
+            self.budget = params.client_info.and_then(patience);
+        }
+        tracing::debug!(asked, era = era.name(), client = params.client_info.map(RawValue::get), "initialize");
+        self.emit(None, |out, shared| build::result_with(out, id, |out| shared.identity.initialize(out, era)));
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        id: Option<Id>,
+        era: Era,
+        target: Target,
+        meta: &Meta<'_>,
+        input: Option<&RawValue>,
+        batch: Option<u64>,
+    ) -> Result<(), RpcError> {
+        let log = match era.is_modern() {
+            true => LogPolicy::Request(meta.level()?),
+            false => LogPolicy::Connection,
+        };
+        let key = self.new_key();
+        // A batch is answered as one; progress for its parts would have to be held apart from all of it.
+        let token = meta.token().filter(|_| batch.is_none());
+        let reported = token.map(|token| Reported { token: token.into(), last: None, at: Instant::now(), end: 0 });
+        let peer = Arc::new(CallPeer {
+            mailbox: self.mailbox.clone(),
+            call: key,
+            wants_progress: reported.is_some(),
+            log,
+            over: AtomicBool::new(false),
+        });
+        let budget = match meta.client.filter(|_| !self.budget_is_fixed) {
+            Some(client) => patience(client),
+            None => self.budget,
+        };
+        let cancel = watch::channel(false).0;
+        let call = Call { id, era, target, peer, cancel, budget, batch, reported, state: State::Waiting(None) };
+        self.admit(key, call, input);
+        Ok(())
+    }
+
+    /// Opens a subscription: acknowledged first, with what of it is served.
+    fn listen(&mut self, id: &Id, params: &Params<'_>) -> Result<(), RpcError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Filter {
+            #[serde(default)]
+            tools_list_changed: Option<bool>,
+        }
+        let filter: Filter = params
+            .notifications
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .ok_or_else(|| invalid("params: `notifications` must be an object that says what to listen to"))?;
+        let limit = self.limits.subscriptions;
+        if self.listens.len() >= limit {
+            return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} open subscriptions is reached"))
+                .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit})));
+        }
+        let tools = filter.tools_list_changed == Some(true);
+        let served = if tools { ",\"notifications\":{\"toolsListChanged\":true}" } else { ",\"notifications\":{}" };
+        let params = subscription_meta(id, served);
+        build::notification(self.out.bytes(), "notifications/subscriptions/acknowledged", Some(&params));
+        self.listens.push(Listen { id: id.clone(), tools });
+        Ok(())
+    }
+
+    /// Notifications are never answered, whatever is wrong with them.
+    pub(super) fn notification(&mut self, method: &str, raw: Option<&RawValue>) {
+        let Ok(params) = Params::read(raw) else {
+            return tracing::debug!(method, "a notification with unreadable parameters was ignored");
+        };
+        if let Some(handler) = self.shared.notification(method) {
+            let target = Target::Method(method.into(), handler);
+            let era = params.meta().and_then(|meta| meta.era(self.era)).unwrap_or(self.era);
+            if let Err(error) = self.call(None, era, target, &Meta::default(), raw, None) {
+                tracing::debug!(method, %error, "a notification was ignored");
+            }
+            return;
+        }
+        match method {
+            "notifications/initialized" => self.initialized = true,
+            "notifications/cancelled" => match params::request_id(&params) {
+                Some(id) => self.cancel(&id),
+                None => tracing::debug!("a cancellation without a request id was ignored"),
+            },
+            _ => tracing::debug!(method, "a notification nobody listens to was ignored"),
+        }
+    }
+}
+
+/// How long a client waits for an answer, where its name tells: these give up after a minute unless configured
+/// otherwise.
+fn patience(client: &RawValue) -> Option<Duration> {
+    let client: Implementation = serde_json::from_str(client.get()).ok()?;
+    let name = client.name.to_ascii_lowercase();
+    ["codex", "gemini"].iter().any(|impatient| name.contains(impatient)).then_some(Duration::from_secs(60))
+}

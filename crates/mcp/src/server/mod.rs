@@ -1,0 +1,151 @@
+//! The server: what it says of itself, which tools and methods it has, and the connections it serves.
+//!
+//! Start with [`Server`]; a connection's life is in `connection.rs`, what each method does in `methods.rs`.
+
+mod calls;
+mod connection;
+mod io;
+mod mailbox;
+mod methods;
+mod options;
+mod pacing;
+mod peer;
+mod session;
+mod unwind;
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
+
+use crate::era::Era;
+use crate::era::write::Identity;
+use crate::tool::{BoxFuture, Context, Registry};
+use crate::wire::build::RpcError;
+
+/// A handler of the embedder's own method.
+type Method = Arc<dyn Fn(Context, Option<Box<RawValue>>) -> BoxFuture<Result<Box<RawValue>, RpcError>> + Send + Sync>;
+
+/// An MCP server: cheap to clone, shared by all its connections.
+#[derive(Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    identity: Identity,
+    registry: Arc<Registry>,
+    methods: RwLock<HashMap<String, Method>>,
+    notifications: RwLock<HashMap<String, Method>>,
+    listings: Mutex<HashMap<Era, Listing>>,
+    shutdown: watch::Sender<bool>,
+}
+
+/// A rendered `tools/list` result and the registry's revision it shows.
+type Listing = (u64, Arc<[u8]>);
+
+impl Server {
+    /// A server of these tools.
+    pub fn new(info: ServerInfo, registry: Arc<Registry>) -> Server {
+        Server {
+            shared: Arc::new(Shared {
+                identity: Identity::new(info),
+                registry,
+                methods: RwLock::default(),
+                notifications: RwLock::default(),
+                listings: Mutex::default(),
+                shutdown: watch::channel(false).0,
+            }),
+        }
+    }
+
+    /// Adds a method of the embedder's own, or replaces one of the protocol's. Its calls run like tool calls: at
+    /// once, cancellable, with a [`Context`] that may outlive them. The result must be a JSON object.
+    #[must_use]
+    pub fn method<F, Fut>(self, name: &str, handler: F) -> Server
+    where
+        F: Fn(Context, Option<Box<RawValue>>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Box<RawValue>, RpcError>> + Send + 'static,
+    {
+        let method: Method = Arc::new(move |cx, params| Box::pin(handler(cx, params)));
+        self.shared.methods.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), method);
+        self
+    }
+
+    /// Listens to a client's notification of the embedder's own. Handlers run like calls, without an answer.
+    #[must_use]
+    pub fn on_notification<F, Fut>(self, name: &str, handler: F) -> Server
+    where
+        F: Fn(Context, Option<Box<RawValue>>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let method: Method = Arc::new(move |cx, params| {
+            let handled = handler(cx, params);
+            Box::pin(async move {
+                handled.await;
+                Ok(RawValue::NULL.to_owned())
+            })
+        });
+        self.shared.notifications.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), method);
+        self
+    }
+
+    /// The tools.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.shared.registry
+    }
+
+    /// Serves one connection until its input ends, its peer is gone or the server shuts down. Nothing that arrives
+    /// ends it earlier. Must run on a tokio runtime with its timer (and with I/O where the streams need it).
+    ///
+    /// Dropping the future ends the connection at once: its calls are cancelled and what was not written is lost.
+    pub async fn serve<R, W>(&self, reader: R, writer: W, options: ConnectionOptions) -> End
+    where
+        R: AsyncRead + Send + Unpin,
+        W: AsyncWrite + Send + Unpin,
+    {
+        connection::Connection::new(self.shared.clone(), reader, writer, options).run().await
+    }
+
+    /// Ends all connections in good order, now and in future: running calls get their grace, listens their end.
+    pub fn shutdown(&self) {
+        self.shared.shutdown.send_replace(true);
+    }
+}
+
+impl Shared {
+    /// The result of `tools/list`, rendered once per revision and change of the registry.
+    fn listing(&self, era: Era) -> Arc<[u8]> {
+        // Read before listing: a change in between makes the entry look older than it is, and it is made anew.
+        let revision = *self.registry.changes().borrow();
+        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        match listings.get(&era) {
+            Some((rendered_at, listing)) if *rendered_at == revision => listing.clone(),
+            _ => {
+                let mut out = Vec::new();
+                self.identity.tool_list(&mut out, era, &self.registry.list());
+                let listing: Arc<[u8]> = out.into();
+                listings.insert(era, (revision, listing.clone()));
+                listing
+            }
+        }
+    }
+
+    fn method(&self, name: &str) -> Option<Method> {
+        self.methods.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    fn notification(&self, name: &str) -> Option<Method> {
+        self.notifications.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+}
+
+/// A short name for one fault, to find it in the log by.
+fn fault_id() -> String {
+    format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
+}

@@ -1,0 +1,139 @@
+//! What an embedder may decide about a server and its connections, and how a connection ends.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use crate::era::Era;
+use crate::tool::Caller;
+use crate::wire::DEFAULT_LINE_LIMIT;
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Default)]
+pub struct ServerInfo {
+    /// The program's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// A title for people.
+    pub title: Option<String>,
+    /// What it is, in a sentence.
+    pub description: Option<String>,
+    /// Where to read more.
+    pub website_url: Option<String>,
+    /// What a model should know to use it well. Clients cut it at about 2,000 characters.
+    pub instructions: Option<String>,
+    /// Capabilities outside the specification, by name.
+    pub experimental: Option<Map<String, Value>>,
+}
+
+impl ServerInfo {
+    /// A name and a version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerInfo {
+        ServerInfo { name: name.into(), version: version.into(), ..ServerInfo::default() }
+    }
+}
+
+/// What a connection may use. Each limit holds per connection.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The longest line of input, in bytes. A longer request is answered with an error.
+    pub line: usize,
+    /// How many calls run at once; more wait.
+    pub running: usize,
+    /// How many calls wait; with more the server stops reading until one has started.
+    pub waiting: usize,
+    /// How many bytes the arguments of waiting calls hold; a call beyond that is refused.
+    pub waiting_bytes: usize,
+    /// How many bytes of output wait for the peer to read; with more the server stops reading.
+    pub output: usize,
+    /// How many notifications wait to be written; more are refused.
+    pub notifications: usize,
+    /// How many bytes of notifications wait to be written; more are refused.
+    pub notification_bytes: usize,
+    /// How many subscriptions a client may hold open.
+    pub subscriptions: usize,
+    /// How long running calls have to finish once input has ended or the server shuts down.
+    pub grace: Duration,
+    /// How long a cancelled call may go on before it is dropped.
+    pub cancel_grace: Duration,
+    /// How long a held call may be silent before its client hears that it still runs.
+    pub heartbeat: Duration,
+    /// How long a peer may leave the last output unread before it is given up.
+    pub flush: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            line: DEFAULT_LINE_LIMIT,
+            running: 64,
+            waiting: 1024,
+            waiting_bytes: 64 << 20,
+            output: 32 << 20,
+            notifications: 1024,
+            notification_bytes: 4 << 20,
+            subscriptions: 64,
+            grace: Duration::from_secs(1),
+            cancel_grace: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(10),
+            flush: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Tells whether the peer has read everything that was written so far; `None` if that cannot be known.
+pub type Drained = Box<dyn Fn() -> Option<bool> + Send>;
+
+/// What an embedder decides about one connection.
+pub struct ConnectionOptions {
+    /// Who is at the other end; tools read it back with [`Context::caller`](crate::tool::Context::caller).
+    pub caller: Caller,
+    /// What the connection may use.
+    pub limits: Limits,
+    /// Bytes of input that were already read, ahead of what the reader gives.
+    pub initial: Vec<u8>,
+    /// The revision of requests that name none, before any handshake.
+    pub assume: Era,
+    /// How long the client waits for an answer, if the embedder knows better than the client's name tells.
+    pub budget: Option<Duration>,
+    /// Ends this connection in good order when it turns true.
+    pub shutdown: Option<watch::Receiver<bool>>,
+    /// Whether the peer has read everything; the transports of this crate set it.
+    pub drained: Option<Drained>,
+}
+
+impl Default for ConnectionOptions {
+    fn default() -> ConnectionOptions {
+        ConnectionOptions {
+            caller: Arc::new(()),
+            limits: Limits::default(),
+            initial: Vec::new(),
+            assume: Era::LATEST_LEGACY,
+            budget: None,
+            shutdown: None,
+            drained: None,
+        }
+    }
+}
+
+impl fmt::Debug for ConnectionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionOptions").field("limits", &self.limits).field("assume", &self.assume).finish()
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug)]
+pub enum End {
+    /// Its input ended; everything that could be answered was.
+    Input,
+    /// The server, or this connection, was told to shut down.
+    Shutdown,
+    /// The peer stopped reading, or writing to it failed.
+    PeerGone(io::Error),
+}

@@ -1,0 +1,521 @@
+//! One connection's protocol state: takes lines and mail, gives output. No I/O and no waiting happens here; what each
+//! method does is in `methods.rs`.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::calls::{Call, Calls, Key, Reply, Reported, State};
+use super::io::Output;
+use super::mailbox::Mailbox;
+use super::pacing::{Held, SETTLED};
+use super::{ConnectionOptions, Drained, Limits, Shared, fault_id};
+use crate::era::{Era, write};
+use crate::tool::{Caller, Outcome, Progress, ToolError};
+use crate::wire::build::{self, RpcError};
+use crate::wire::{Envelope, Frame, Id, Message, TooLong, code};
+
+/// Mail waits while more output than this is unwritten, so that progress is merged and notifications stay bounded.
+const SOFT_OUTPUT: usize = 256 << 10;
+
+pub(super) struct Session {
+    pub shared: Arc<Shared>,
+    pub caller: Caller,
+    pub limits: Limits,
+    pub mailbox: Arc<Mailbox>,
+    pub out: Output,
+    pub calls: Calls,
+    pub held: Held,
+    drained: Option<Drained>,
+    next_key: u64,
+
+    /// The revision of requests that name none.
+    pub era: Era,
+    /// Whether a handshake was made, and its end announced.
+    pub initialized: bool,
+    /// How long the client of the handshake waits; an embedder's word comes first.
+    pub budget: Option<Duration>,
+    pub budget_is_fixed: bool,
+    pub listens: Vec<Listen>,
+    batches: HashMap<u64, Batch>,
+
+    /// The tools changed and nobody was told yet.
+    tools_changed: bool,
+    /// No heartbeat is due before.
+    heartbeat_at: Option<Instant>,
+    /// No cancelled call is to be dropped before.
+    expire_at: Option<Instant>,
+    noise: Noise,
+}
+
+/// An open `subscriptions/listen`.
+pub(super) struct Listen {
+    pub id: Id,
+    pub tools: bool,
+}
+
+#[derive(Default)]
+struct Batch {
+    open: usize,
+    body: Vec<u8>,
+}
+
+impl Session {
+    pub(super) fn new(shared: Arc<Shared>, options: ConnectionOptions) -> Session {
+        Session {
+            shared,
+            caller: options.caller,
+            mailbox: Arc::new(Mailbox::new(&options.limits)),
+            limits: options.limits,
+            out: Output::default(),
+            calls: Calls::default(),
+            held: Held::default(),
+            drained: options.drained,
+            next_key: 0,
+            era: options.assume,
+            initialized: false,
+            budget: options.budget,
+            budget_is_fixed: options.budget.is_some(),
+            listens: Vec::new(),
+            batches: HashMap::new(),
+            tools_changed: false,
+            heartbeat_at: None,
+            expire_at: None,
+            noise: Noise::default(),
+        }
+    }
+
+    /// Whether another line may be taken.
+    pub(super) fn has_room(&self) -> bool {
+        self.calls.waiting() < self.limits.waiting && self.out.pending() + self.held.bytes() < self.limits.output
+    }
+
+    /// Whether mail may be taken.
+    pub(super) fn wants_mail(&self) -> bool {
+        self.out.pending() < SOFT_OUTPUT
+    }
+
+    pub(super) fn take_frame(&mut self, frame: Frame<'_>) {
+        match frame {
+            Frame::Line(line) => match Envelope::classify(line) {
+                Ok(Message::Batch(items)) => self.take_batch(&items),
+                Ok(message) => self.take_message(message, None),
+                Err(unreadable) => self.noise.log(unreadable.0, line),
+            },
+            Frame::TooLong(TooLong { bytes, id: Some(id), method: true }) => {
+                let limit = self.limits.line;
+                let message = format!("the message has {bytes} bytes, more than the limit of {limit}");
+                self.refuse(None, Some(&id), &RpcError::new(code::INVALID_REQUEST, message));
+            }
+            Frame::TooLong(TooLong { bytes, .. }) => {
+                tracing::warn!(bytes, limit = self.limits.line, "a line over the limit was ignored");
+            }
+        }
+    }
+
+    fn take_message(&mut self, message: Message<'_>, batch: Option<u64>) {
+        match message {
+            Message::Request { id, method, params } => self.request(id, &method, params, batch),
+            Message::Notification { method, params } => self.notification(&method, params),
+            Message::Response { id, .. } => {
+                tracing::warn!(?id, "the client answered a request that was never made");
+            }
+            Message::Invalid { id, reason } => {
+                self.joined(batch);
+                self.refuse(batch, id.as_ref(), &RpcError::new(code::INVALID_REQUEST, reason));
+            }
+            Message::Batch(_) => {
+                self.joined(batch);
+                self.refuse(batch, None, &RpcError::new(code::INVALID_REQUEST, "a batch must not contain a batch"));
+            }
+        }
+    }
+
+    fn take_batch(&mut self, items: &[&RawValue]) {
+        if !self.era.revision().batches {
+            let message = format!("protocol {} has no batches: send one message per line", self.era);
+            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, message));
+        }
+        if items.is_empty() {
+            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, "the batch is empty"));
+        }
+        let batch = self.new_key().0;
+        // One more than its requests, so that it cannot be complete before it is read.
+        self.batches.insert(batch, Batch { open: 1, body: Vec::new() });
+        for item in items {
+            // A part of valid JSON is valid JSON.
+            if let Ok(message) = Envelope::classify(item.get().as_bytes()) {
+                self.take_message(message, Some(batch));
+            }
+        }
+        self.left(Some(batch));
+    }
+
+    /// One more answer belongs to the batch.
+    pub(super) fn joined(&mut self, batch: Option<u64>) {
+        if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
+            batch.open += 1;
+        }
+    }
+
+    /// One of the batch's requests is dealt with; the last one sends it.
+    fn left(&mut self, batch: Option<u64>) {
+        let Some(key) = batch else { return };
+        let Some(open) = self.batches.get_mut(&key) else { return };
+        open.open -= 1;
+        if open.open == 0
+            && let Some(done) = self.batches.remove(&key)
+            && !done.body.is_empty()
+        {
+            let out = self.out.bytes();
+            out.push(b'[');
+            out.extend_from_slice(&done.body);
+            out.extend_from_slice(b"]\n");
+        }
+    }
+
+    /// Writes one answer: a whole line, to the output or to its batch.
+    pub(super) fn emit(&mut self, batch: Option<u64>, write: impl FnOnce(&mut Vec<u8>, &Shared)) {
+        let Some(open) = batch.and_then(|batch| self.batches.get_mut(&batch)) else {
+            return write(self.out.bytes(), &self.shared);
+        };
+        if !open.body.is_empty() {
+            open.body.push(b',');
+        }
+        write(&mut open.body, &self.shared);
+        // The line's end.
+        open.body.pop();
+        self.left(batch);
+    }
+
+    pub(super) fn refuse(&mut self, batch: Option<u64>, id: Option<&Id>, error: &RpcError) {
+        self.emit(batch, |out, _| build::error(out, id, error));
+    }
+
+    pub(super) fn new_key(&mut self) -> Key {
+        self.next_key += 1;
+        Key(self.next_key)
+    }
+
+    /// Starts a call, or lets it wait for a slot.
+    pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
+        if call.reported.is_some() {
+            let due = Instant::now() + self.limits.heartbeat;
+            self.heartbeat_at = Some(self.heartbeat_at.map_or(due, |at| at.min(due)));
+        }
+        if self.calls.running() < self.limits.running && self.calls.waiting() == 0 {
+            return self.start(key, call, input);
+        }
+        let bytes = input.map_or(0, |input| input.get().len());
+        if self.calls.waiting_bytes() + bytes > self.limits.waiting_bytes {
+            let limit = self.limits.waiting_bytes;
+            let error = RpcError::new(code::INTERNAL, format!("too many calls wait: over {limit} bytes of arguments"))
+                .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit}));
+            return match &call.id {
+                Some(id) => self.refuse(call.batch, Some(id), &error),
+                None => tracing::warn!(method = call.target.name(), "a notification was dropped: {error}"),
+            };
+        }
+        call.state = State::Waiting(input.map(ToOwned::to_owned));
+        self.calls.insert(key, call);
+    }
+
+    /// Starts calls that waited, as far as there are slots.
+    pub(super) fn start_waiting(&mut self) {
+        while let Some((key, mut call)) = self.calls.next_waiting(self.limits.running) {
+            let input = match &mut call.state {
+                State::Waiting(input) => input.take(),
+                _ => None,
+            };
+            self.start(key, call, input.as_deref());
+        }
+    }
+
+    /// Polls a call once right here: most are done then, and cost no task. The others go on in a task of their own.
+    fn start(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
+        call.state = State::Running(None);
+        let mut work = match call.begin(self.caller.clone(), input) {
+            Ok(work) => work,
+            Err(panicked) => return self.answer(call, Reply::Panicked(panicked)),
+        };
+        match Pin::new(&mut work).poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(reply) if self.mailbox.is_filled() => {
+                // What it said on its way comes before its answer.
+                self.calls.insert(key, call);
+                self.take_mail();
+                if let Some(call) = self.calls.remove(key) {
+                    self.answer(call, reply);
+                }
+            }
+            Poll::Ready(reply) => self.answer(call, reply),
+            Poll::Pending => {
+                let mailbox = self.mailbox.clone();
+                let task = tokio::spawn(async move {
+                    let reply = work.await;
+                    mailbox.finish(key, reply);
+                });
+                call.state = State::Running(Some(task.abort_handle()));
+                self.calls.insert(key, call);
+            }
+        }
+    }
+
+    pub(super) fn take_mail(&mut self) {
+        let mail = self.mailbox.take();
+        self.out.bytes().extend_from_slice(&mail.lines);
+        for (key, progress) in mail.progress {
+            self.report(key, progress);
+        }
+        for (key, reply) in mail.finished {
+            if let Some(call) = self.calls.remove(key) {
+                self.answer(call, reply);
+            }
+        }
+    }
+
+    /// Writes a progress notification; what it says grows, whatever the tool says.
+    fn report(&mut self, key: Key, mut progress: Progress) {
+        let Some(call) = self.calls.get_mut(key) else { return };
+        let Some(reported) = call.reported.as_mut().filter(|_| call.id.is_some()) else { return };
+        let last = reported.last.as_ref().map_or(f64::NEG_INFINITY, |last| last.progress);
+        if progress.progress.is_nan() || progress.progress <= last {
+            progress.progress = above(last);
+        }
+        let mut params = Vec::new();
+        write::progress(&mut params, call.era, &reported.token, &progress);
+        let params = String::from_utf8(params).unwrap_or_default();
+        build::notification(self.out.bytes(), "notifications/progress", Some(&params));
+        reported.end = self.out.end();
+        reported.at = Instant::now();
+        reported.last = Some(progress);
+    }
+
+    /// Answers a call that is not in the table any more.
+    fn answer(&mut self, call: Call, reply: Reply) {
+        call.peer.end();
+        let name = call.target.name();
+        let Some(id) = &call.id else {
+            match reply {
+                Reply::Panicked(panicked) => tracing::error!(call = name, panic = panicked.0, "a call panicked"),
+                Reply::Tool(Err(ToolError::Internal(error))) => tracing::error!(call = name, error, "a call failed"),
+                _ => {}
+            }
+            return;
+        };
+        let era = call.era;
+        let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
+            Reply::Tool(Ok(outcome)) => {
+                build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
+            }
+            Reply::Tool(Err(error)) => {
+                let outcome = failed(name, error);
+                build::result_with(out, id, |out| shared.identity.outcome(out, era, &outcome));
+            }
+            Reply::Method(Ok(json)) => {
+                build::result_with(out, id, |out| shared.identity.custom(out, era, json.get()));
+            }
+            Reply::Method(Err(error)) => build::error(out, Some(id), error),
+            Reply::Panicked(panicked) => {
+                let fault = fault_id();
+                tracing::error!(call = name, fault, panic = panicked.0, "a call panicked");
+                let message = format!("internal error in {name} (fault {fault}): the server's log says more");
+                let error = RpcError::new(code::INTERNAL, message)
+                    .with_data(&serde_json::json!({"reason": "panic", "fault": fault}));
+                build::error(out, Some(id), &error);
+            }
+        };
+        match &call.reported {
+            Some(Reported { end, at, .. }) if *end > 0 && (self.out.written() < *end || at.elapsed() < SETTLED) => {
+                let mut answer = Vec::new();
+                write(&mut answer, &self.shared);
+                self.held.push(answer, *end);
+            }
+            _ => self.emit(call.batch, write),
+        }
+    }
+
+    /// Lets answers go whose progress was read.
+    pub(super) fn release_held(&mut self) {
+        let written = self.out.written();
+        let drained = self.drained.as_ref();
+        self.held.release(self.out.bytes(), written, || drained.and_then(|drained| drained()));
+    }
+
+    pub(super) fn release_all_held(&mut self) {
+        self.held.release_all(self.out.bytes());
+    }
+
+    /// The client takes back a call.
+    pub(super) fn cancel(&mut self, id: &Id) {
+        self.listens.retain(|listen| listen.id != *id);
+        let Some(key) = self.calls.find(id) else { return };
+        let until = Instant::now() + self.limits.cancel_grace;
+        let batch = match self.calls.get_mut(key) {
+            Some(call) if matches!(call.state, State::Waiting(_)) => self.calls.remove(key).and_then(|call| call.batch),
+            Some(call) => {
+                let batch = call.batch.take();
+                self.calls.cancel(key, until);
+                self.expire_at = Some(self.expire_at.map_or(until, |at| at.min(until)));
+                batch
+            }
+            None => None,
+        };
+        self.left(batch);
+    }
+
+    /// What time alone makes due.
+    pub(super) fn tick(&mut self, now: Instant) {
+        if self.expire_at.is_some_and(|at| at <= now) {
+            self.expire_at = None;
+            let mut over = Vec::new();
+            for (key, call) in self.calls.iter_mut() {
+                match &call.state {
+                    State::Cancelled(task, until) if *until <= now => {
+                        task.abort();
+                        over.push(key);
+                    }
+                    State::Cancelled(_, until) => {
+                        self.expire_at = Some(self.expire_at.map_or(*until, |at| at.min(*until)));
+                    }
+                    _ => {}
+                }
+            }
+            for key in over {
+                self.calls.remove(key);
+            }
+        }
+        if self.heartbeat_at.is_some_and(|at| at <= now) {
+            self.heartbeat(now);
+        }
+    }
+
+    /// Tells the clients of silent calls that these still run: some give up on a silent one.
+    fn heartbeat(&mut self, now: Instant) {
+        self.heartbeat_at = None;
+        let mut due = Vec::new();
+        for (key, call) in self.calls.iter_mut() {
+            let Some(reported) = &call.reported else { continue };
+            let at = reported.at + self.limits.heartbeat;
+            let next = if at <= now { now + self.limits.heartbeat } else { at };
+            self.heartbeat_at = Some(self.heartbeat_at.map_or(next, |at| at.min(next)));
+            if at <= now {
+                due.push((key, reported.last.clone(), matches!(call.state, State::Waiting(_))));
+            }
+        }
+        for (key, last, waiting) in due {
+            let said = if waiting { "waiting for earlier calls" } else { "still running" };
+            let last = last.unwrap_or(Progress { progress: 0.0, total: None, message: Some(said.to_owned()) });
+            self.report(key, Progress { progress: above(last.progress), ..last });
+        }
+    }
+
+    /// When [`Session::tick`] or [`Session::release_held`] has something to do.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        [self.expire_at, self.heartbeat_at, self.held.deadline()].into_iter().flatten().min()
+    }
+
+    pub(super) fn tools_changed(&mut self) {
+        self.tools_changed = true;
+    }
+
+    /// Announces what changed, when there is room for it: one announcement stands for all changes before it.
+    pub(super) fn announce(&mut self) {
+        if !self.tools_changed || !self.wants_mail() {
+            return;
+        }
+        self.tools_changed = false;
+        const METHOD: &str = "notifications/tools/list_changed";
+        if self.initialized {
+            build::notification(self.out.bytes(), METHOD, None);
+        }
+        for listen in self.listens.iter().filter(|listen| listen.tools) {
+            let params = subscription_meta(&listen.id, "");
+            build::notification(self.out.bytes(), METHOD, Some(&params));
+        }
+    }
+
+    /// Tells every call that its client does not wait any more, or cannot.
+    pub(super) fn cancel_all(&mut self) {
+        for (_, call) in self.calls.iter_mut() {
+            call.cancel.send_replace(true);
+        }
+    }
+
+    /// Drops every call that is left and answers for it.
+    pub(super) fn give_up(&mut self, message: &str, reason: &str) {
+        for key in self.calls.keys() {
+            let Some(call) = self.calls.remove(key) else { continue };
+            call.peer.end();
+            call.cancel.send_replace(true);
+            if let State::Running(Some(task)) | State::Cancelled(task, _) = &call.state {
+                task.abort();
+            }
+            if let Some(id) = &call.id {
+                let error = RpcError::new(code::INTERNAL, message).with_data(&serde_json::json!({"reason": reason}));
+                self.refuse(call.batch, Some(id), &error);
+            }
+        }
+    }
+
+    /// Ends the subscriptions in good order.
+    pub(super) fn end_listens(&mut self) {
+        for listen in std::mem::take(&mut self.listens) {
+            self.emit(None, |out, shared| {
+                build::result_with(out, &listen.id, |out| shared.identity.listen_over(out, listen.id.as_json()));
+            });
+        }
+    }
+}
+
+/// The parameters of a notification on a subscription; `more` are further members with a leading comma.
+pub(super) fn subscription_meta(id: &Id, more: &str) -> String {
+    format!("{{\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}{more}}}")
+}
+
+/// The next larger progress, by a step too small to be mistaken for any.
+fn above(last: f64) -> f64 {
+    if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
+}
+
+/// A failed tool call as a result; a fault of ours goes to the log with its chain.
+fn failed(name: &str, error: &ToolError) -> Outcome {
+    match error {
+        ToolError::User { .. } => Outcome::error(error.to_string()),
+        ToolError::Internal(source) => {
+            let fault = fault_id();
+            let mut chain = source.to_string();
+            let mut cause = source.source();
+            while let Some(error) = cause {
+                chain.push_str(": ");
+                chain.push_str(&error.to_string());
+                cause = error.source();
+            }
+            tracing::error!(call = name, fault, chain, "a call failed");
+            Outcome::error(format!("internal error in {name} (fault {fault}): the server's log says more"))
+        }
+    }
+}
+
+/// Logs lines that are no messages, at most one a second.
+#[derive(Default)]
+struct Noise {
+    last: Option<Instant>,
+    unlogged: u64,
+}
+
+impl Noise {
+    fn log(&mut self, reason: &str, line: &[u8]) {
+        if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
+            self.unlogged += 1;
+            return;
+        }
+        let shown = String::from_utf8_lossy(&line[..line.len().min(80)]);
+        tracing::warn!(reason, line = %shown, unlogged = self.unlogged, "a line of input was ignored");
+        *self = Noise { last: Some(Instant::now()), unlogged: 0 };
+    }
+}

@@ -1,0 +1,158 @@
+//! Any descriptor as an asynchronous stream, without changing how others see it: standard streams are often shared
+//! with a parent or a shell, and `O_NONBLOCK` belongs to what is shared.
+//!
+//! A socket is asked not to wait by each call; a pipe or a terminal is opened a second time, which gives a
+//! description of our own; what cannot be polled (a file) or opened is left to the runtime's blocking threads.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::net::{RecvFlags, SendFlags};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+
+use crate::server::Drained;
+
+/// One direction of a descriptor.
+pub(super) enum Descriptor {
+    Socket(AsyncFd<OwnedFd>),
+    /// Opened anew, not blocking.
+    Pipe(AsyncFd<OwnedFd>),
+    /// The same, but a short read does not mean that there is no more.
+    Terminal(AsyncFd<OwnedFd>),
+    Blocking(tokio::fs::File),
+}
+
+impl Descriptor {
+    /// A stream to read from. Must run on a runtime with I/O.
+    pub(super) fn reader(fd: OwnedFd) -> io::Result<Descriptor> {
+        Descriptor::new(fd, OFlags::RDONLY, Interest::READABLE)
+    }
+
+    /// A stream to write to. Must run on a runtime with I/O.
+    pub(super) fn writer(fd: OwnedFd) -> io::Result<Descriptor> {
+        Descriptor::new(fd, OFlags::WRONLY, Interest::WRITABLE)
+    }
+
+    fn new(fd: OwnedFd, access: OFlags, interest: Interest) -> io::Result<Descriptor> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
+        let own = || -> io::Result<AsyncFd<OwnedFd>> {
+            let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+            let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+            register(rustix::fs::open(path, flags, Mode::empty())?, interest)
+        };
+        let polled = match kind {
+            FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::Socket),
+            FileType::Fifo => own().map(Descriptor::Pipe),
+            FileType::CharacterDevice if rustix::termios::isatty(&fd) => own().map(Descriptor::Terminal),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        };
+        Ok(polled.unwrap_or_else(|error| {
+            if error.kind() != io::ErrorKind::Unsupported {
+                tracing::debug!(%error, ?kind, "a standard stream cannot be polled; a thread serves it");
+            }
+            Descriptor::Blocking(tokio::fs::File::from_std(File::from(fd)))
+        }))
+    }
+}
+
+fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    #[allow(unsafe_code)]
+    // SAFETY: an `OwnedFd` always gives the same descriptor, and it is open for as long as the `AsyncFd` owns it.
+    Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
+}
+
+impl AsyncRead for Descriptor {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let (fd, is_socket, short_means_empty) = match self.get_mut() {
+            Descriptor::Socket(fd) => (fd, true, true),
+            Descriptor::Pipe(fd) => (fd, false, true),
+            Descriptor::Terminal(fd) => (fd, false, false),
+            Descriptor::Blocking(file) => return Pin::new(file).poll_read(cx, buf),
+        };
+        loop {
+            let mut guard = ready!(fd.poll_read_ready(cx))?;
+            let unfilled = buf.initialize_unfilled();
+            let room = unfilled.len();
+            let done = guard.try_io(|fd| match is_socket {
+                true => Ok(rustix::net::recv(fd, unfilled, RecvFlags::DONTWAIT)?.0),
+                false => Ok(rustix::io::read(fd, unfilled)?),
+            });
+            match done {
+                Ok(Ok(count)) => {
+                    if short_means_empty && count > 0 && count < room {
+                        // Saves the read that would only say so.
+                        guard.clear_ready();
+                    }
+                    buf.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(Err(error)) => return Poll::Ready(Err(error)),
+                Err(_would_block) => {}
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Descriptor {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let (fd, is_socket) = match self.get_mut() {
+            Descriptor::Socket(fd) => (fd, true),
+            Descriptor::Pipe(fd) | Descriptor::Terminal(fd) => (fd, false),
+            Descriptor::Blocking(file) => return Pin::new(file).poll_write(cx, bytes),
+        };
+        loop {
+            let mut guard = ready!(fd.poll_write_ready(cx))?;
+            let done = guard.try_io(|fd| match is_socket {
+                true => Ok(rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
+                false => Ok(rustix::io::write(fd, bytes)?),
+            });
+            match done {
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(done) => return Poll::Ready(done),
+                Err(_would_block) => {}
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Descriptor::Blocking(file) => Pin::new(file).poll_flush(cx),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+}
+
+/// Tells whether the reader of what is written to this descriptor has read it all; `None` if it is of a kind that
+/// does not know.
+pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
+    match FileType::from_raw_mode(rustix::fs::fstat(&fd).ok()?.st_mode) {
+        FileType::Fifo => Some(Box::new(move || rustix::io::ioctl_fionread(&fd).ok().map(|unread| unread == 0))),
+        FileType::Socket => Some(Box::new(move || unsent(&fd).ok().map(|unread| unread == 0))),
+        _ => None,
+    }
+}
+
+/// How much of what was sent on a socket the peer has not read yet (`SIOCOUTQ`, see unix(7)).
+#[cfg(target_os = "linux")]
+fn unsent(socket: impl AsFd) -> io::Result<std::ffi::c_int> {
+    const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
+    #[allow(unsafe_code)]
+    // SAFETY: SIOCOUTQ writes one `int` through its argument, which is what this getter provides.
+    let unread = unsafe { rustix::ioctl::ioctl(socket, rustix::ioctl::Getter::<SIOCOUTQ, std::ffi::c_int>::new()) }?;
+    Ok(unread)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unsent(_: impl AsFd) -> io::Result<std::ffi::c_int> {
+    Err(io::ErrorKind::Unsupported.into())
+}
