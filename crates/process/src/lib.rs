@@ -21,6 +21,7 @@ pub mod records;
 pub mod subreaper;
 
 pub mod limits;
+pub mod output;
 
 pub use child::{Child, Exit, Extra};
 pub use group::Group;

@@ -1,0 +1,348 @@
+//! Everything a program printed, by absolute offsets, within fixed bounds.
+//!
+//! Appended bytes go to a ring in memory at once, and to files soon after, by a thread of the log's own: a slow or full
+//! disk holds no one up. What falls out of both is counted, exactly. A dead session's files can be opened again.
+//! Bytes are kept as they came; making them readable is the business of [`text`].
+//!
+//! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread), `read.rs`.
+
+mod read;
+mod record;
+mod ring;
+mod segment;
+pub mod text;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, LockResult, Mutex, MutexGuard, PoisonError, WaitTimeoutResult};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+
+pub use read::{Cut, Found, Piece, Query, Slice, Take};
+pub use record::{Counts, Printed, Record, Stream};
+use ring::Ring;
+use segment::Segment;
+
+/// How much is kept.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes in memory. Taken only as they are needed.
+    pub memory: usize,
+    /// Records in memory; more are made only by a program that changes streams at nearly every byte.
+    pub records: usize,
+    /// Bytes on disk, indexes included.
+    pub disk: u64,
+    /// How many evaluations can be asked for by their number, the newest ones.
+    pub evals: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { memory: 4 << 20, records: 1 << 16, disk: 256 << 20, evals: 1 << 14 }
+    }
+}
+
+/// The log. Cheap to clone. The files are complete soon after the last clone was dropped, or after [`OutputLog::flush`].
+#[derive(Clone)]
+pub struct OutputLog {
+    shared: Arc<Shared>,
+    /// Ends the writing thread with the last clone; readers of the shared state do not keep it.
+    _keeper: Arc<Keeper>,
+}
+
+/// Where the log stands with the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Disk {
+    /// It was made without files.
+    None,
+    /// Files are written.
+    Writing,
+    /// The last attempt failed: only memory is kept, and it is tried again later. With what the system said.
+    Failing(String),
+    /// These are the files of a former life; nothing can be appended.
+    Closed,
+}
+
+/// What the log holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// How much was ever appended, per stream.
+    pub total: Counts,
+    /// How much of it is no longer kept anywhere.
+    pub dropped: Counts,
+    /// From this offset on, reading needs no disk.
+    pub memory_from: u64,
+    /// The oldest offset that is kept.
+    pub oldest: u64,
+    /// The offset after the last byte.
+    pub end: u64,
+    /// Where it stands with the disk.
+    pub disk: Disk,
+    /// Files that were found damaged when the log was opened, and were left out.
+    pub damaged: usize,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Work for the writing thread.
+    work: Condvar,
+    /// Progress of the writing thread.
+    progress: Condvar,
+    end: watch::Sender<u64>,
+    directory: Option<PathBuf>,
+    began: (Instant, u64),
+}
+
+pub(crate) struct State {
+    ring: Ring,
+    total: Counts,
+    segments: Vec<Segment>,
+    /// Everything before this offset is on disk or was given up.
+    written: u64,
+    evals: BTreeMap<u64, Printed>,
+    limits: Limits,
+    disk: Disk,
+    damaged: usize,
+    /// The writing thread waits for work.
+    idle: bool,
+    /// It was too slow once, and no one waits for it until it has caught up.
+    lagging: bool,
+    closing: bool,
+    /// Someone waits for everything to be on disk.
+    flushing: bool,
+}
+
+struct Keeper(Arc<Shared>);
+
+impl OutputLog {
+    /// An empty log; with a directory, which is made if need be and must hold no other log, it is kept on disk too.
+    ///
+    /// # Errors
+    /// When the directory cannot be made. Later failures of the disk are a matter of [`Status::disk`].
+    pub fn create(directory: Option<&Path>, limits: Limits) -> io::Result<OutputLog> {
+        if let Some(directory) = directory {
+            std::fs::create_dir_all(directory)?;
+            let (segments, damaged) = Segment::find_all(directory)?;
+            if !segments.is_empty() || damaged > 0 {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "the directory holds the output of another session",
+                ));
+            }
+        }
+        let disk = if directory.is_some() { Disk::Writing } else { Disk::None };
+        let ring = Ring::new(limits.memory.max(1), limits.records.max(1));
+        let state = State {
+            ring,
+            total: Counts::default(),
+            segments: Vec::new(),
+            written: 0,
+            evals: BTreeMap::new(),
+            limits,
+            disk,
+            damaged: 0,
+            idle: false,
+            lagging: false,
+            closing: false,
+            flushing: false,
+        };
+        let log = OutputLog::with(state, directory);
+        if directory.is_some() {
+            let shared = log.shared.clone();
+            std::thread::Builder::new().name("output-log".into()).spawn(move || writer::run(&shared))?;
+        }
+        Ok(log)
+    }
+
+    /// The log of a session that is over, to be read.
+    ///
+    /// # Errors
+    /// When the directory cannot be read. Damaged files are left out and counted in [`Status::damaged`].
+    pub fn open(directory: &Path) -> io::Result<OutputLog> {
+        let (segments, damaged) = Segment::find_all(directory)?;
+        let mut evals = BTreeMap::new();
+        let limits = Limits::default();
+        for segment in &segments {
+            segment.open(directory)?.each_from(0, |record| {
+                note(&mut evals, limits.evals, &record);
+                true
+            })?;
+        }
+        let (written, total) = segments.last().map_or_else(Default::default, |last| (last.end(), last.after));
+        let state = State {
+            ring: Ring::at(written, total),
+            total,
+            segments,
+            written,
+            evals,
+            limits,
+            disk: Disk::Closed,
+            damaged,
+            idle: true,
+            lagging: false,
+            closing: true,
+            flushing: false,
+        };
+        Ok(OutputLog::with(state, Some(directory)))
+    }
+
+    fn with(state: State, directory: Option<&Path>) -> OutputLog {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let began = (Instant::now(), u64::try_from(now.as_micros()).unwrap_or(u64::MAX));
+        let end = watch::Sender::new(state.ring.end());
+        let (work, progress) = (Condvar::new(), Condvar::new());
+        let directory = directory.map(Path::to_owned);
+        let shared = Arc::new(Shared { state: Mutex::new(state), work, progress, end, directory, began });
+        OutputLog { _keeper: Arc::new(Keeper(shared.clone())), shared }
+    }
+
+    /// Appends bytes; returns the offset of the first. Never waits for the disk beyond a few hundredths of a second, and
+    /// that only when a flood is faster than a disk which is otherwise well. Does nothing on a log that was only opened.
+    pub fn append(&self, stream: Stream, eval: Option<u64>, bytes: &[u8]) -> u64 {
+        let (instant, micros) = self.shared.began;
+        let at = micros + u64::try_from(instant.elapsed().as_micros()).unwrap_or(0);
+        let mut state = self.shared.state();
+        let from = state.ring.end();
+        if state.disk == Disk::Closed {
+            return from;
+        }
+        // In parts that leave the thread time to bring the older ones to safety.
+        let part = (state.ring.max_bytes() / 4).max(1);
+        for bytes in bytes.chunks(part) {
+            state = self.shared.make_room(state, bytes.len());
+            let record = state.ring.append(stream, eval, at, bytes);
+            state.total += record.counts();
+            let limit = state.limits.evals;
+            note(&mut state.evals, limit, &record);
+        }
+        let end = state.ring.end();
+        let wake = state.disk != Disk::None && (state.idle || state.much_to_write());
+        drop(state);
+        if wake {
+            self.shared.work.notify_one();
+        }
+        self.shared.end.send_replace(end);
+        from
+    }
+
+    /// The offset after the last byte, and news of it.
+    pub fn end(&self) -> watch::Receiver<u64> {
+        self.shared.end.subscribe()
+    }
+
+    /// What it holds, and what it lost.
+    pub fn status(&self) -> Status {
+        let state = self.shared.state();
+        Status {
+            total: state.total,
+            dropped: state.dropped(),
+            memory_from: state.ring.start(),
+            oldest: state.oldest(),
+            end: state.ring.end(),
+            disk: state.disk.clone(),
+            damaged: state.damaged,
+        }
+    }
+
+    /// What an evaluation printed in all; `None` if it printed nothing, or is too long ago.
+    pub fn printed(&self, eval: u64) -> Option<Printed> {
+        self.shared.state().evals.get(&eval).copied()
+    }
+
+    /// Waits until everything so far is on disk, or the disk fails, or the time is over. True when it is on disk. Blocks.
+    pub fn flush(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let mut state = self.shared.state();
+        let goal = state.ring.end();
+        while state.written < goal && state.disk == Disk::Writing {
+            state.flushing = true;
+            self.shared.work.notify_one();
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.shared.waited(self.shared.progress.wait_timeout(state, left));
+        }
+        state.disk == Disk::Writing || state.disk == Disk::Closed
+    }
+}
+
+/// Enters a record into its evaluation's account; the oldest evaluations are forgotten.
+fn note(evals: &mut BTreeMap<u64, Printed>, limit: usize, record: &Record) {
+    if let Some(eval) = record.eval {
+        let printed = Printed::add(evals.get(&eval).copied(), record);
+        evals.insert(eval, printed);
+        while evals.len() > limit {
+            evals.pop_first();
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waited<'a>(&self, outcome: LockResult<(MutexGuard<'a, State>, WaitTimeoutResult)>) -> MutexGuard<'a, State> {
+        outcome.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits a moment, if what would fall out of memory is not on disk yet, and there is hope that it soon will be.
+    fn make_room<'a>(&'a self, mut state: MutexGuard<'a, State>, more: usize) -> MutexGuard<'a, State> {
+        const PATIENCE: Duration = Duration::from_millis(25);
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let unsaved = state.ring.end() - state.written.clamp(state.ring.start(), state.ring.end());
+            let fits = unsaved + more as u64 <= state.ring.max_bytes() as u64;
+            if fits || state.lagging || state.disk != Disk::Writing {
+                return state;
+            }
+            self.work.notify_one();
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                state.lagging = true;
+                return state;
+            }
+            state = self.waited(self.progress.wait_timeout(state, left));
+        }
+    }
+}
+
+impl State {
+    /// What is in no segment and not in the ring.
+    fn dropped(&self) -> Counts {
+        let mut lost = Counts::default();
+        let mut covered = (0, Counts::default());
+        for segment in self.segments.iter().take_while(|segment| segment.base < self.ring.start()) {
+            lost += segment.before - covered.1;
+            covered = (segment.end(), segment.after);
+        }
+        if self.ring.start() > covered.0 {
+            lost += self.ring.before() - covered.1;
+        }
+        lost
+    }
+
+    fn oldest(&self) -> u64 {
+        self.segments.first().map_or(self.ring.start(), |first| first.base.min(self.ring.start()))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.state().closing = true;
+        self.0.work.notify_all();
+    }
+}
+
+impl std::fmt::Debug for OutputLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutputLog").field("status", &self.status()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

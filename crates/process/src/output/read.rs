@@ -1,0 +1,416 @@
+//! Reading the log: by cursor, by evaluation, by stream, from the end, by search, and as an excerpt.
+
+use std::io;
+use std::ops::Range;
+
+use super::record::{Record, Stream};
+use super::segment::Segment;
+use super::text::{self, Excerpt, Shape};
+use super::{OutputLog, State};
+
+/// What to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// Absolute offsets; beyond the log's end is harmless.
+    pub range: Range<u64>,
+    /// Only these streams.
+    pub streams: Vec<Stream>,
+    /// Only this evaluation; `Some(None)` is what came while none was running.
+    pub eval: Option<Option<u64>>,
+    /// At most so many bytes.
+    pub max_bytes: usize,
+    /// Which part, if there is more.
+    pub take: Take,
+}
+
+/// Which part of too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Take {
+    /// The first bytes; go on at [`Slice::next`].
+    First,
+    /// The last bytes.
+    Last,
+}
+
+impl Default for Query {
+    /// Everything a program printed, at most 64 KiB of it, from the start.
+    fn default() -> Query {
+        let streams = vec![Stream::Stdout, Stream::Stderr];
+        Query { range: 0..u64::MAX, streams, eval: None, max_bytes: 64 << 10, take: Take::First }
+    }
+}
+
+impl Query {
+    /// From a cursor on.
+    pub fn since(cursor: u64) -> Query {
+        Query { range: cursor..u64::MAX, ..Query::default() }
+    }
+
+    /// Narrows it to one stream.
+    pub fn only(self, stream: Stream) -> Query {
+        Query { streams: vec![stream], ..self }
+    }
+
+    /// Limits the number of bytes.
+    pub fn at_most(self, max_bytes: usize) -> Query {
+        Query { max_bytes, ..self }
+    }
+
+    /// Takes the end instead of the beginning.
+    pub fn from_the_end(self) -> Query {
+        Query { take: Take::Last, ..self }
+    }
+
+    fn wants(&self, record: &Record) -> bool {
+        self.streams.contains(&record.stream) && self.eval.is_none_or(|eval| eval == record.eval)
+    }
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Slice {
+    /// In the order of printing; neighbours of the same stream and evaluation are one.
+    pub pieces: Vec<Piece>,
+    /// The cursor that goes on from here: what lies before it was returned, did not match, or is lost.
+    pub next: u64,
+    /// Bytes of the range, of any stream, that are no longer kept.
+    pub missing: u64,
+    /// The limit on bytes was reached before the end of the range.
+    pub cut: bool,
+}
+
+/// A run of bytes of one stream within one evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Where and when; its length is that of the bytes.
+    pub record: Record,
+    /// As printed.
+    pub bytes: Vec<u8>,
+}
+
+impl Slice {
+    /// All bytes of one stream.
+    pub fn bytes_of(&self, stream: Stream) -> Vec<u8> {
+        let pieces = self.pieces.iter().filter(|piece| piece.record.stream == stream);
+        pieces.flat_map(|piece| piece.bytes.iter().copied()).collect()
+    }
+
+    /// All bytes, in the order of printing.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()
+    }
+
+    fn push(&mut self, record: Record, bytes: &[u8]) {
+        match self.pieces.last_mut() {
+            Some(last)
+                if last.record.end() == record.offset
+                    && (last.record.stream, last.record.eval) == (record.stream, record.eval) =>
+            {
+                last.record.len += record.len;
+                last.bytes.extend_from_slice(bytes);
+            }
+            _ => self.pieces.push(Piece { record, bytes: bytes.to_vec() }),
+        }
+    }
+}
+
+/// A line that was searched for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// Where it was printed.
+    pub stream: Stream,
+    /// Within which evaluation it began.
+    pub eval: Option<u64>,
+    /// The line without its end, at most 64 KiB of it.
+    pub line: Vec<u8>,
+}
+
+/// Where a search stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Search on from here.
+    pub next: u64,
+    /// It stopped at the limit on matches, not at the end.
+    pub more: bool,
+}
+
+/// Longer lines are searched in their first so many bytes.
+const LINE: usize = 64 << 10;
+/// How much is read at once while searching.
+const WINDOW: usize = 1 << 20;
+
+impl OutputLog {
+    /// Reads at once. What has left the memory is read from files, which blocks: see [`OutputLog::read`].
+    pub fn read_blocking(&self, query: &Query) -> Slice {
+        match query.take {
+            Take::First => self.first(query),
+            Take::Last => self.last(query),
+        }
+    }
+
+    /// Reads; what needs the disk is done on a thread for blocking work.
+    pub async fn read(&self, query: Query) -> Slice {
+        let in_memory = query.range.start >= self.shared.state().ring.start();
+        if in_memory {
+            return self.read_blocking(&query);
+        }
+        let log = self.clone();
+        let read = tokio::task::spawn_blocking(move || log.read_blocking(&query));
+        // Fails only when the runtime is shutting down.
+        read.await.unwrap_or_default()
+    }
+
+    /// Lines for which the function is true, at most `limit` of them. A line is what one stream printed between two
+    /// newlines, whatever others printed meanwhile. Blocks; [`Query::max_bytes`] and [`Query::take`] are not used.
+    pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
+        let mut found: Vec<Found> = Vec::new();
+        let mut partial: [Option<Found>; 3] = [None, None, None];
+        let mut query = Query { max_bytes: WINDOW, take: Take::First, ..query.clone() };
+        loop {
+            let slice = self.first(&query);
+            for piece in &slice.pieces {
+                let pending = &mut partial[usize::from(piece.record.stream.number())];
+                let mut offset = piece.record.offset;
+                for part in piece.bytes.split_inclusive(|&byte| byte == b'\n') {
+                    let ended = part.ends_with(b"\n");
+                    let text = if ended { &part[..part.len() - 1] } else { part };
+                    let (stream, eval) = (piece.record.stream, piece.record.eval);
+                    let line = pending.get_or_insert_with(|| Found { offset, stream, eval, line: Vec::new() });
+                    line.line.extend_from_slice(&text[..text.len().min(LINE - line.line.len())]);
+                    offset += part.len() as u64;
+                    if let Some(line) = pending.take_if(|line| ended && matches(&line.line)) {
+                        found.push(line);
+                        if found.len() == limit {
+                            return (found, Cut { next: offset, more: true });
+                        }
+                    } else if ended {
+                        *pending = None;
+                    }
+                }
+            }
+            query.range.start = slice.next;
+            if !slice.cut {
+                // What has no newline yet is a line too.
+                let unfinished = partial.into_iter().flatten().filter(|line| matches(&line.line));
+                found.extend(unfinished.take(limit - found.len()));
+                found.sort_by_key(|line| line.offset);
+                return (found, Cut { next: slice.next, more: false });
+            }
+        }
+    }
+
+    /// The beginning and the end of what matches, made readable, within the shape's bounds, with the totals. Blocks when
+    /// it is not in memory; [`Query::max_bytes`] and [`Query::take`] are not used.
+    pub fn excerpt_blocking(&self, query: &Query, shape: &Shape) -> Excerpt {
+        // Folding and stripping may shrink the text, so more is read than is shown; the rest is only counted.
+        let side = shape.max_bytes.saturating_mul(8).max(64 << 10);
+        let (total, missing) = self.count(query);
+        let whole = Query { max_bytes: side.saturating_mul(2), take: Take::First, ..query.clone() };
+        if total <= whole.max_bytes as u64 {
+            return text::excerpt(&self.first(&whole).bytes(), shape).with_lost(missing);
+        }
+        let head = self.first(&Query { max_bytes: side, ..whole.clone() }).bytes();
+        let tail = self.last(&Query { max_bytes: side, ..whole }).bytes();
+        text::excerpt_of_parts(&head, &tail, total, shape).with_lost(missing)
+    }
+
+    /// How many bytes match, and how many of the range are lost.
+    fn count(&self, query: &Query) -> (u64, u64) {
+        let mut total = 0;
+        let (_, missing) = self.visit(&query.range, &mut |part| {
+            if query.wants(&part.record) {
+                total += part.record.len;
+            }
+            Ok(true)
+        });
+        (total, missing)
+    }
+
+    fn first(&self, query: &Query) -> Slice {
+        let mut slice = Slice::default();
+        let mut left = query.max_bytes;
+        let mut buffer = Vec::new();
+        let (next, missing) = self.visit(&query.range, &mut |part| {
+            if !query.wants(&part.record) {
+                return Ok(true);
+            }
+            if left == 0 {
+                slice.cut = true;
+                slice.next = part.record.offset;
+                return Ok(false);
+            }
+            let len = usize::try_from(part.record.len).unwrap_or(usize::MAX).min(left);
+            buffer.clear();
+            part.read(len, &mut buffer)?;
+            let fits = len as u64 == part.record.len;
+            if !fits {
+                // Not in the middle of a character, unless nothing would be left of the answer.
+                let whole = text::whole_characters(&buffer);
+                if whole > 0 || left < query.max_bytes {
+                    buffer.truncate(whole);
+                }
+                slice.cut = true;
+                slice.next = part.record.offset + buffer.len() as u64;
+            }
+            left -= buffer.len();
+            if !buffer.is_empty() {
+                slice.push(Record { len: buffer.len() as u64, ..part.record }, &buffer);
+            }
+            Ok(fits)
+        });
+        slice.missing = missing;
+        if !slice.cut {
+            slice.next = next;
+        }
+        slice
+    }
+
+    /// Looks back in growing steps, because what matches may be rare.
+    fn last(&self, query: &Query) -> Slice {
+        let state = self.shared.state();
+        let (oldest, end) = (state.oldest(), state.ring.end());
+        drop(state);
+        let range = query.range.start.min(end)..query.range.end.min(end);
+        let wanted = query.max_bytes as u64;
+        let mut step = wanted.saturating_mul(2).max(WINDOW as u64 / 4);
+        let (mut from, mut total);
+        loop {
+            from = range.end.saturating_sub(step).max(range.start);
+            (total, _) = self.count(&Query { range: from..range.end, ..query.clone() });
+            if total >= wanted || from <= range.start.max(oldest) {
+                break;
+            }
+            step = step.saturating_mul(4);
+        }
+        let mut over = total.saturating_sub(wanted);
+        let cut = over > 0;
+        let looked = from..range.end;
+        self.visit(&looked, &mut |part| {
+            if query.wants(&part.record) {
+                from = part.record.offset + over.min(part.record.len);
+                over = over.saturating_sub(part.record.len);
+            }
+            Ok(over > 0)
+        });
+        let from = if cut { from } else { looked.start };
+        let rest = Query { range: from..range.end, max_bytes: usize::MAX, ..query.clone() };
+        let mut slice = self.first(&rest);
+        if cut {
+            slice.cut = true;
+            begin_with_a_character(&mut slice.pieces);
+        } else {
+            // What lies further back is lost, not cut.
+            slice.missing += self.visit(&(range.start..from), &mut |_| Ok(true)).1;
+        }
+        slice
+    }
+
+    /// Calls the function with all records of the range, oldest first, until it returns false. Returns the offset up to
+    /// which it came, and how many bytes before that are lost.
+    fn visit(&self, range: &Range<u64>, each: &mut dyn FnMut(&Part<'_>) -> io::Result<bool>) -> (u64, u64) {
+        let mut at = range.start;
+        let mut missing = 0;
+        loop {
+            let state = self.shared.state();
+            let end = range.end.min(state.ring.end());
+            if at >= end {
+                // A cursor beyond the end stays what it is only within the log.
+                return (at.min(state.ring.end()), missing);
+            }
+            if at >= state.ring.start() {
+                for record in state.ring.records(at..end) {
+                    let part = Part { record, source: Source::Memory(&state) };
+                    match each(&part) {
+                        Ok(true) => at = record.end(),
+                        _ => return (at, missing),
+                    }
+                }
+                return (end, missing);
+            }
+            let index = state.segments.partition_point(|segment| segment.end() <= at);
+            let segment = state.segments.get(index).filter(|segment| segment.base < end).cloned();
+            let memory = state.ring.start().min(end);
+            drop(state);
+            let Some(segment) = segment else {
+                missing += memory - at;
+                at = memory;
+                continue;
+            };
+            if segment.base > at {
+                let here = segment.base.min(memory);
+                missing += here - at;
+                at = here;
+                continue;
+            }
+            let part = at..segment.end().min(end);
+            match self.visit_segment(&segment, &part, each) {
+                Ok(true) => at = part.end,
+                Ok(false) => return (at, missing),
+                Err(error) => {
+                    // Dropped for age since we looked, or the disk is broken: either way these bytes are not to be had.
+                    tracing::debug!(base = segment.base, %error, "a segment of output could not be read");
+                    missing += part.end - part.start;
+                    at = part.end;
+                }
+            }
+        }
+    }
+
+    fn visit_segment(
+        &self,
+        segment: &Segment,
+        range: &Range<u64>,
+        each: &mut dyn FnMut(&Part<'_>) -> io::Result<bool>,
+    ) -> io::Result<bool> {
+        let Some(directory) = &self.shared.directory else { return Ok(true) };
+        let reader = segment.open(directory)?;
+        let mut outcome = Ok(true);
+        reader.each(range, |record| {
+            outcome = each(&Part { record, source: Source::Disk(&reader, segment.base) });
+            !matches!(outcome, Ok(true))
+        })?;
+        outcome
+    }
+}
+
+/// A record, and where its bytes are.
+struct Part<'a> {
+    record: Record,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    Memory(&'a State),
+    Disk(&'a super::segment::Reader, u64),
+}
+
+impl Part<'_> {
+    /// Appends its first bytes.
+    fn read(&self, len: usize, into: &mut Vec<u8>) -> io::Result<()> {
+        let from = self.record.offset;
+        match self.source {
+            Source::Memory(state) => {
+                state.ring.copy(from..from + len as u64, into);
+                Ok(())
+            }
+            Source::Disk(reader, base) => {
+                let start = into.len();
+                into.resize(start + len, 0);
+                reader.bytes(from - base, &mut into[start..])
+            }
+        }
+    }
+}
+
+/// Removes what is left of a character that was cut in two.
+fn begin_with_a_character(pieces: &mut [Piece]) {
+    let Some(first) = pieces.first_mut() else { return };
+    let rest = first.bytes.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+    if rest < first.bytes.len() {
+        first.bytes.drain(..rest);
+        first.record.offset += rest as u64;
+        first.record.len -= rest as u64;
+    }
+}

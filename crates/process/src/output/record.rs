@@ -1,0 +1,160 @@
+//! What is known about printed bytes: stream, evaluation, time, and counts per stream.
+
+use std::ops::{Add, AddAssign, Range, Sub};
+
+/// Where bytes went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stream {
+    /// What was fed to the program, if its keeper records that.
+    Input,
+    /// Its standard output.
+    Stdout,
+    /// Its standard error.
+    Stderr,
+}
+
+impl Stream {
+    /// All of them.
+    pub const ALL: [Stream; 3] = [Stream::Input, Stream::Stdout, Stream::Stderr];
+
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Stream::Input => 0,
+            Stream::Stdout => 1,
+            Stream::Stderr => 2,
+        }
+    }
+
+    pub(crate) fn of_number(number: u8) -> Option<Stream> {
+        Stream::ALL.into_iter().find(|stream| stream.number() == number)
+    }
+
+    /// `input`, `stdout` or `stderr`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stream::Input => "input",
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        }
+    }
+}
+
+/// A run of bytes of one stream within one evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// The absolute offset of its first byte in the log.
+    pub offset: u64,
+    /// How many bytes.
+    pub len: u64,
+    /// Where they went.
+    pub stream: Stream,
+    /// The evaluation that was running, if any was.
+    pub eval: Option<u64>,
+    /// When the first of them came, in microseconds since 1970. Never decreases within a log.
+    pub at: u64,
+}
+
+impl Record {
+    /// The offset after its last byte.
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+
+    /// The part that lies in the range; `None` when nothing does.
+    pub(crate) fn clipped(&self, range: &Range<u64>) -> Option<Record> {
+        let offset = self.offset.max(range.start);
+        let end = self.end().min(range.end);
+        (offset < end).then(|| Record { offset, len: end - offset, ..*self })
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        *counts.of_mut(self.stream) = self.len;
+        counts
+    }
+}
+
+/// Bytes per stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Of the input.
+    pub input: u64,
+    /// Of standard output.
+    pub stdout: u64,
+    /// Of standard error.
+    pub stderr: u64,
+}
+
+impl Counts {
+    /// The count of one stream.
+    pub fn of(&self, stream: Stream) -> u64 {
+        match stream {
+            Stream::Input => self.input,
+            Stream::Stdout => self.stdout,
+            Stream::Stderr => self.stderr,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, stream: Stream) -> &mut u64 {
+        match stream {
+            Stream::Input => &mut self.input,
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    /// Of all streams.
+    pub fn sum(&self) -> u64 {
+        self.input + self.stdout + self.stderr
+    }
+}
+
+impl Add for Counts {
+    type Output = Counts;
+
+    fn add(self, other: Counts) -> Counts {
+        Counts {
+            input: self.input + other.input,
+            stdout: self.stdout + other.stdout,
+            stderr: self.stderr + other.stderr,
+        }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Counts {
+    type Output = Counts;
+
+    /// Saturates: counts that were read back from a damaged file must not panic.
+    fn sub(self, other: Counts) -> Counts {
+        Counts {
+            input: self.input.saturating_sub(other.input),
+            stdout: self.stdout.saturating_sub(other.stdout),
+            stderr: self.stderr.saturating_sub(other.stderr),
+        }
+    }
+}
+
+/// What one evaluation printed in all, whether kept or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Printed {
+    /// The offset of its first byte.
+    pub from: u64,
+    /// The offset after its last byte. Other evaluations' bytes may lie between.
+    pub to: u64,
+    /// How much, per stream.
+    pub counts: Counts,
+}
+
+impl Printed {
+    /// Adds a record to an evaluation's account.
+    pub(crate) fn add(into: Option<Printed>, record: &Record) -> Printed {
+        let so_far = into.unwrap_or(Printed { from: record.offset, to: record.offset, counts: Counts::default() });
+        Printed { to: record.end(), counts: so_far.counts + record.counts(), ..so_far }
+    }
+}

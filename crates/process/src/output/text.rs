@@ -1,0 +1,396 @@
+//! Bytes made readable: escape sequences out, floods of equal lines folded, too much cut in the middle with its totals.
+//!
+//! Pure functions; the log itself keeps everything as it was printed.
+
+use std::borrow::Cow;
+
+/// How output is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// At most so many bytes of text, notes on what is left out not counted.
+    pub max_bytes: usize,
+    /// Lines longer than so many bytes are cut, each with a note.
+    pub max_line: usize,
+    /// Whether escape sequences (colours, cursor movements) are removed.
+    pub strip: bool,
+    /// From so many equal lines on, one line and a count are shown. 0 folds nothing.
+    pub fold: usize,
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape { max_bytes: 12_000, max_line: 2048, strip: true, fold: 4 }
+    }
+}
+
+/// Output as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Excerpt {
+    /// The text, with notes in place of what is left out.
+    pub text: String,
+    /// Bytes there were in all, as printed.
+    pub total: u64,
+    /// Bytes of those that the text stands for, folded and stripped ones included.
+    pub shown: u64,
+    /// Bytes that were left out of the middle, or of long lines; where bytes are no UTF-8, or were folded, it is counted
+    /// in the text that would have stood there.
+    pub omitted: u64,
+    /// Bytes before or among them that the log no longer keeps; not part of the total.
+    pub lost: u64,
+    /// Lines that folding took away.
+    pub folded: u64,
+    /// It held bytes that are not UTF-8, shown as replacement characters.
+    pub lossy: bool,
+}
+
+impl Excerpt {
+    pub(crate) fn with_lost(self, lost: u64) -> Excerpt {
+        Excerpt { lost, ..self }
+    }
+}
+
+/// The beginning (60 %) and the end (40 %) of the bytes, cut at lines where there are any near, else at characters.
+pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
+    let all = Tidied::new(bytes, shape);
+    let mut shown = Excerpt { total: bytes.len() as u64, folded: all.folded, lossy: all.lossy, ..Excerpt::default() };
+    if all.text.len() <= shape.max_bytes {
+        shown.omitted = all.cut.min(shown.total);
+        shown.text = all.text;
+    } else {
+        let head = head_of(&all.text, shape.max_bytes * 3 / 5);
+        let tail = tail_of(&all.text[head.len()..], shape.max_bytes - shape.max_bytes * 3 / 5);
+        let out = &all.text[head.len()..all.text.len() - tail.len()];
+        // Counted in printed bytes as far as those are known: stripping and folding are not leaving out.
+        shown.omitted = (out.len() as u64 + all.cut).min(shown.total);
+        shown.text = join(head, tail, out.len() as u64, Some(lines_in(out)));
+    }
+    shown.shown = shown.total - shown.omitted;
+    shown
+}
+
+/// The same for output of which only the beginning and the end are at hand, of `total` bytes in all.
+pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> Excerpt {
+    // Neither part may begin or end within a character: that would look like broken output.
+    let head = &head[..whole_characters(head)];
+    let tail = &tail[tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count()..];
+    let (first, last) = (Tidied::new(head, shape), Tidied::new(tail, shape));
+    let front = head_of(&first.text, shape.max_bytes * 3 / 5);
+    let back = tail_of(&last.text, shape.max_bytes - shape.max_bytes * 3 / 5);
+    let between = total.saturating_sub((head.len() + tail.len()) as u64);
+    let unused = (first.text.len() - front.len() + last.text.len() - back.len()) as u64;
+    let omitted = (between + unused + first.cut + last.cut).min(total);
+    Excerpt {
+        text: join(front, back, between + unused, None),
+        total,
+        shown: total - omitted,
+        omitted,
+        lost: 0,
+        folded: first.folded + last.folded,
+        lossy: first.lossy || last.lossy,
+    }
+}
+
+/// Removes escape sequences: CSI, OSC, DCS and the like, and two-byte ones. Everything else stays as it is.
+pub fn strip_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    const ESC: u8 = 0x1B;
+    if memchr::memchr(ESC, bytes).is_none() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(ESC, rest) {
+        kept.extend_from_slice(&rest[..at]);
+        rest = &rest[at + 1..];
+        let skip = match rest.first() {
+            // Parameters and intermediates, then one final byte. Anything else ends a broken sequence and is kept.
+            Some(b'[') => {
+                let body = rest[1..].iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
+                1 + body + usize::from(rest.get(1 + body).is_some_and(|byte| (0x40..0x7F).contains(byte)))
+            }
+            // A string up to BEL or ESC \; one that never ends is given up at the end of its line.
+            Some(b']' | b'P' | b'X' | b'^' | b'_') => {
+                let end = memchr::memchr3(0x07, ESC, b'\n', rest).unwrap_or(rest.len());
+                match rest.get(end) {
+                    Some(0x07) => end + 1,
+                    Some(&ESC) if rest.get(end + 1) == Some(&b'\\') => end + 2,
+                    _ => end,
+                }
+            }
+            Some(0x20..=0x2F) => {
+                let body = rest.iter().take_while(|byte| (0x20..0x30).contains(*byte)).count();
+                (body + 1).min(rest.len())
+            }
+            Some(0x30..=0x7E) => 1,
+            _ => 0,
+        };
+        rest = &rest[skip..];
+    }
+    kept.extend_from_slice(rest);
+    Cow::Owned(kept)
+}
+
+/// Runs of at least `from` equal lines become one line and a count. Returns how many lines that took away.
+pub fn fold_lines(text: &str, from: usize) -> (Cow<'_, str>, u64) {
+    if from < 2 {
+        return (Cow::Borrowed(text), 0);
+    }
+    let mut folded = String::new();
+    let mut away = 0;
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let mut run = 1;
+        while lines.next_if_eq(&line).is_some() {
+            run += 1;
+        }
+        if run >= from {
+            folded.push_str(line);
+            folded.push_str(&format!("[the line above {} more times]\n", grouped(run as u64 - 1)));
+            away += run as u64 - 1;
+        } else {
+            (0..run).for_each(|_| folded.push_str(line));
+        }
+    }
+    if away == 0 { (Cow::Borrowed(text), 0) } else { (Cow::Owned(folded), away) }
+}
+
+/// How many bytes, from the front, do not end within a character. Bytes that are no UTF-8 at all count as characters.
+pub fn whole_characters(bytes: &[u8]) -> usize {
+    for back in 1..=bytes.len().min(4) {
+        let byte = bytes[bytes.len() - back];
+        let needs = match byte {
+            0xC2..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF4 => 4,
+            0x80..=0xBF => continue,
+            _ => 1,
+        };
+        return if needs > back { bytes.len() - back } else { bytes.len() };
+    }
+    bytes.len()
+}
+
+/// A count with its thousands apart: 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Text after stripping, decoding, folding and cutting of long lines.
+struct Tidied {
+    text: String,
+    folded: u64,
+    /// Bytes that were cut out of long lines.
+    cut: u64,
+    lossy: bool,
+}
+
+impl Tidied {
+    fn new(bytes: &[u8], shape: &Shape) -> Tidied {
+        let stripped = if shape.strip { strip_escapes(bytes) } else { Cow::Borrowed(bytes) };
+        let lossy = std::str::from_utf8(&stripped).is_err();
+        let text = String::from_utf8_lossy(&stripped);
+        let (text, folded) = fold_lines(&text, shape.fold);
+        let mut tidied = Tidied { text: String::with_capacity(text.len()), folded, cut: 0, lossy };
+        for line in text.split_inclusive('\n') {
+            let content = line.strip_suffix('\n').unwrap_or(line);
+            if content.len() <= shape.max_line {
+                tidied.text.push_str(line);
+                continue;
+            }
+            let keep = floor(content, shape.max_line);
+            let left = content.len() - keep;
+            tidied.cut += left as u64;
+            tidied.text.push_str(&content[..keep]);
+            tidied.text.push_str(&format!("[… {} more bytes in this line]", grouped(left as u64)));
+            tidied.text.push_str(&line[content.len()..]);
+        }
+        tidied
+    }
+}
+
+fn join(head: &str, tail: &str, bytes: u64, lines: Option<u64>) -> String {
+    let gap = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+    let lines = match lines {
+        Some(lines) if lines > 1 => format!(", {} lines", grouped(lines)),
+        _ => String::new(),
+    };
+    format!("{head}{gap}[… {} bytes{lines} left out …]\n{tail}", grouped(bytes))
+}
+
+fn lines_in(text: &str) -> u64 {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
+}
+
+/// The largest boundary of a character up to an index.
+fn floor(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// The beginning, up to the end of a line if that loses at most half.
+fn head_of(text: &str, max: usize) -> &str {
+    let end = floor(text, max);
+    match text[..end].rfind('\n') {
+        Some(newline) if newline + 1 >= end / 2 && end < text.len() => &text[..newline + 1],
+        _ => &text[..end],
+    }
+}
+
+/// The end, from the beginning of a line if that loses at most half.
+fn tail_of(text: &str, max: usize) -> &str {
+    let want = text.len().saturating_sub(max);
+    let start = (want..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    if start == 0 || text[..start].ends_with('\n') {
+        return &text[start..];
+    }
+    match text[start..].find('\n') {
+        Some(newline) if newline < (text.len() - start) / 2 => &text[start + newline + 1..],
+        _ => &text[start..],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(bytes: &[u8], max_bytes: usize, expected: Expect) {
+        let shape = Shape { max_bytes, max_line: 40, ..Shape::default() };
+        let shown = excerpt(bytes, &shape);
+        let facts = format!(
+            "\n-- total {}, shown {}, omitted {}, folded {}, lossy {}\n",
+            shown.total, shown.shown, shown.omitted, shown.folded, shown.lossy
+        );
+        expected.assert_eq(&(shown.text + &facts));
+    }
+
+    #[test]
+    fn little_is_shown_whole() {
+        check(
+            b"one\ntwo\n",
+            100,
+            expect![[r#"
+            one
+            two
+
+            -- total 8, shown 8, omitted 0, folded 0, lossy false
+        "#]],
+        );
+        check(
+            b"",
+            100,
+            expect![[r#"
+
+            -- total 0, shown 0, omitted 0, folded 0, lossy false
+        "#]],
+        );
+    }
+
+    #[test]
+    fn much_is_cut_at_lines() {
+        let lines: String = (1..=100).map(|number| format!("line {number}\n")).collect();
+        check(
+            lines.as_bytes(),
+            50,
+            expect![[r#"
+                line 1
+                line 2
+                line 3
+                line 4
+                [… 747 bytes, 94 lines left out …]
+                line 99
+                line 100
+
+                -- total 792, shown 45, omitted 747, folded 0, lossy false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_long_line_a_broken_character_and_colours() {
+        check(
+            "é".repeat(50).as_bytes(),
+            100,
+            expect![[r#"
+                éééééééééééééééééééé[… 60 more bytes in this line]
+                -- total 100, shown 40, omitted 60, folded 0, lossy false
+            "#]],
+        );
+        check(
+            b"a\xffb",
+            100,
+            expect![[r#"
+                a�b
+                -- total 3, shown 3, omitted 0, folded 0, lossy true
+            "#]],
+        );
+        check(
+            b"\x1b[1;31mred\x1b[0m \x1b]0;title\x07\x1b(Bplain\x1b",
+            100,
+            expect![[r#"
+            red plain
+            -- total 34, shown 34, omitted 0, folded 0, lossy false
+        "#]],
+        );
+    }
+
+    #[test]
+    fn floods_are_folded() {
+        let flood = "start\n".to_owned() + &"same\n".repeat(5000) + "end";
+        check(
+            flood.as_bytes(),
+            100,
+            expect![[r#"
+            start
+            same
+            [the line above 4,999 more times]
+            end
+            -- total 25009, shown 25009, omitted 0, folded 4999, lossy false
+        "#]],
+        );
+    }
+
+    #[test]
+    fn parts_are_joined_with_the_right_total() {
+        let shape = Shape { max_bytes: 20, ..Shape::default() };
+        let shown = excerpt_of_parts(b"first\nsecond\nthird \xc3", b"\xa9 x\nlast\n", 1_000_000, &shape);
+        expect![[r#"
+            first
+            [… 999,986 bytes left out …]
+             x
+            last
+        "#]]
+        .assert_eq(&shown.text);
+        assert_eq!(shown.total, shown.shown + shown.omitted);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_cut_without_panic_and_within_bounds(
+            bytes in proptest::collection::vec(any::<u8>(), 0..600),
+            max_bytes in 0usize..200,
+            max_line in 1usize..100,
+        ) {
+            let shape = Shape { max_bytes, max_line, ..Shape::default() };
+            let shown = excerpt(&bytes, &shape);
+            prop_assert!(shown.text.len() <= max_bytes + 80);
+            prop_assert_eq!(shown.shown + shown.omitted, bytes.len() as u64);
+            prop_assert!(whole_characters(&bytes) + 3 >= bytes.len());
+            let split = bytes.len() / 2;
+            excerpt_of_parts(&bytes[..split], &bytes[split..], bytes.len() as u64 + 10, &shape);
+        }
+
+        #[test]
+        fn text_without_escapes_is_not_touched(text in "[^\u{1b}]*") {
+            prop_assert_eq!(strip_escapes(text.as_bytes()), text.as_bytes());
+        }
+    }
+}

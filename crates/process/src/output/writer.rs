@@ -1,0 +1,182 @@
+//! The thread that brings a log to disk, in its own time.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::record::{Counts, Record};
+use super::segment::{HEADER, ROW, Segment, Writer};
+use super::{Disk, Shared, State};
+
+/// It lets bytes gather for so long, so that a session with many small outputs costs few wake-ups.
+const GATHER: Duration = Duration::from_millis(20);
+/// With so many bytes gathered it starts at once.
+const SOON: u64 = 256 << 10;
+/// What is written in one go.
+const CHUNK: u64 = 256 << 10;
+/// After a failure it tries again so much later.
+const RETRY: Duration = Duration::from_secs(2);
+/// The disk's share is cut into so many segments, of which the oldest is dropped when the share is full.
+const SEGMENTS: u64 = 16;
+
+/// What is to be written next.
+struct Chunk {
+    bytes: Vec<u8>,
+    records: Vec<Record>,
+    before: Counts,
+    start: u64,
+}
+
+/// Runs until the log is closed and all is written, or cannot be.
+pub(super) fn run(shared: &Shared) {
+    let Some(directory) = &shared.directory else { return };
+    let mut open: Option<Writer> = None;
+    let mut chunk = Chunk { bytes: Vec::new(), records: Vec::new(), before: Counts::default(), start: 0 };
+    let mut failed: Option<Instant> = None;
+    while wait_for_work(shared, failed) {
+        if failed.is_some() && shared.state().closing {
+            // Nobody is left to read what memory holds, so a last attempt is worth it only once.
+            failed = None;
+        }
+        while take(shared, &mut chunk) {
+            match write(shared, directory, &mut open, &chunk) {
+                Ok(()) => {
+                    if failed.take().is_some() {
+                        tracing::info!(directory = %directory.display(), "output is written to disk again");
+                    }
+                }
+                Err(error) => {
+                    open = None;
+                    if failed.replace(Instant::now()).is_none() {
+                        tracing::warn!(directory = %directory.display(), %error, "output is kept in memory only");
+                    }
+                    let mut state = shared.state();
+                    state.disk = Disk::Failing(error.to_string());
+                    let closing = state.closing;
+                    drop(state);
+                    shared.progress.notify_all();
+                    if closing {
+                        return;
+                    }
+                    break;
+                }
+            }
+        }
+        // A large flood should not leave its buffer behind in an idle session.
+        chunk.bytes.shrink_to(16 << 10);
+    }
+}
+
+/// False when the log is closed and nothing is to be done.
+fn wait_for_work(shared: &Shared, failed: Option<Instant>) -> bool {
+    let mut state = shared.state();
+    // Sleeps until there is anything at all …
+    while state.written >= state.ring.end() {
+        if state.closing {
+            return false;
+        }
+        state.idle = true;
+        state = shared.work.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+        state.idle = false;
+    }
+    // … and then for a while, unless there is much or it is the end.
+    let until = failed.map_or_else(|| Instant::now() + GATHER, |when| when + RETRY);
+    while !state.closing && (failed.is_some() || !state.much_to_write() && !state.flushing) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        state = shared.waited(shared.work.wait_timeout(state, left));
+    }
+    state.flushing = false;
+    true
+}
+
+/// Copies the next bytes out of memory; false when there are none.
+fn take(shared: &Shared, chunk: &mut Chunk) -> bool {
+    let state = shared.state();
+    // What fell out of memory unwritten is lost, and the next segment starts behind it.
+    chunk.start = state.written.max(state.ring.start());
+    let share = (state.limits.disk / SEGMENTS).clamp(ROW, CHUNK);
+    let end = state.ring.end().min(chunk.start + share);
+    chunk.bytes.clear();
+    chunk.records.clear();
+    state.ring.copy(chunk.start..end, &mut chunk.bytes);
+    chunk.records.extend(state.ring.records(chunk.start..end));
+    chunk.before = state.counts_before(chunk.start);
+    !chunk.bytes.is_empty()
+}
+
+fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &Chunk) -> io::Result<()> {
+    let (current, limit) = {
+        let state = shared.state();
+        (state.segments.last().cloned(), state.limits.disk)
+    };
+    let full = |segment: &Segment| segment.on_disk() >= limit / SEGMENTS;
+    let (mut segment, writer) = match (open.as_mut(), current) {
+        (Some(writer), Some(segment)) if segment.end() == chunk.start && !full(&segment) => (segment, writer),
+        _ => {
+            let segment = Segment { base: chunk.start, len: 0, rows: 0, before: chunk.before, after: chunk.before };
+            let writer = open.insert(Writer::create(directory, &segment)?);
+            shared.state().segments.push(segment.clone());
+            (segment, writer)
+        }
+    };
+    if let Err(error) = writer.add(&segment, &chunk.bytes, &chunk.records) {
+        if segment.len == 0 {
+            shared.state().segments.pop();
+            let _ = segment.remove(directory);
+        }
+        return Err(error);
+    }
+    segment.len += chunk.bytes.len() as u64;
+    segment.rows += chunk.records.len() as u64;
+    for record in &chunk.records {
+        segment.after += record.counts();
+    }
+    let mut state = shared.state();
+    state.written = segment.end();
+    state.disk = Disk::Writing;
+    if let Some(last) = state.segments.last_mut() {
+        *last = segment;
+    }
+    if state.ring.end() - state.written.min(state.ring.end()) <= state.ring.max_bytes() as u64 / 2 {
+        state.lagging = false;
+    }
+    let oldest = state.take_over_limit();
+    drop(state);
+    shared.progress.notify_all();
+    for segment in oldest {
+        if let Err(error) = segment.remove(directory) {
+            tracing::warn!(directory = %directory.display(), %error, "dropping old output failed");
+        }
+    }
+    Ok(())
+}
+
+impl State {
+    /// Enough is waiting that the thread should not sleep on.
+    pub(super) fn much_to_write(&self) -> bool {
+        let enough = SOON.min(self.ring.max_bytes() as u64 / 2);
+        self.ring.end() - self.written.min(self.ring.end()) >= enough
+    }
+
+    /// The counts of all that was appended before an offset that the ring holds.
+    fn counts_before(&self, offset: u64) -> Counts {
+        let held = self.ring.records(self.ring.start()..offset);
+        held.fold(self.ring.before(), |counts, record| counts + record.counts())
+    }
+
+    /// The oldest segments, while all together take more than their share. The newest always stays.
+    fn take_over_limit(&mut self) -> Vec<Segment> {
+        let mut size: u64 = self.segments.iter().map(Segment::on_disk).sum();
+        let mut count = 0;
+        while size > self.limits.disk && count + 1 < self.segments.len() {
+            size -= self.segments[count].on_disk();
+            count += 1;
+        }
+        self.segments.drain(..count).collect()
+    }
+}
+
+const _: () = assert!(HEADER.is_multiple_of(ROW));
