@@ -82,7 +82,7 @@ impl Group {
     }
 
     /// The inode of the pipe that is the session's standard input, by which its descriptors are recognised in `/proc`.
-    pub fn input(&self) -> u64 {
+    pub(crate) fn input(&self) -> u64 {
         self.0.input
     }
 

@@ -22,6 +22,7 @@ pub mod subreaper;
 
 pub mod limits;
 pub mod output;
+pub mod probe;
 
 pub use child::{Child, Exit, Extra};
 pub use group::Group;

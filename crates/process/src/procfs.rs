@@ -69,16 +69,26 @@ impl Identity {
     /// Everything alive that belongs to the session: what carries the nonce in its environment, what is in the leader's
     /// session or group, and all descendants of those. Never this process itself. Zombies are not counted.
     pub(crate) fn members(&self) -> Vec<Member> {
+        let entry = self.nonce.entry();
+        self.find(|member| carries(member.pid, &entry))
+    }
+
+    /// The same without a look at environments, which is much cheaper and misses only what left the session and lost its
+    /// parent.
+    pub(crate) fn near_members(&self) -> Vec<Member> {
+        self.find(|_| false)
+    }
+
+    fn find(&self, belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
         let me = std::process::id().cast_signed();
         let all: Vec<Member> = processes().filter_map(Member::read).filter(|found| found.pid != me).collect();
         // The leader's number is that of its group as long as any of the group lives. When the leader is gone, the
         // number may in theory name another group by now: then only our own adopted children are believed.
         let leader_lives = all.iter().any(|found| self.leader == Some((found.pid, found.start)));
-        let entry = self.nonce.entry();
         let mut ours: HashSet<i32> = HashSet::new();
         for found in &all {
             let in_group = self.leader.is_some_and(|(pid, _)| found.session == pid || found.group == pid);
-            if (in_group && (leader_lives || found.parent == me)) || carries(found.pid, &entry) {
+            if (in_group && (leader_lives || found.parent == me)) || belongs(found) {
                 ours.insert(found.pid);
             }
         }

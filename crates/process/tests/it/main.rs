@@ -6,4 +6,5 @@
 
 mod ending;
 mod fixture;
+mod probing;
 mod spawning;

@@ -1,0 +1,323 @@
+//! What a session's processes are doing, as the kernel knows it: waiting for input, sleeping, or computing; and what they
+//! cost. Nothing is guessed from text.
+//!
+//! A program waits for input when one of its threads stands in `read`, `poll` or `select` on the session's input pipe, or
+//! when its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
+//! Runtimes that watch their input all the time (Node) give no verdict. Only processes that hold the session's own input
+//! pipe count: in `yes | sort`, `sort` waits for `yes`, not for a person.
+
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use crate::group::Group;
+use crate::procfs::{self, Member};
+
+/// What a session is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// A process of it waits for bytes on the session's standard input.
+    WaitingForInput,
+    /// Nothing of it uses a processor, and nothing waits for input: a timer, a lock, a network.
+    Sleeping,
+    /// Something of it uses a processor, or waits for a disk.
+    Computing,
+    /// The kernel does not tell, or it is no longer there.
+    Unknown,
+}
+
+/// Looks at a session again and again: between two looks, processor time tells sleeping from computing.
+#[derive(Debug)]
+pub struct Prober {
+    group: Group,
+    last: Option<(Instant, Duration)>,
+}
+
+/// A session that used less of a processor than one part in so many, between two looks, was asleep.
+const BUSY_PART: u32 = 20;
+
+impl Prober {
+    /// For one session.
+    pub fn new(group: &Group) -> Prober {
+        Prober { group: group.clone(), last: None }
+    }
+
+    /// Looks now. Some milliseconds, on a thread for blocking work; the first look takes 30 ms more, to have two.
+    pub async fn look(&mut self) -> Doing {
+        if self.last.is_none() {
+            let first = self.sample().await;
+            self.last = first.map(|(_, cpu)| (Instant::now(), cpu));
+            if let Some((verdict @ (Doing::WaitingForInput | Doing::Computing), _)) = first {
+                return verdict;
+            }
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+        let Some((verdict, cpu)) = self.sample().await else { return Doing::Unknown };
+        let now = Instant::now();
+        let before = self.last.replace((now, cpu));
+        let busy = before.is_some_and(|(then, used)| cpu.saturating_sub(used) * BUSY_PART > now - then);
+        if busy && verdict != Doing::WaitingForInput { Doing::Computing } else { verdict }
+    }
+
+    async fn sample(&self) -> Option<(Doing, Duration)> {
+        let group = self.group.clone();
+        tokio::task::spawn_blocking(move || {
+            let members = group.identity().near_members();
+            let cpu = members.iter().map(thread_time).sum();
+            (!members.is_empty()).then(|| (verdict(&members, group.input()), cpu))
+        })
+        .await
+        .ok()?
+    }
+}
+
+/// Processor time of the session's living processes and of the children they have reaped. Reads `/proc`: some
+/// milliseconds. Its grain is the kernel's clock tick, mostly 10 ms.
+pub fn cpu_time(group: &Group) -> Duration {
+    let ticks: u64 = group.identity().near_members().iter().filter_map(|member| ticks(member.pid)).sum();
+    Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1))
+}
+
+/// What a session's processes hold in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Resident bytes, where what two processes share counts twice.
+    pub resident: u64,
+    /// How many processes.
+    pub processes: usize,
+}
+
+/// Resident memory of the session. Reads `/proc`: some milliseconds.
+pub fn memory(group: &Group) -> Memory {
+    let page = rustix::param::page_size() as u64;
+    let mut memory = Memory::default();
+    for member in group.identity().near_members() {
+        let pages = procfs::read_small(member.pid, "statm", 256).and_then(|text| number_after(&text, 1));
+        memory.resident += pages.unwrap_or(0) * page;
+        memory.processes += 1;
+    }
+    memory
+}
+
+/// The session's fair share of memory in bytes: what n processes share counts an n-th for each. Costs the kernel a walk
+/// through all mappings: milliseconds for each hundred MiB. `None` where the kernel does not say.
+pub fn proportional_memory(group: &Group) -> Option<u64> {
+    let share = |member: &Member| {
+        let text = procfs::read_small(member.pid, "smaps_rollup", 8192)?;
+        let line = text.split(|&byte| byte == b'\n').find(|line| line.starts_with(b"Pss:"))?;
+        number_after(line, 1)
+    };
+    let shares: Vec<u64> = group.identity().near_members().iter().filter_map(share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<u64>() * 1024)
+}
+
+fn verdict(members: &[Member], input: u64) -> Doing {
+    let mut computing = false;
+    let mut unclear = false;
+    for member in members {
+        let held = Held::of(member.pid, input);
+        unclear |= held.always_watched || held.hidden;
+        if held.armed {
+            return Doing::WaitingForInput;
+        }
+        for thread in threads(member.pid) {
+            match stands_in(member.pid, thread) {
+                Stands::Running => computing = true,
+                Stands::In(call) if held.waits_in(member.pid, &call) => return Doing::WaitingForInput,
+                Stands::In(_) => {}
+                Stands::Hidden => unclear = true,
+            }
+        }
+        computing |= matches!(member.state, 'R' | 'D');
+    }
+    match (computing, unclear) {
+        (true, _) => Doing::Computing,
+        (false, true) => Doing::Unknown,
+        (false, false) => Doing::Sleeping,
+    }
+}
+
+/// How a process holds the session's input.
+#[derive(Default)]
+struct Held {
+    /// The numbers of its descriptors.
+    numbers: Vec<i32>,
+    /// In an epoll set, armed to report once.
+    armed: bool,
+    /// In an epoll set that reports again and again.
+    always_watched: bool,
+    /// We may not see its descriptors.
+    hidden: bool,
+}
+
+impl Held {
+    fn of(pid: i32, input: u64) -> Held {
+        let mut held = Held::default();
+        let mut sets = Vec::new();
+        let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+            held.hidden = Member::read(pid).is_some_and(|member| !member.is_zombie());
+            return held;
+        };
+        let pipe = format!("pipe:[{input}]");
+        for entry in entries.flatten() {
+            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let (Some(number), Ok(target)) = (number, std::fs::read_link(entry.path())) else { continue };
+            if target.as_os_str() == pipe.as_str() {
+                held.numbers.push(number);
+            } else if target.as_os_str() == "anon_inode:[eventpoll]" {
+                sets.push(number);
+            }
+        }
+        if !held.numbers.is_empty() {
+            sets.into_iter().for_each(|set| held.look_into(pid, set));
+        }
+        held
+    }
+
+    /// `tfd:        0 events: 40000019 data: …`, one line for each descriptor in the set.
+    fn look_into(&mut self, pid: i32, set: i32) {
+        const IN: u32 = 0x1;
+        const ONE_SHOT: u32 = 1 << 30;
+        let text = procfs::read_small(pid, &format!("fdinfo/{set}"), 256 << 10).unwrap_or_default();
+        for line in String::from_utf8_lossy(&text).lines() {
+            let mut words = line.split_ascii_whitespace();
+            let (Some("tfd:"), Some(number), Some("events:"), Some(events)) =
+                (words.next(), words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let ours = number.parse().is_ok_and(|number| self.numbers.contains(&number));
+            match u32::from_str_radix(events, 16) {
+                // After its one shot the entry stays in the set, with nothing to report.
+                Ok(events) if ours && events & IN != 0 && events & ONE_SHOT != 0 => self.armed = true,
+                Ok(events) if ours && events & IN != 0 => self.always_watched = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a system call is one that waits for this input.
+    fn waits_in(&self, pid: i32, call: &Call) -> bool {
+        let holds = |number: u64| i32::try_from(number).is_ok_and(|number| self.numbers.contains(&number));
+        match call.kind() {
+            Kind::Read => holds(call.arguments[0]),
+            Kind::Poll => {
+                // Entries of a descriptor, the events wanted and those that came.
+                const POLLIN: i16 = 1;
+                let count = usize::try_from(call.arguments[1]).unwrap_or(0).min(1024);
+                let entries = remote(pid, call.arguments[0], count * 8).unwrap_or_default();
+                entries.chunks_exact(8).any(|entry| {
+                    let number = i32::from_ne_bytes([entry[0], entry[1], entry[2], entry[3]]);
+                    let wanted = i16::from_ne_bytes([entry[4], entry[5]]);
+                    wanted & POLLIN != 0 && self.numbers.contains(&number)
+                })
+            }
+            Kind::Select => {
+                let count = usize::try_from(call.arguments[0]).unwrap_or(0).min(1 << 16);
+                let set = remote(pid, call.arguments[1], count.div_ceil(64) * 8).unwrap_or_default();
+                let bit = |number: usize| set.get(number / 8).is_some_and(|byte| byte >> (number % 8) & 1 == 1);
+                self.numbers.iter().any(|&number| usize::try_from(number).is_ok_and(|at| at < count && bit(at)))
+            }
+            Kind::Other => false,
+        }
+    }
+}
+
+/// Where a thread stands.
+enum Stands {
+    /// On a processor, or ready for one.
+    Running,
+    In(Call),
+    /// We may not see it.
+    Hidden,
+}
+
+/// The system call that a thread stands in.
+struct Call {
+    number: i64,
+    arguments: [u64; 2],
+}
+
+enum Kind {
+    Read,
+    Poll,
+    Select,
+    Other,
+}
+
+impl Call {
+    fn kind(&self) -> Kind {
+        match self.number {
+            libc::SYS_read | libc::SYS_readv => Kind::Read,
+            libc::SYS_ppoll => Kind::Poll,
+            libc::SYS_pselect6 => Kind::Select,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll => Kind::Poll,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_select => Kind::Select,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// `running`, or the number of the call and its arguments in hexadecimal, or `-1` for blocked outside of any call.
+fn stands_in(pid: i32, thread: i32) -> Stands {
+    let Some(text) = procfs::read_small(pid, &format!("task/{thread}/syscall"), 512) else {
+        // Gone meanwhile, or not for us to see.
+        return if Member::read(pid).is_some() {
+            Stands::Hidden
+        } else {
+            Stands::In(Call { number: -1, arguments: [0; 2] })
+        };
+    };
+    let text = String::from_utf8_lossy(&text);
+    let mut words = text.split_ascii_whitespace();
+    let number = match words.next() {
+        Some("running") => return Stands::Running,
+        Some(word) => word.parse().unwrap_or(-1),
+        None => -1,
+    };
+    let mut argument = || {
+        let word = words.next()?.strip_prefix("0x")?;
+        u64::from_str_radix(word, 16).ok()
+    };
+    Stands::In(Call { number, arguments: [argument().unwrap_or(0), argument().unwrap_or(0)] })
+}
+
+fn threads(pid: i32) -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
+    entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// Memory of another process.
+fn remote(pid: i32, address: u64, len: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; len];
+    std::fs::File::open(format!("/proc/{pid}/mem")).ok()?.read_exact_at(&mut bytes, address).ok()?;
+    Some(bytes)
+}
+
+/// Processor time of the threads that live now, to the nanosecond where the kernel counts it so.
+fn thread_time(member: &Member) -> Duration {
+    let exact = |thread| {
+        let text = procfs::read_small(member.pid, &format!("task/{thread}/schedstat"), 256)?;
+        number_after(&text, 0)
+    };
+    match threads(member.pid).map(exact).sum::<Option<u64>>() {
+        Some(nanos) => Duration::from_nanos(nanos),
+        None => {
+            let ticks = ticks(member.pid).unwrap_or(0);
+            Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1))
+        }
+    }
+}
+
+/// Own time in user and kernel mode, and that of reaped children.
+fn ticks(pid: i32) -> Option<u64> {
+    let stat = procfs::read_small(pid, "stat", 4096)?;
+    let rest = &stat[memchr::memrchr(b')', &stat)? + 1..];
+    (11..=14).map(|index| number_after(rest, index)).sum()
+}
+
+/// A word of a line as a number, counted from 0.
+fn number_after(text: &[u8], index: usize) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.split_ascii_whitespace().nth(index)?.parse().ok()
+}

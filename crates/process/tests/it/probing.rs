@@ -1,0 +1,135 @@
+//! What real programs are doing, by the kernel's word.
+
+use std::time::{Duration, Instant};
+
+use process::probe::{self, Doing, Prober};
+use process::{Child, Ladder, Spec};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::fixture::{LIMIT, have, shell, spec};
+
+/// Starts a program whose output is thrown away.
+async fn start(wanted: Spec, input: &str) -> Child {
+    let mut child = wanted.spawn().unwrap();
+    let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    tokio::spawn(async move { stdout.read_to_end(&mut Vec::new()).await });
+    tokio::spawn(async move { stderr.read_to_end(&mut Vec::new()).await });
+    feed(&mut child, input).await;
+    child
+}
+
+async fn feed(child: &mut Child, input: &str) {
+    child.stdin.as_mut().unwrap().write_all(input.as_bytes()).await.unwrap();
+}
+
+/// Looks until the verdict is the expected one, and then stays it.
+async fn comes_to(child: &Child, expected: Doing) {
+    let mut prober = Prober::new(&child.group);
+    let began = Instant::now();
+    let mut agreed = 0;
+    let mut seen = Vec::new();
+    while agreed < 3 {
+        let verdict = prober.look().await;
+        agreed = if verdict == expected { agreed + 1 } else { 0 };
+        seen.push(verdict);
+        assert!(began.elapsed() < LIMIT, "never {expected:?}: {:?}", &seen[seen.len().saturating_sub(20)..]);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn over(mut child: Child) {
+    let ended = child.group.end(child.stdin.take(), &Ladder::at_once()).await;
+    assert_eq!(ended.left, 0);
+}
+
+#[tokio::test]
+async fn cat_waits_and_sleep_sleeps() {
+    let child = start(spec("cat", &[]), "some\n").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    over(child).await;
+    let child = start(spec("sleep", &["1000"]), "").await;
+    comes_to(&child, Doing::Sleeping).await;
+    over(child).await;
+}
+
+#[tokio::test]
+async fn waiting_for_another_process_is_not_waiting_for_input() {
+    let child = start(shell("sleep 1000 | cat"), "").await;
+    comes_to(&child, Doing::Sleeping).await;
+    over(child).await;
+    let child = start(shell("while :; do :; done | cat"), "").await;
+    comes_to(&child, Doing::Computing).await;
+    over(child).await;
+}
+
+#[tokio::test]
+async fn bash_by_what_it_runs() {
+    if !have("bash", "bash_by_what_it_runs") {
+        return;
+    }
+    let mut child = start(spec("bash", &[]), "").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    feed(&mut child, "sleep 1\n").await;
+    comes_to(&child, Doing::Sleeping).await;
+    feed(&mut child, "cat > /dev/null\n").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    over(child).await;
+}
+
+#[tokio::test]
+async fn python_in_every_state() {
+    if !have("python3", "python_in_every_state") {
+        return;
+    }
+    for (code, expected) in [
+        ("input()", Doing::WaitingForInput),
+        ("import select; select.select([0], [], [])", Doing::WaitingForInput),
+        ("import select; p = select.poll(); p.register(0, select.POLLIN); p.poll()", Doing::WaitingForInput),
+        ("import select; p = select.epoll(); p.register(0, select.EPOLLIN); p.poll()", Doing::Unknown),
+        ("import time; time.sleep(1000)", Doing::Sleeping),
+        ("import threading; threading.Event().wait()", Doing::Sleeping),
+        ("import select; p = select.poll(); p.poll()", Doing::Sleeping),
+        ("while True: pass", Doing::Computing),
+        ("import subprocess; subprocess.run(['cat'])", Doing::WaitingForInput),
+        ("import subprocess; subprocess.run(['sleep', '1000'], stdin=subprocess.DEVNULL)", Doing::Sleeping),
+    ] {
+        let child = start(spec("python3", &["-S", "-c", code]), "").await;
+        comes_to(&child, expected).await;
+        over(child).await;
+    }
+}
+
+#[tokio::test]
+async fn ghci_between_get_line_delay_and_work() {
+    if !have("ghci", "ghci_between_get_line_delay_and_work") {
+        return;
+    }
+    let wanted = spec("ghci", &["-ignore-dot-ghci"]).env([("HOME", "/tmp"), ("LC_ALL", "C.UTF-8"), ("TERM", "dumb")]);
+    let mut child = start(wanted, "getLine\n").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    feed(&mut child, "text\nControl.Concurrent.threadDelay 1000000000\n").await;
+    comes_to(&child, Doing::Sleeping).await;
+    child.group.signal(process::Signal::INT).unwrap();
+    feed(&mut child, "length [1 ..]\n").await;
+    comes_to(&child, Doing::Computing).await;
+    child.group.signal(process::Signal::INT).unwrap();
+    comes_to(&child, Doing::WaitingForInput).await;
+    over(child).await;
+}
+
+#[tokio::test]
+async fn costs_are_those_of_all_processes() {
+    let child = start(shell("sleep 1000 & while :; do :; done"), "").await;
+    let began = Instant::now();
+    while probe::cpu_time(&child.group) < Duration::from_millis(50) {
+        assert!(began.elapsed() < LIMIT, "the loop never used a processor");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let memory = probe::memory(&child.group);
+    assert_eq!(memory.processes, 2);
+    assert!(memory.resident > 500_000, "{memory:?}");
+    if let Some(fair) = probe::proportional_memory(&child.group) {
+        assert!(fair <= memory.resident, "{fair} of {memory:?}");
+    }
+    over(child).await;
+}
