@@ -1,1 +1,22 @@
-//! one process per project.
+//! One process per project: it holds the parts, serves them to every connection, and knows when to end.
+//!
+//! Start with [`serve`]: [`lifecycle`](self) says how a daemon begins and ends, `listener.rs` how a connection is
+//! let in, `parts.rs` what there is to serve. [`standalone`] serves one agent on stdio without a daemon.
+
+mod connections;
+mod control;
+mod detach;
+mod journal;
+mod lifecycle;
+mod listener;
+mod log;
+mod parts;
+mod standalone;
+mod status;
+mod toolsets;
+
+pub use lifecycle::{Options, ServeError, serve};
+pub use process::guardian;
+pub use standalone::{StandaloneError, standalone};
+pub use status::Status;
+pub use toolsets::ChoiceError;

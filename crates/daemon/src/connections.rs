@@ -1,0 +1,121 @@
+//! Who is connected now: numbers, counts, and how long nobody has been.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use project::journal::Record;
+use project::{Caller, Role};
+use tokio::sync::watch;
+
+use crate::journal::Journal;
+
+/// The open connections of a daemon.
+pub(crate) struct Connections {
+    open: Mutex<BTreeMap<u64, Open>>,
+    last: Mutex<u64>,
+    count: watch::Sender<usize>,
+    limit: usize,
+    journal: Arc<Journal>,
+}
+
+/// One open connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Open {
+    /// Its number.
+    pub number: u64,
+    /// What it is for.
+    pub role: Role,
+    /// The process at the other end.
+    pub pid: u32,
+    /// The name its agent goes by.
+    pub name: Option<String>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// The profile it chose.
+    pub profile: Option<String>,
+    /// Since when.
+    pub since: Instant,
+}
+
+/// A place among the connections; given back when dropped.
+pub(crate) struct Place {
+    connections: Arc<Connections>,
+    number: u64,
+    reason: &'static str,
+}
+
+impl Connections {
+    /// None yet, and at most `limit` at once.
+    pub(crate) fn new(limit: usize, journal: Arc<Journal>) -> Arc<Connections> {
+        Arc::new(Connections {
+            open: Mutex::default(),
+            last: Mutex::default(),
+            count: watch::channel(0).0,
+            limit,
+            journal,
+        })
+    }
+
+    /// The next connection's number.
+    pub(crate) fn next_number(&self) -> u64 {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last += 1;
+        *last
+    }
+
+    /// Takes a place for a caller, or says how many there are already.
+    pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Place, usize> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= self.limit {
+            return Err(open.len());
+        }
+        let number = caller.connection;
+        open.insert(
+            number,
+            Open {
+                number,
+                role: caller.role,
+                pid: caller.pid,
+                name: caller.name.clone(),
+                cwd: caller.cwd.clone(),
+                profile: caller.profile.clone(),
+                since: Instant::now(),
+            },
+        );
+        self.count.send_replace(open.len());
+        drop(open);
+        let (role, pid, name) = (caller.role, caller.pid, caller.name.clone());
+        self.journal.record(Record::ConnectionOpened { connection: number, role, pid, name });
+        Ok(Place { connections: Arc::clone(self), number, reason: "its end was lost" })
+    }
+
+    /// All of them, in the order they came.
+    pub(crate) fn list(&self) -> Vec<Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// How many there are; a receiver wakes on each change.
+    pub(crate) fn count(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
+    }
+}
+
+impl Place {
+    /// Gives the place back, with a reason for the journal.
+    pub(crate) fn leave(mut self, reason: &'static str) {
+        self.reason = reason;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.remove(&self.number);
+        self.connections.count.send_replace(open.len());
+        drop(open);
+        let (connection, reason) = (self.number, self.reason.to_owned());
+        self.connections.journal.record(Record::ConnectionClosed { connection, reason });
+    }
+}

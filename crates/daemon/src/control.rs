@@ -1,0 +1,108 @@
+//! hob's own methods on control connections, beside MCP's: `status`, `shutdown`, `events/subscribe`.
+
+use std::sync::{Arc, Weak};
+
+use mcp::server::Server;
+use mcp::tool::{Context, NotifyError};
+use mcp::wire::build::RpcError;
+use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
+use project::Caller;
+use project::journal::Entry;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::lifecycle::Daemon;
+use crate::status::Status;
+
+/// The notification that carries one entry of the journal.
+const ENTRY: &str = "events/entry";
+
+/// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
+pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
+    let [status_of, shutdown_of, events_of] = [(); 3].map(|()| Arc::downgrade(daemon));
+    server
+        .method("status", move |_, _| status(status_of.clone()))
+        .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
+        .method("events/subscribe", move |cx, params| subscribe(events_of.clone(), cx, params))
+}
+
+async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
+    let daemon = there(&daemon)?;
+    result(&Status::of(&daemon))
+}
+
+/// How to end.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Shutdown {
+    /// Also when sessions live.
+    force: bool,
+}
+
+async fn shutdown(daemon: Weak<Daemon>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+    let daemon = there(&daemon)?;
+    let asked: Shutdown = parse(params)?;
+    if let (false, Some(busy)) = (asked.force, daemon.busy()) {
+        return result(&json!({ "stopping": false, "busy": busy }));
+    }
+    let pid = cx.caller::<Caller>().map_or(0, |caller| caller.pid);
+    daemon.begin_stop(format!("process {pid} asked for it"));
+    result(&json!({ "stopping": true }))
+}
+
+/// Where to begin.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Subscribe {
+    /// Entries with a greater number come, as far back as the journal remembers. Absent: only new ones.
+    since: Option<u64>,
+}
+
+async fn subscribe(
+    daemon: Weak<Daemon>,
+    cx: Context,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
+    let asked: Subscribe = parse(params)?;
+    let (kept, mut next) = there(&daemon)?.journal.subscribe(asked.since.unwrap_or(u64::MAX));
+    tokio::spawn(async move {
+        for entry in &kept {
+            if send(&cx, entry).is_err() {
+                return;
+            }
+        }
+        loop {
+            let entry = tokio::select! {
+                entry = next.recv() => entry,
+                () = cx.disconnected() => return,
+            };
+            match entry {
+                Ok(entry) if send(&cx, &entry) == Err(NotifyError::Closed) => return,
+                // Numbers without gaps show a subscriber what it missed.
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
+    result(&json!({}))
+}
+
+fn send(cx: &Context, entry: &Entry) -> Result<(), NotifyError> {
+    cx.notify(ENTRY, entry)
+}
+
+fn there(daemon: &Weak<Daemon>) -> Result<Arc<Daemon>, RpcError> {
+    daemon.upgrade().ok_or_else(|| RpcError::new(INTERNAL, "the daemon is ending"))
+}
+
+fn parse<T: Default + for<'a> Deserialize<'a>>(params: Option<Box<RawValue>>) -> Result<T, RpcError> {
+    params
+        .map_or_else(|| Ok(T::default()), |params| serde_json::from_str(params.get()))
+        .map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))
+}
+
+fn result(value: &impl serde::Serialize) -> Result<Box<RawValue>, RpcError> {
+    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
+}

@@ -1,0 +1,80 @@
+//! How the daemon leaves the process that wanted it: an own session, nothing inherited, an orphan of init.
+//!
+//! Two steps, both of this same binary. The first (`hob serve --background`, started by a front-end) becomes a
+//! session leader, starts the second and ends at once, so that the daemon is nobody's child, no session leader, and
+//! out of reach of signals to the agent's group. The second's stdout is the front-end's pipe until it has said
+//! whether it is ready; then it goes to null.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use project::Readiness;
+use rustix::io::FdFlags;
+
+/// Marks the second step.
+const SECOND_STEP: &str = "HOB_DETACHED";
+
+/// Whether this process is the second step.
+pub(crate) fn is_detached() -> bool {
+    std::env::var_os(SECOND_STEP).is_some()
+}
+
+/// The first step: starts the second and returns; the caller exits. `arguments` are those of this process.
+pub(crate) fn start_second(arguments: &[std::ffi::OsString]) -> io::Result<()> {
+    // EPERM means that this process already leads a group (someone's shell); the second is then no leader either.
+    let _ = rustix::process::setsid();
+    close_inherited_on_exec()?;
+    Command::new("/proc/self/exe")
+        .args(arguments)
+        .env(SECOND_STEP, "1")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .map(drop)
+}
+
+/// Says on stdout that the daemon accepts connections, and lets go of stdout.
+pub(crate) fn say_ready() -> io::Result<()> {
+    say(&Readiness::ready())
+}
+
+/// Says on stdout why there is no daemon, and lets go of stdout.
+pub(crate) fn say_failed(reason: &str) -> io::Result<()> {
+    say(&Readiness::failed(reason))
+}
+
+fn say(readiness: &Readiness) -> io::Result<()> {
+    let line = serde_json::to_string(readiness)?;
+    // A front-end that is already gone does not matter to the daemon.
+    let _ = writeln!(io::stdout(), "{line}").and_then(|()| io::stdout().flush());
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(null.as_fd())?;
+    Ok(())
+}
+
+/// Sends panics and stray prints to the log directory once there is one.
+pub(crate) fn stderr_to(path: &Path) -> io::Result<()> {
+    let file = File::options().create(true).append(true).open(path)?;
+    rustix::stdio::dup2_stderr(file.as_fd())?;
+    Ok(())
+}
+
+/// Agents leak descriptors to their children; a daemon that kept one would hold a pipe open for ever.
+fn close_inherited_on_exec() -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        if number > 2 {
+            #[allow(unsafe_code)]
+            // SAFETY: the descriptor was open when the directory was read and this process has one thread; the one
+            // that reads the directory itself may be gone, and then the call fails with EBADF, which is ignored.
+            let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+            let _ = rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC);
+        }
+    }
+    Ok(())
+}

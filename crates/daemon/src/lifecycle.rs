@@ -1,0 +1,282 @@
+//! How a daemon begins and ends: the lock, the log, the socket, readiness; then idle time, signals, `hob stop`.
+//!
+//! It binds first and loads later, so that a front-end waits only for the socket. Ending is graceful once (sessions
+//! are ended in good order) and at once when asked a second time.
+
+use std::io;
+use std::process;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use project::config::Limit;
+use project::journal::Record;
+use project::socket::{self, SocketError};
+use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::connections::Connections;
+use crate::journal::Journal;
+use crate::parts::Parts;
+use crate::toolsets::ChoiceError;
+use crate::{detach, listener, log};
+
+/// How long to wait for another daemon that is at its beginning or its end.
+const PLACE_TIME: Duration = Duration::from_secs(10);
+
+/// How to serve.
+#[derive(Debug)]
+pub struct Options {
+    /// The project.
+    pub project: Project,
+    /// Whether to leave the terminal and the caller, as front-ends want it.
+    pub background: bool,
+}
+
+/// Why there is no daemon.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ServeError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("in hob.toml: {0}")]
+    Toolsets(#[from] ChoiceError),
+    #[error("write the log under {path}: {source}; check that the disk is not full and the directory yours")]
+    Log { path: std::path::PathBuf, source: io::Error },
+    #[error("another daemon of this project served a moment ago; try again")]
+    Replaced,
+    #[error("start the daemon: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// What every task of the daemon can reach.
+pub(crate) struct Daemon {
+    pub project: Project,
+    pub config: Config,
+    /// Names this life: another value means that the sessions of before are gone.
+    pub life: String,
+    pub started: Instant,
+    pub journal: Arc<Journal>,
+    pub connections: Arc<Connections>,
+    pub parts: Parts,
+    /// Why the daemon ends, once it does.
+    pub stop: watch::Sender<Option<String>>,
+}
+
+impl Daemon {
+    /// Begins the graceful end. The first reason stays.
+    pub(crate) fn begin_stop(&self, reason: impl Into<String>) {
+        self.stop.send_if_modified(|stop| match stop {
+            Some(_) => false,
+            None => {
+                *stop = Some(reason.into());
+                true
+            }
+        });
+    }
+
+    /// What would be lost if the daemon ended now, for people; nothing when it would not be missed.
+    pub(crate) fn busy(&self) -> Option<String> {
+        let sessions = self.parts.live_sessions();
+        match sessions.len() {
+            0 => None,
+            1 => Some(format!("the session {}", sessions[0])),
+            count => Some(format!("{count} sessions ({})", sessions.join(", "))),
+        }
+    }
+}
+
+/// Serves the project until told to end. With `background`, this process ends at once and another one serves.
+pub fn serve(options: Options) -> Result<(), ServeError> {
+    if !options.background {
+        return run(options.project, Announce::Nobody);
+    }
+    if !detach::is_detached() {
+        return detach::start_second(&std::env::args_os().skip(1).collect::<Vec<_>>()).map_err(ServeError::Start);
+    }
+    run(options.project, Announce::FrontEnd).inspect_err(|error| {
+        // Before readiness this is what the front-end shows; afterwards nobody reads it and the log has it.
+        let _ = detach::say_failed(&error.to_string());
+    })
+}
+
+/// Who waits to hear that the daemon is ready.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announce {
+    FrontEnd,
+    Nobody,
+}
+
+fn run(project: Project, announce: Announce) -> Result<(), ServeError> {
+    let Some(lock) = take_place(&project)? else {
+        // Another daemon serves by now, which is what a front-end wants.
+        return match announce {
+            Announce::FrontEnd => detach::say_ready().map_err(ServeError::Start),
+            Announce::Nobody => Err(Lock::acquire(&project).map_or_else(ServeError::Lock, |_| ServeError::Replaced)),
+        };
+    };
+    let config = Config::load(&project)?;
+    let log_dir = project.log_dir();
+    let on_log = |source| ServeError::Log { path: project.log_dir(), source };
+    std::fs::create_dir_all(&log_dir).map_err(on_log)?;
+    // Each of log and journal keeps two files.
+    let limit = config.limits.log_bytes / 4;
+    log::start(&log_dir, limit).map_err(on_log)?;
+    let journal = Journal::open(&log_dir, limit).map_err(on_log)?;
+    if announce == Announce::FrontEnd {
+        detach::stderr_to(&log_dir.join("stderr.log")).map_err(on_log)?;
+    }
+    ::process::limits::raise_open_files();
+    ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(ServeError::Start)?;
+    let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, announce));
+    // What still runs on a blocking thread must not keep the process.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Takes the lock; `None` when another daemon serves. One that holds the lock and does not serve is at its beginning
+/// or its end: it is waited for.
+fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
+    let deadline = Instant::now() + PLACE_TIME;
+    loop {
+        match Lock::acquire(project) {
+            Ok(lock) => return Ok(Some(lock)),
+            Err(held @ LockError::Held { .. }) => {
+                if socket::connect(project)?.is_some() {
+                    return Ok(None);
+                }
+                if Instant::now() > deadline {
+                    return Err(held.into());
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn serve_until_stopped(
+    project: Project,
+    config: Config,
+    journal: Journal,
+    lock: Lock,
+    announce: Announce,
+) -> Result<(), ServeError> {
+    let journal = Arc::new(journal);
+    let signals = Signals::new().map_err(ServeError::Start)?;
+    let connections =
+        Connections::new(usize::try_from(config.limits.connections).unwrap_or(usize::MAX), journal.clone());
+    let parts = Parts::new(&project, &config, journal.clone())?;
+    let (listener, bound) = socket::bind(&project, &lock)?;
+    let life = ::process::Nonce::random().as_str()[..16].to_owned();
+    let daemon = Arc::new(Daemon {
+        project,
+        config,
+        life,
+        started: Instant::now(),
+        journal,
+        connections,
+        parts,
+        stop: watch::channel(None).0,
+    });
+    let listener = listener::Listener::new(daemon.clone(), listener, bound, lock).map_err(ServeError::Start)?;
+    if announce == Announce::FrontEnd {
+        detach::say_ready().map_err(ServeError::Start)?;
+    }
+    tracing::info!(pid = process::id(), life = %daemon.life, root = %daemon.project.root().display(), "serving");
+    daemon.journal.record(Record::DaemonStarted {
+        pid: process::id(),
+        version: VERSION.to_owned(),
+        life: daemon.life.clone(),
+    });
+
+    tokio::spawn(::process::subreaper::task());
+    daemon.parts.clean_up_former_life().await;
+    let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
+    tokio::spawn(stop_when_idle(daemon.clone()));
+    listener.run().await;
+    signalled.abort();
+    Ok(())
+}
+
+/// Everything the listener does after it has stopped accepting: sessions end in good order, within bounds.
+pub(crate) async fn wind_down(daemon: &Daemon) {
+    let reason = daemon.stop.borrow().clone().unwrap_or_default();
+    tracing::info!(%reason, "stopping");
+    daemon.journal.record(Record::DaemonStopping { reason });
+    daemon.parts.shutdown().await;
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.hangup.recv() => "SIGHUP",
+        }
+    }
+}
+
+/// First signal: graceful. Second: at once; the guardians end what is left.
+async fn stop_on_signal(daemon: Arc<Daemon>, mut signals: Signals) {
+    daemon.begin_stop(format!("it got {}", signals.next().await));
+    let second = signals.next().await;
+    tracing::warn!(signal = second, "ending at once");
+    process::exit(1);
+}
+
+/// Ends the daemon when nobody has been connected and nothing has been alive for the configured time.
+async fn stop_when_idle(daemon: Arc<Daemon>) {
+    let Limit::After(limit) = daemon.config.idle else { return };
+    let mut count = daemon.connections.count();
+    loop {
+        // An error means that the daemon itself is gone.
+        if count.wait_for(|count| *count == 0).await.is_err() {
+            return;
+        }
+        let deadline = tokio::time::Instant::now() + limit;
+        tokio::select! {
+            _ = count.wait_for(|count| *count > 0) => continue,
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+        if daemon.busy().is_none() {
+            daemon.begin_stop(format!("nobody used it for {}", people_time(limit)));
+            return;
+        }
+        // A session is alive: its own idle limit ends it, and only then ours begins to count.
+        tokio::time::sleep(Duration::from_secs(1).min(limit)).await;
+    }
+}
+
+fn people_time(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds >= 120 => format!("{} minutes", seconds / 60),
+        seconds => format!("{seconds} seconds"),
+    }
+}

@@ -1,0 +1,205 @@
+//! The socket: accepts, reads the first line of a connection, checks who it is, and hands it to the MCP server.
+//!
+//! Both roles speak MCP on the same server code; `control` has hob's own methods besides (`control.rs`).
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::server::{ConnectionOptions, End, Limits};
+use project::hello::{self, Hello, HelloAck};
+use project::socket::{self, Bound};
+use project::{Caller, Lock};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::lifecycle::{Daemon, wind_down};
+
+/// How long a connection may take to its first line.
+const HELLO_TIME: Duration = Duration::from_secs(10);
+
+/// How often the socket file is looked after: cleaners of temp directories take it away.
+const CHECK_TIME: Duration = Duration::from_secs(5);
+
+/// How long connections have to end in good order when the daemon stops.
+const LEAVE_TIME: Duration = Duration::from_secs(3);
+
+/// The listening socket with what belongs to it.
+pub(crate) struct Listener {
+    daemon: Arc<Daemon>,
+    listener: UnixListener,
+    bound: Bound,
+    lock: Lock,
+}
+
+impl Listener {
+    /// Takes over a bound socket. Needs a runtime.
+    pub(crate) fn new(
+        daemon: Arc<Daemon>,
+        listener: std::os::unix::net::UnixListener,
+        bound: Bound,
+        lock: Lock,
+    ) -> io::Result<Listener> {
+        Ok(Listener { daemon, listener: adopt(listener)?, bound, lock })
+    }
+
+    /// Serves until the daemon stops, and returns when everything has ended.
+    pub(crate) async fn run(mut self) {
+        let mut stop = self.daemon.stop.subscribe();
+        let (leave, leaving) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        let mut check = tokio::time::interval(CHECK_TIME);
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        connections.spawn(connection(self.daemon.clone(), stream, leaving.clone()));
+                    }
+                    Err(error) => {
+                        // Out of descriptors, most likely: others must end before we can go on.
+                        tracing::error!(%error, "accept");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+                _ = check.tick() => self.bind_anew_if_gone(),
+                _ = stop.wait_for(Option::is_some) => break,
+            }
+        }
+        // From here on a front-end starts a daemon of its own, which waits for the lock.
+        self.bound.remove();
+        wind_down(&self.daemon).await;
+        leave.send_replace(true);
+        let all_left = async { while connections.join_next().await.is_some() {} };
+        if timeout(LEAVE_TIME, all_left).await.is_err() {
+            tracing::warn!(count = connections.len(), "connections did not end in time");
+        }
+        drop(self.lock);
+    }
+
+    fn bind_anew_if_gone(&mut self) {
+        if self.bound.is_in_place() {
+            return;
+        }
+        let anew = socket::bind(&self.daemon.project, &self.lock).map_err(|error| error.to_string());
+        match anew.and_then(|(listener, bound)| Ok((adopt(listener).map_err(|error| error.to_string())?, bound))) {
+            Ok((listener, bound)) => {
+                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound anew");
+                (self.listener, self.bound) = (listener, bound);
+            }
+            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound anew"),
+        }
+    }
+}
+
+fn adopt(listener: std::os::unix::net::UnixListener) -> io::Result<UnixListener> {
+    listener.set_nonblocking(true)?;
+    UnixListener::from_std(listener)
+}
+
+/// One connection, from its first line to its end.
+async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch::Receiver<bool>) {
+    let peer = match socket::peer(&stream) {
+        Ok(peer) if peer.is_me() => peer,
+        Ok(peer) => return tracing::warn!(uid = peer.uid, pid = peer.pid, "a foreign user was refused"),
+        Err(error) => return tracing::warn!(%error, "a connection without credentials was refused"),
+    };
+    let (hello, rest) = match timeout(HELLO_TIME, first_line(&mut stream)).await {
+        Ok(Ok(Some(first))) => first,
+        Ok(Ok(None)) => return,
+        Ok(Err(error)) => return refuse(&daemon, &mut stream, &error.to_string()).await,
+        Err(_) => return refuse(&daemon, &mut stream, "no hello line came within 10 seconds").await,
+    };
+    let Some(number) = hello::agree(hello::PROTOCOL, hello.hob) else {
+        let ack = HelloAck::incompatible(&hello, daemon.busy(), &daemon.life);
+        answer(&mut stream, &ack).await;
+        if ack.making_room {
+            daemon.begin_stop(format!("hob {} needed its place", hello.version));
+        }
+        return;
+    };
+    let caller = Caller::new(&daemon.project, &hello, daemon.connections.next_number(), peer.pid);
+    let server = match daemon.parts.server(&daemon, &hello) {
+        Ok(server) => server,
+        Err(error) => return refuse(&daemon, &mut stream, &error.to_string()).await,
+    };
+    let place = match daemon.connections.enter(&caller) {
+        Ok(place) => place,
+        Err(count) => {
+            let why = format!(
+                "the daemon has {count} connections, its limit; close some, or raise limits.connections in hob.toml"
+            );
+            return refuse(&daemon, &mut stream, &why).await;
+        }
+    };
+    if !answer(&mut stream, &HelloAck::accepted(number, &daemon.life)).await {
+        return place.leave("its peer was gone before the first answer");
+    }
+    let options = ConnectionOptions {
+        caller: Arc::new(caller),
+        limits: limits(&daemon),
+        initial: rest,
+        shutdown: Some(leaving),
+        ..ConnectionOptions::default()
+    };
+    place.leave(match mcp::transport::unix::serve(&server, stream, options).await {
+        End::Input => "its input ended",
+        End::Shutdown => "the daemon stopped",
+        End::PeerGone(_) => "its peer was gone",
+    });
+}
+
+/// The configured limits of one connection.
+fn limits(daemon: &Daemon) -> Limits {
+    let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    let limits = &daemon.config.limits;
+    Limits {
+        line: limit(limits.line_bytes),
+        running: limit(limits.calls_running),
+        waiting: limit(limits.calls_waiting),
+        ..Limits::default()
+    }
+}
+
+/// Why a first line was not one.
+#[derive(Debug, thiserror::Error)]
+enum HelloError {
+    #[error("the first line of a connection must be a hello of hob ({0}); agents connect through `hob mcp`")]
+    NotHello(serde_json::Error),
+    #[error("the hello line is longer than {} bytes", hello::LINE_MAX)]
+    TooLong,
+    #[error("read the hello line: {0}")]
+    Read(io::Error),
+}
+
+/// The first line and what was read behind it; `None` when the peer left without one.
+async fn first_line(stream: &mut UnixStream) -> Result<Option<(Hello, Vec<u8>)>, HelloError> {
+    let mut buffer = Vec::with_capacity(4096);
+    loop {
+        let searched = buffer.len();
+        if stream.read_buf(&mut buffer).await.map_err(HelloError::Read)? == 0 {
+            return Ok(None);
+        }
+        if let Some(end) = buffer[searched..].iter().position(|byte| *byte == b'\n') {
+            let rest = buffer.split_off(searched + end + 1);
+            let hello = serde_json::from_slice(&buffer).map_err(HelloError::NotHello)?;
+            return Ok(Some((hello, rest)));
+        }
+        if buffer.len() > hello::LINE_MAX {
+            return Err(HelloError::TooLong);
+        }
+    }
+}
+
+async fn refuse(daemon: &Daemon, stream: &mut UnixStream, why: &str) {
+    tracing::warn!(why, "a connection was refused");
+    answer(stream, &HelloAck::refused(why, &daemon.life)).await;
+}
+
+/// Whether the answer was delivered to the kernel.
+async fn answer(stream: &mut UnixStream, ack: &HelloAck) -> bool {
+    stream.write_all(&ack.to_line()).await.is_ok()
+}

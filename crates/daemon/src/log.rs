@@ -1,0 +1,106 @@
+//! The daemon's log: JSON lines under the project's log directory, bounded in size.
+//!
+//! Two files at most: `daemon.jsonl` and the one before it. A line that cannot be written (full disk) is dropped and
+//! counted; the daemon never fails for its log.
+
+use std::fs::{File, OpenOptions, rename};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// The name of the current file.
+pub(crate) const FILE_NAME: &str = "daemon.jsonl";
+
+/// Sends `tracing` to the log directory. `HOB_LOG` holds a filter such as `debug` or `repl=trace`; default `info`.
+/// A file holds `limit` bytes at most, the log twice that. Later calls in one process have no effect.
+pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
+    let file = CappedFile::open(log_dir.join(FILE_NAME), limit)?;
+    let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    // An error means that a subscriber is already set, which keeps working.
+    let _ = tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_env_filter(filter)
+        .with_writer(Shared(Arc::new(Mutex::new(file))))
+        .try_init();
+    Ok(())
+}
+
+/// Sends warnings to stderr: for a server without a daemon, whose stderr its agent keeps.
+pub(crate) fn start_on_stderr() {
+    let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    // As above: an earlier subscriber keeps working.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).try_init();
+}
+
+/// A file of whole lines that is moved aside when it has grown to its limit.
+pub(crate) struct CappedFile {
+    path: PathBuf,
+    file: File,
+    written: u64,
+    limit: u64,
+}
+
+impl CappedFile {
+    pub(crate) fn open(path: PathBuf, limit: u64) -> io::Result<CappedFile> {
+        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let written = file.metadata()?.len();
+        Ok(CappedFile { path, file, written, limit })
+    }
+
+    pub(crate) fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.written > 0 && self.written + line.len() as u64 > self.limit {
+            rename(&self.path, self.path.with_extension("previous.jsonl"))?;
+            *self = CappedFile::open(std::mem::take(&mut self.path), self.limit)?;
+        }
+        self.file.write_all(line)?;
+        self.written += line.len() as u64;
+        Ok(())
+    }
+}
+
+struct Shared(Arc<Mutex<CappedFile>>);
+
+impl<'a> MakeWriter<'a> for Shared {
+    type Writer = Line;
+    fn make_writer(&'a self) -> Line {
+        Line(Arc::clone(&self.0))
+    }
+}
+
+struct Line(Arc<Mutex<CappedFile>>);
+
+impl Write for Line {
+    /// The JSON formatter hands over one whole line a call.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_line(bytes)?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_keeps_two_files_of_bounded_size() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join(FILE_NAME);
+        let mut file = CappedFile::open(path.clone(), 100).expect("opens");
+        for number in 0..50 {
+            file.write_line(format!("line number {number:03}\n").as_bytes()).expect("writes");
+        }
+        let sizes: Vec<u64> = [path.clone(), path.with_extension("previous.jsonl")]
+            .iter()
+            .map(|path| path.metadata().expect("exists").len())
+            .collect();
+        assert!(sizes.iter().all(|size| *size <= 100), "{sizes:?}");
+        assert!(std::fs::read_to_string(&path).expect("text").ends_with("line number 049\n"));
+    }
+}

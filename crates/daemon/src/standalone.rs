@@ -1,0 +1,55 @@
+//! One agent on stdio, without a daemon: the sessions end with the agent.
+
+use std::io;
+use std::sync::Arc;
+
+use mcp::server::ConnectionOptions;
+use project::{Caller, Config, ConfigError, Hello, PathError, Project};
+
+use crate::journal::Journal;
+use crate::log;
+use crate::parts::Parts;
+use crate::toolsets::ChoiceError;
+
+/// Why a standalone server did not serve.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum StandaloneError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Toolsets(#[from] ChoiceError),
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error("serve on stdio: {0}")]
+    Stdio(#[source] io::Error),
+}
+
+/// Serves the agent at this process's stdin and stdout until its input ends.
+pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneError> {
+    // First of all: from here on nothing but protocol reaches the agent.
+    let stdio = mcp::transport::stdio::take().map_err(StandaloneError::Stdio)?;
+    log::start_on_stderr();
+    let config = Config::load(project)?;
+    ::process::limits::raise_open_files();
+    ::process::subreaper::become_subreaper().map_err(StandaloneError::Stdio)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(StandaloneError::Stdio)?;
+    let served = runtime.block_on(async {
+        let parts = Parts::new(project, &config, Arc::new(Journal::in_memory()))?;
+        let server = parts.standalone_server(hello)?;
+        tokio::spawn(::process::subreaper::task());
+        let options =
+            ConnectionOptions { caller: Arc::new(Caller::new(project, hello, 1, 0)), ..ConnectionOptions::default() };
+        let end = mcp::transport::stdio::serve(&server, stdio, options).await;
+        parts.shutdown().await;
+        // However it ended, there is nobody left to tell.
+        end.map(drop).map_err(StandaloneError::Stdio)
+    });
+    // A thread may still be blocked in a read of stdin.
+    runtime.shutdown_background();
+    served
+}

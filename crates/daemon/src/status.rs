@@ -1,0 +1,143 @@
+//! What `hob status` shows: one snapshot, taken without waiting for anything.
+
+use std::path::PathBuf;
+
+use project::config::Limit;
+use project::{Role, VERSION, hello};
+use serde::Serialize;
+
+use crate::lifecycle::Daemon;
+
+/// A snapshot of a daemon.
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// The process itself.
+    pub daemon: Process,
+    /// Who is connected.
+    pub connections: Vec<Connection>,
+    /// The REPL sessions, dead ones included while they can be read.
+    pub sessions: Vec<serde_json::Value>,
+    /// What a connection may ask for.
+    pub toolsets: Vec<ToolsetLine>,
+    /// The systems whose tools can be imitated.
+    pub profiles: Vec<ToolsetLine>,
+    /// What `hob.toml` asks for and nobody has granted; `hob trust` shows and grants it.
+    pub withheld: Vec<project::trust::Request>,
+    /// Why the daemon is ending, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<String>,
+}
+
+/// The daemon as a process.
+#[derive(Debug, Clone, Serialize)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Its version.
+    pub version: &'static str,
+    /// The highest protocol number it speaks.
+    pub protocol: u32,
+    /// Names this life.
+    pub life: String,
+    /// Since its start.
+    pub uptime_ms: u64,
+    /// The project it serves.
+    pub root: PathBuf,
+    /// Its log directory.
+    pub log: PathBuf,
+    /// Resident memory, in bytes; absent where the kernel does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// When it ends without connections and sessions; absent for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_limit_ms: Option<u64>,
+}
+
+/// One connection.
+#[derive(Debug, Clone, Serialize)]
+pub struct Connection {
+    /// Its number.
+    pub connection: u64,
+    /// What it is for.
+    pub role: Role,
+    /// The process at the other end.
+    pub pid: u32,
+    /// The name its agent goes by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The profile it chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// For how long.
+    pub age_ms: u64,
+}
+
+/// A toolset or a profile.
+#[derive(Debug, Clone, Serialize)]
+pub struct ToolsetLine {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// How many tools it has.
+    pub tools: usize,
+}
+
+impl Status {
+    /// Takes the snapshot.
+    pub(crate) fn of(daemon: &Daemon) -> Status {
+        let lines = |sets: &[crate::toolsets::Toolset]| {
+            let line = |set: &crate::toolsets::Toolset| ToolsetLine {
+                name: set.name,
+                about: set.about,
+                tools: set.tools.len(),
+            };
+            sets.iter().map(line).collect()
+        };
+        let connection = |open: crate::connections::Open| Connection {
+            connection: open.number,
+            role: open.role,
+            pid: open.pid,
+            name: open.name,
+            profile: open.profile,
+            cwd: open.cwd,
+            age_ms: millis(open.since.elapsed()),
+        };
+        let catalogue = daemon.parts.catalogue();
+        Status {
+            daemon: Process {
+                pid: std::process::id(),
+                version: VERSION,
+                protocol: hello::PROTOCOL,
+                life: daemon.life.clone(),
+                uptime_ms: millis(daemon.started.elapsed()),
+                root: daemon.project.root().to_owned(),
+                log: daemon.project.log_dir(),
+                memory_bytes: resident_memory(),
+                idle_limit_ms: match daemon.config.idle {
+                    Limit::After(time) => Some(millis(time)),
+                    Limit::Never => None,
+                },
+            },
+            connections: daemon.connections.list().into_iter().map(connection).collect(),
+            sessions: Vec::new(),
+            toolsets: lines(catalogue.toolsets()),
+            profiles: lines(catalogue.profiles()),
+            withheld: daemon.config.withheld.clone(),
+            stopping: daemon.stop.borrow().clone(),
+        }
+    }
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The second field of statm counts resident pages (proc(5)).
+fn resident_memory() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
