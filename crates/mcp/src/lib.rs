@@ -17,3 +17,7 @@ pub mod wire;
 
 #[cfg(feature = "server")]
 pub use era::Era;
+
+// The examples' tools are compiled into the tests too, and name the library as everybody does.
+#[cfg(all(test, feature = "server"))]
+extern crate self as mcp;

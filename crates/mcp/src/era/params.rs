@@ -66,6 +66,8 @@ impl<'a> Params<'a> {
     pub(crate) fn meta(&self) -> Result<Meta<'a>, RpcError> {
         match self.meta {
             None => Ok(Meta::default()),
+            // Written as a list it would be read by position.
+            Some(raw) if !raw.get().starts_with('{') => Err(invalid("params: `_meta` must be an object")),
             Some(raw) => serde_json::from_str(raw.get()).map_err(|error| invalid(format!("_meta: {}", plain(&error)))),
         }
     }

@@ -147,6 +147,7 @@ impl Session {
         }
         let filter: Filter = params
             .notifications
+            .filter(|raw| raw.get().starts_with('{'))
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .ok_or_else(|| invalid("params: `notifications` must be an object that says what to listen to"))?;
         let limit = self.limits.subscriptions;

@@ -2,16 +2,24 @@
 //!
 //! Start with [`Server`]; a connection's life is in `connection.rs`, what each method does in `methods.rs`.
 
+mod answers;
+mod batch;
 mod calls;
 mod connection;
 mod io;
 mod mailbox;
 mod methods;
+mod noise;
 mod options;
 mod pacing;
 mod peer;
 mod session;
+#[cfg(test)]
+mod tests;
 mod unwind;
+
+#[doc = include_str!("odd_input.md")]
+pub mod odd_input {}
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};

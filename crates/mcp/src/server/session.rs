@@ -1,5 +1,5 @@
-//! One connection's protocol state: takes lines and mail, gives output. No I/O and no waiting happens here; what each
-//! method does is in `methods.rs`.
+//! One connection's protocol state: takes lines and mail, gives output. No I/O and no waiting happens here. What each
+//! method does is in `methods.rs`, what a call's client hears in `answers.rs`.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -10,13 +10,15 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::calls::{Call, Calls, Key, Reply, Reported, State};
+use super::batch::Batch;
+use super::calls::{Call, Calls, Key, Reply, State};
 use super::io::Output;
 use super::mailbox::Mailbox;
-use super::pacing::{Held, SETTLED};
-use super::{ConnectionOptions, Drained, Limits, Shared, fault_id};
-use crate::era::{Era, write};
-use crate::tool::{Caller, Outcome, Progress, ToolError};
+use super::noise::Noise;
+use super::pacing::Held;
+use super::{ConnectionOptions, Drained, Limits, Shared};
+use crate::era::Era;
+use crate::tool::Caller;
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Message, TooLong, code};
 
@@ -42,12 +44,12 @@ pub(super) struct Session {
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
     pub listens: Vec<Listen>,
-    batches: HashMap<u64, Batch>,
+    pub batches: HashMap<u64, Batch>,
 
     /// The tools changed and nobody was told yet.
     tools_changed: bool,
     /// No heartbeat is due before.
-    heartbeat_at: Option<Instant>,
+    pub heartbeat_at: Option<Instant>,
     /// No cancelled call is to be dropped before.
     expire_at: Option<Instant>,
     noise: Noise,
@@ -57,12 +59,6 @@ pub(super) struct Session {
 pub(super) struct Listen {
     pub id: Id,
     pub tools: bool,
-}
-
-#[derive(Default)]
-struct Batch {
-    open: usize,
-    body: Vec<u8>,
 }
 
 impl Session {
@@ -118,7 +114,7 @@ impl Session {
         }
     }
 
-    fn take_message(&mut self, message: Message<'_>, batch: Option<u64>) {
+    pub(super) fn take_message(&mut self, message: Message<'_>, batch: Option<u64>) {
         match message {
             Message::Request { id, method, params } => self.request(id, &method, params, batch),
             Message::Notification { method, params } => self.notification(&method, params),
@@ -133,49 +129,6 @@ impl Session {
                 self.joined(batch);
                 self.refuse(batch, None, &RpcError::new(code::INVALID_REQUEST, "a batch must not contain a batch"));
             }
-        }
-    }
-
-    fn take_batch(&mut self, items: &[&RawValue]) {
-        if !self.era.revision().batches {
-            let message = format!("protocol {} has no batches: send one message per line", self.era);
-            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, message));
-        }
-        if items.is_empty() {
-            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, "the batch is empty"));
-        }
-        let batch = self.new_key().0;
-        // One more than its requests, so that it cannot be complete before it is read.
-        self.batches.insert(batch, Batch { open: 1, body: Vec::new() });
-        for item in items {
-            // A part of valid JSON is valid JSON.
-            if let Ok(message) = Envelope::classify(item.get().as_bytes()) {
-                self.take_message(message, Some(batch));
-            }
-        }
-        self.left(Some(batch));
-    }
-
-    /// One more answer belongs to the batch.
-    pub(super) fn joined(&mut self, batch: Option<u64>) {
-        if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
-            batch.open += 1;
-        }
-    }
-
-    /// One of the batch's requests is dealt with; the last one sends it.
-    fn left(&mut self, batch: Option<u64>) {
-        let Some(key) = batch else { return };
-        let Some(open) = self.batches.get_mut(&key) else { return };
-        open.open -= 1;
-        if open.open == 0
-            && let Some(done) = self.batches.remove(&key)
-            && !done.body.is_empty()
-        {
-            let out = self.out.bytes();
-            out.push(b'[');
-            out.extend_from_slice(&done.body);
-            out.extend_from_slice(b"]\n");
         }
     }
 
@@ -278,67 +231,6 @@ impl Session {
         }
     }
 
-    /// Writes a progress notification; what it says grows, whatever the tool says.
-    fn report(&mut self, key: Key, mut progress: Progress) {
-        let Some(call) = self.calls.get_mut(key) else { return };
-        let Some(reported) = call.reported.as_mut().filter(|_| call.id.is_some()) else { return };
-        let last = reported.last.as_ref().map_or(f64::NEG_INFINITY, |last| last.progress);
-        if progress.progress.is_nan() || progress.progress <= last {
-            progress.progress = above(last);
-        }
-        let mut params = Vec::new();
-        write::progress(&mut params, call.era, &reported.token, &progress);
-        let params = String::from_utf8(params).unwrap_or_default();
-        build::notification(self.out.bytes(), "notifications/progress", Some(&params));
-        reported.end = self.out.end();
-        reported.at = Instant::now();
-        reported.last = Some(progress);
-    }
-
-    /// Answers a call that is not in the table any more.
-    fn answer(&mut self, call: Call, reply: Reply) {
-        call.peer.end();
-        let name = call.target.name();
-        let Some(id) = &call.id else {
-            match reply {
-                Reply::Panicked(panicked) => tracing::error!(call = name, panic = panicked.0, "a call panicked"),
-                Reply::Tool(Err(ToolError::Internal(error))) => tracing::error!(call = name, error, "a call failed"),
-                _ => {}
-            }
-            return;
-        };
-        let era = call.era;
-        let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
-            Reply::Tool(Ok(outcome)) => {
-                build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
-            }
-            Reply::Tool(Err(error)) => {
-                let outcome = failed(name, error);
-                build::result_with(out, id, |out| shared.identity.outcome(out, era, &outcome));
-            }
-            Reply::Method(Ok(json)) => {
-                build::result_with(out, id, |out| shared.identity.custom(out, era, json.get()));
-            }
-            Reply::Method(Err(error)) => build::error(out, Some(id), error),
-            Reply::Panicked(panicked) => {
-                let fault = fault_id();
-                tracing::error!(call = name, fault, panic = panicked.0, "a call panicked");
-                let message = format!("internal error in {name} (fault {fault}): the server's log says more");
-                let error = RpcError::new(code::INTERNAL, message)
-                    .with_data(&serde_json::json!({"reason": "panic", "fault": fault}));
-                build::error(out, Some(id), &error);
-            }
-        };
-        match &call.reported {
-            Some(Reported { end, at, .. }) if *end > 0 && (self.out.written() < *end || at.elapsed() < SETTLED) => {
-                let mut answer = Vec::new();
-                write(&mut answer, &self.shared);
-                self.held.push(answer, *end);
-            }
-            _ => self.emit(call.batch, write),
-        }
-    }
-
     /// Lets answers go whose progress was read.
     pub(super) fn release_held(&mut self) {
         let written = self.out.written();
@@ -391,26 +283,6 @@ impl Session {
         }
         if self.heartbeat_at.is_some_and(|at| at <= now) {
             self.heartbeat(now);
-        }
-    }
-
-    /// Tells the clients of silent calls that these still run: some give up on a silent one.
-    fn heartbeat(&mut self, now: Instant) {
-        self.heartbeat_at = None;
-        let mut due = Vec::new();
-        for (key, call) in self.calls.iter_mut() {
-            let Some(reported) = &call.reported else { continue };
-            let at = reported.at + self.limits.heartbeat;
-            let next = if at <= now { now + self.limits.heartbeat } else { at };
-            self.heartbeat_at = Some(self.heartbeat_at.map_or(next, |at| at.min(next)));
-            if at <= now {
-                due.push((key, reported.last.clone(), matches!(call.state, State::Waiting(_))));
-            }
-        }
-        for (key, last, waiting) in due {
-            let said = if waiting { "waiting for earlier calls" } else { "still running" };
-            let last = last.unwrap_or(Progress { progress: 0.0, total: None, message: Some(said.to_owned()) });
-            self.report(key, Progress { progress: above(last.progress), ..last });
         }
     }
 
@@ -475,47 +347,4 @@ impl Session {
 /// The parameters of a notification on a subscription; `more` are further members with a leading comma.
 pub(super) fn subscription_meta(id: &Id, more: &str) -> String {
     format!("{{\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}{more}}}")
-}
-
-/// The next larger progress, by a step too small to be mistaken for any.
-fn above(last: f64) -> f64 {
-    if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
-}
-
-/// A failed tool call as a result; a fault of ours goes to the log with its chain.
-fn failed(name: &str, error: &ToolError) -> Outcome {
-    match error {
-        ToolError::User { .. } => Outcome::error(error.to_string()),
-        ToolError::Internal(source) => {
-            let fault = fault_id();
-            let mut chain = source.to_string();
-            let mut cause = source.source();
-            while let Some(error) = cause {
-                chain.push_str(": ");
-                chain.push_str(&error.to_string());
-                cause = error.source();
-            }
-            tracing::error!(call = name, fault, chain, "a call failed");
-            Outcome::error(format!("internal error in {name} (fault {fault}): the server's log says more"))
-        }
-    }
-}
-
-/// Logs lines that are no messages, at most one a second.
-#[derive(Default)]
-struct Noise {
-    last: Option<Instant>,
-    unlogged: u64,
-}
-
-impl Noise {
-    fn log(&mut self, reason: &str, line: &[u8]) {
-        if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
-            self.unlogged += 1;
-            return;
-        }
-        let shown = String::from_utf8_lossy(&line[..line.len().min(80)]);
-        tracing::warn!(reason, line = %shown, unlogged = self.unlogged, "a line of input was ignored");
-        *self = Noise { last: Some(Instant::now()), unlogged: 0 };
-    }
 }

@@ -85,7 +85,12 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
-        let parsed = serde_json::from_str::<T::Args>(arguments.map_or("{}", RawValue::get));
+        let arguments = arguments.map_or("{}", RawValue::get);
+        // serde reads a struct from a list, too, by position; no schema says that.
+        let parsed = match arguments.starts_with('{') {
+            true => serde_json::from_str::<T::Args>(arguments).map_err(|error| error.to_string()),
+            false => Err("the arguments must be an object".to_owned()),
+        };
         Box::pin(async move {
             let args = match parsed {
                 Ok(args) => args,
@@ -116,10 +121,9 @@ fn declare<T: Tool>() -> Declaration {
 }
 
 /// Says what is wrong with the arguments and what would be right.
-fn wrong_arguments(declaration: &Declaration, error: &serde_json::Error) -> Outcome {
+fn wrong_arguments(declaration: &Declaration, error: &str) -> Outcome {
     // serde's position counts within arguments the model never saw as one text; the field is what helps.
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
+    let message = error.split(" at line ").next().unwrap_or_default();
     Outcome::error(format!("{}: {message}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
 }
 

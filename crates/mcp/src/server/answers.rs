@@ -1,0 +1,119 @@
+//! What a call's client hears: its progress, a sign of life when it is silent, and its answer.
+
+use tokio::time::Instant;
+
+use super::calls::{Call, Key, Reply, Reported, State};
+use super::pacing::SETTLED;
+use super::session::Session;
+use super::{Shared, fault_id};
+use crate::era::write;
+use crate::tool::{Outcome, Progress, ToolError};
+use crate::wire::build::{self, RpcError};
+use crate::wire::code;
+
+impl Session {
+    /// Writes a progress notification; what it says grows, whatever the tool says.
+    pub(super) fn report(&mut self, key: Key, mut progress: Progress) {
+        let Some(call) = self.calls.get_mut(key) else { return };
+        let Some(reported) = call.reported.as_mut().filter(|_| call.id.is_some()) else { return };
+        let last = reported.last.as_ref().map_or(f64::NEG_INFINITY, |last| last.progress);
+        if progress.progress.is_nan() || progress.progress <= last {
+            progress.progress = above(last);
+        }
+        let mut params = Vec::new();
+        write::progress(&mut params, call.era, &reported.token, &progress);
+        let params = String::from_utf8(params).unwrap_or_default();
+        build::notification(self.out.bytes(), "notifications/progress", Some(&params));
+        reported.end = self.out.end();
+        reported.at = Instant::now();
+        reported.last = Some(progress);
+    }
+
+    /// Answers a call that is not in the table any more.
+    pub(super) fn answer(&mut self, call: Call, reply: Reply) {
+        call.peer.end();
+        let name = call.target.name();
+        let Some(id) = &call.id else {
+            match reply {
+                Reply::Panicked(panicked) => tracing::error!(call = name, panic = panicked.0, "a call panicked"),
+                Reply::Tool(Err(ToolError::Internal(error))) => tracing::error!(call = name, error, "a call failed"),
+                _ => {}
+            }
+            return;
+        };
+        let era = call.era;
+        let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
+            Reply::Tool(Ok(outcome)) => {
+                build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
+            }
+            Reply::Tool(Err(error)) => {
+                let outcome = failed(name, error);
+                build::result_with(out, id, |out| shared.identity.outcome(out, era, &outcome));
+            }
+            Reply::Method(Ok(json)) => {
+                build::result_with(out, id, |out| shared.identity.custom(out, era, json.get()));
+            }
+            Reply::Method(Err(error)) => build::error(out, Some(id), error),
+            Reply::Panicked(panicked) => {
+                let fault = fault_id();
+                tracing::error!(call = name, fault, panic = panicked.0, "a call panicked");
+                let message = format!("internal error in {name} (fault {fault}): the server's log says more");
+                let error = RpcError::new(code::INTERNAL, message)
+                    .with_data(&serde_json::json!({"reason": "panic", "fault": fault}));
+                build::error(out, Some(id), &error);
+            }
+        };
+        match &call.reported {
+            Some(Reported { end, at, .. }) if *end > 0 && (self.out.written() < *end || at.elapsed() < SETTLED) => {
+                let mut answer = Vec::new();
+                write(&mut answer, &self.shared);
+                self.held.push(answer, *end);
+            }
+            _ => self.emit(call.batch, write),
+        }
+    }
+
+    /// Tells the clients of silent calls that these still run: some give up on a silent one.
+    pub(super) fn heartbeat(&mut self, now: Instant) {
+        self.heartbeat_at = None;
+        let mut due = Vec::new();
+        for (key, call) in self.calls.iter_mut() {
+            let Some(reported) = &call.reported else { continue };
+            let at = reported.at + self.limits.heartbeat;
+            let next = if at <= now { now + self.limits.heartbeat } else { at };
+            self.heartbeat_at = Some(self.heartbeat_at.map_or(next, |at| at.min(next)));
+            if at <= now {
+                due.push((key, reported.last.clone(), matches!(call.state, State::Waiting(_))));
+            }
+        }
+        for (key, last, waiting) in due {
+            let said = if waiting { "waiting for earlier calls" } else { "still running" };
+            let last = last.unwrap_or(Progress { progress: 0.0, total: None, message: Some(said.to_owned()) });
+            self.report(key, Progress { progress: above(last.progress), ..last });
+        }
+    }
+}
+
+/// The next larger progress, by a step too small to be mistaken for any.
+fn above(last: f64) -> f64 {
+    if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
+}
+
+/// A failed tool call as a result; a fault of ours goes to the log with its chain.
+fn failed(name: &str, error: &ToolError) -> Outcome {
+    match error {
+        ToolError::User { .. } => Outcome::error(error.to_string()),
+        ToolError::Internal(source) => {
+            let fault = fault_id();
+            let mut chain = source.to_string();
+            let mut cause = source.source();
+            while let Some(error) = cause {
+                chain.push_str(": ");
+                chain.push_str(&error.to_string());
+                cause = error.source();
+            }
+            tracing::error!(call = name, fault, chain, "a call failed");
+            Outcome::error(format!("internal error in {name} (fault {fault}): the server's log says more"))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! JSON-RPC batches, which one revision has: several messages in one array, and their answers in one.
+
+use serde_json::value::RawValue;
+
+use super::session::Session;
+use crate::wire::build::RpcError;
+use crate::wire::{Envelope, code};
+
+#[derive(Default)]
+pub(super) struct Batch {
+    /// Requests without an answer.
+    pub open: usize,
+    /// The answers so far, with commas between them.
+    pub body: Vec<u8>,
+}
+
+impl Session {
+    pub(super) fn take_batch(&mut self, items: &[&RawValue]) {
+        if !self.era.revision().batches {
+            let message = format!("protocol {} has no batches: send one message per line", self.era);
+            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, message));
+        }
+        if items.is_empty() {
+            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, "the batch is empty"));
+        }
+        let batch = self.new_key().0;
+        // One more than its requests, so that it cannot be complete before it is read.
+        self.batches.insert(batch, Batch { open: 1, body: Vec::new() });
+        for item in items {
+            // A part of valid JSON is valid JSON.
+            if let Ok(message) = Envelope::classify(item.get().as_bytes()) {
+                self.take_message(message, Some(batch));
+            }
+        }
+        self.left(Some(batch));
+    }
+
+    /// One more answer belongs to the batch.
+    pub(super) fn joined(&mut self, batch: Option<u64>) {
+        if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
+            batch.open += 1;
+        }
+    }
+
+    /// One of the batch's requests is dealt with; the last one sends it.
+    pub(super) fn left(&mut self, batch: Option<u64>) {
+        let Some(key) = batch else { return };
+        let Some(open) = self.batches.get_mut(&key) else { return };
+        open.open -= 1;
+        if open.open == 0
+            && let Some(done) = self.batches.remove(&key)
+            && !done.body.is_empty()
+        {
+            let out = self.out.bytes();
+            out.push(b'[');
+            out.extend_from_slice(&done.body);
+            out.extend_from_slice(b"]\n");
+        }
+    }
+}

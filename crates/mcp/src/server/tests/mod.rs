@@ -1,0 +1,31 @@
+//! The server through its boundary: raw bytes in, raw bytes out.
+
+mod streams;
+#[path = "../../../examples/everything/tools.rs"]
+mod tools;
+mod wire_table;
+
+use std::sync::Arc;
+
+use super::{ConnectionOptions, Server, ServerInfo};
+use crate::tool::Registry;
+
+/// The server of the example `everything`.
+fn everything() -> Server {
+    Server::new(ServerInfo::new("everything", "1.0.0"), Arc::new(Registry::new(tools::all())))
+}
+
+/// Serves this input, piece by piece, and gives the output.
+async fn serve_pieces(server: &Server, pieces: Vec<Vec<u8>>, options: ConnectionOptions) -> String {
+    let (writer, written) = streams::collector();
+    server.serve(streams::Pieces::new(pieces), writer, options).await;
+    written.text()
+}
+
+/// The path of an example, which cargo builds along with the tests.
+fn example(name: &str) -> std::path::PathBuf {
+    let tests = std::env::current_exe().expect("a test has a path");
+    let path = tests.parent().and_then(std::path::Path::parent).expect("target/debug/deps").join("examples").join(name);
+    assert!(path.exists(), "build the examples first: cargo build -p mcp --examples");
+    path
+}
