@@ -6,5 +6,6 @@
 pub mod adapter;
 pub mod diagnostics;
 pub mod profile;
+pub mod query;
 pub mod session;
 pub mod text;

@@ -66,11 +66,6 @@ fn in_parentheses(text: &str) -> Option<&str> {
     Some(inside.split_once(", ").map_or(inside, |(file, _)| file))
 }
 
-/// `:show modules` → the files that are loaded.
-pub(crate) fn loaded_files(show_modules: &str) -> Vec<String> {
-    show_modules.lines().filter_map(in_parentheses).map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,11 +102,5 @@ mod tests {
             .collect();
         assert_eq!(load, [":l", ":load A", " :r", ":reload!", ":add B", ":unadd X"]);
         assert!(is_fresh_load(":l A") && !is_fresh_load(":r") && !is_fresh_load(":a X"));
-    }
-
-    #[test]
-    fn shown_modules() {
-        let shown = "Lib              ( src/Lib.hs, interpreted )\nMain             ( app/Main.hs, interpreted )";
-        assert_eq!(loaded_files(shown), ["src/Lib.hs", "app/Main.hs"]);
     }
 }

@@ -13,7 +13,7 @@ use crate::adapter::Verdict;
 use crate::session::{Diagnostic, Severity, Source};
 
 pub use delta::Delta;
-pub(crate) use load::loaded_files;
+pub(crate) use text::split_span;
 pub use text::{Parsed, parse};
 
 /// What an evaluation in GHCi means, from what it printed: its errors, and the load it ended, if it was one.

@@ -125,7 +125,7 @@ impl<'a> Head<'a> {
                 None => diagnostic.code = Some((*tag).to_owned()),
             }
         }
-        let (file, span) = split_span(self.place).unwrap_or((self.place, None));
+        let (file, span) = split_span(self.place).map_or((self.place, None), |(file, span)| (file, Some(span)));
         match file {
             "<interactive>" => diagnostic.source = Source::Interactive,
             "<no location info>" | "<no source>" => {}
@@ -167,18 +167,18 @@ pub(crate) struct Span {
 }
 
 /// `FILE:SPAN` → both. `None` if the text does not end in a span.
-pub(crate) fn split_span(place: &str) -> Option<(&str, Option<Span>)> {
+pub(crate) fn split_span(place: &str) -> Option<(&str, Span)> {
     if let Some(open) = place.rfind(":(").filter(|_| place.ends_with(')')) {
         // The last `:(` opens the first pair: `(5,1)-(6,2)` holds no colon.
         let (from, to) = place[open + 1..].split_once('-')?;
         let ((line, column), (end_line, last)) = (pair(from)?, pair(to)?);
-        return Some((&place[..open], Some(Span { line, column, end_line, end_column: last })));
+        return Some((&place[..open], Span { line, column, end_line, end_column: last }));
     }
     let (before, columns) = place.rsplit_once(':')?;
     let (file, line) = before.rsplit_once(':')?;
     let (first, last) = columns.split_once('-').unwrap_or((columns, columns));
     let (line, column, end_column) = (line.parse().ok()?, first.parse().ok()?, last.parse().ok()?);
-    Some((file, Some(Span { line, column, end_line: line, end_column })))
+    Some((file, Span { line, column, end_line: line, end_column }))
 }
 
 fn pair(text: &str) -> Option<(u32, u32)> {

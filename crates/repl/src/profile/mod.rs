@@ -58,9 +58,6 @@ pub struct Profile {
     /// Added to the session's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The line that ends the program by itself.
-    #[serde(default)]
-    pub quit: Option<String>,
     /// How long the program may take to its first prompt.
     #[serde(default = "default_start_timeout_ms")]
     pub start_timeout_ms: u64,
@@ -339,7 +336,7 @@ mod tests {
         };
         expect![[r#"
             fine
-            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `env`, `quit`, `start_timeout_ms`, `install`
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `env`, `start_timeout_ms`, `install`
             the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]
