@@ -1,15 +1,182 @@
 //! Ending: the ladder, what escapes, what outlives, and what happens when the parent is killed.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use process::{Ladder, Rung};
+use process::{Ladder, Rung, Signal, records, subreaper};
+use tokio::io::AsyncReadExt;
 
-use crate::fixture::{alive, exited, line, shell, until};
+use crate::fixture::{alive, exited, have, line, role, shell, spec, until};
 
-/// The life of a parent that starts a session, says so, and waits to be killed.
-pub(crate) fn parent(_args: Vec<OsString>) -> ExitCode {
+/// A shell that starts a child in its group, one that left for a session of its own, and one of those that lost its
+/// parent and its environment's first owner; it prints their numbers and then does as told.
+const FAMILY: &str = "
+    sleep 1000 & echo $!
+    setsid sleep 1001 & echo $!
+    (setsid sh -c 'trap \"\" TERM; sleep 1002 & echo $!; wait; sleep 1003' &)
+";
+
+/// The life of a parent: starts a session with the given script and record directory, prints the numbers, and waits to be
+/// killed.
+pub(crate) fn parent(args: Vec<OsString>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut wanted = shell(args[0].to_str().unwrap());
+        wanted.records = Some(args[1].clone().into());
+        let mut child = wanted.spawn().unwrap();
+        println!("number {}", child.pid);
+        let mut stdout = child.stdout.take().unwrap();
+        for _ in 0..3 {
+            println!("number {}", line(&mut stdout).await);
+        }
+        stdout.read_u8().await.unwrap();
+    });
     ExitCode::SUCCESS
+}
+
+/// A parent, killed at the latest when a test fails.
+struct Parent(std::process::Child);
+
+impl Parent {
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Parent {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts such a parent; it and the numbers of its session's processes, the first one first.
+fn doomed(script: &str, records: &Path) -> (Parent, Vec<i32>) {
+    let (program, args) = role("role-parent");
+    let mut command = std::process::Command::new(program);
+    command.args(args).arg(script).arg(records).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut parent = Parent(command.spawn().unwrap());
+    let lines = BufReader::new(parent.0.stdout.take().unwrap()).lines();
+    // The test harness writes before us on the first of these lines.
+    let number = |line: String| line.rsplit_once("number ").map(|(_, number)| number.parse().unwrap());
+    let numbers: Vec<i32> = lines.map_while(Result::ok).filter_map(number).take(4).collect();
+    assert_eq!(numbers.len(), 4);
+    (parent, numbers)
+}
+
+/// A parent's guardians.
+fn guardians(parent: u32) -> Vec<i32> {
+    let parent_of = |stat: String| stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<u32>().ok();
+    let read = |pid: i32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let all = std::fs::read_dir("/proc").unwrap();
+    all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|&pid| read(pid, "cmdline").contains("role-guardian") && parent_of(read(pid, "stat")) == Some(parent))
+        .collect()
+}
+
+/// Whether its guardian is at its post: it ignores TERM from then on.
+fn guarded(parent: u32) -> bool {
+    let ready = |pid: &i32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let ignored =
+            status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+        ignored.is_some_and(|set| set >> 14 & 1 == 1)
+    };
+    guardians(parent).iter().any(ready)
+}
+
+#[test]
+fn nothing_outlives_a_killed_parent() {
+    let records = tempfile::tempdir().unwrap();
+    let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
+    until("the guardian is there", || guarded(parent.0.id()));
+    let guardian = guardians(parent.0.id())[0];
+    // What is sent to everything else does not reach it, and what reaches it does not end it.
+    for signal in ["TERM", "INT", "HUP"] {
+        let sent = std::process::Command::new("kill").args(["-s", signal, &guardian.to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+    assert!(numbers.iter().all(|&number| alive(number)));
+    parent.kill();
+    let took = until("all are gone", || !numbers.iter().any(|&number| alive(number)));
+    until("the guardian is gone", || !alive(guardian));
+    println!("all ended {took:?} after the parent was killed");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    // The record stays, and has nothing to say any more.
+    let swept = records::sweep(records.path()).unwrap();
+    assert_eq!((swept.sessions, swept.ended, swept.left, swept.spared), (1, 0, 0, 0));
+    assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_stopped_session_is_ended_too() {
+    let records = tempfile::tempdir().unwrap();
+    let (mut parent, numbers) = doomed(&format!("{FAMILY} trap '' TERM INT HUP; kill -STOP $$"), records.path());
+    parent.kill();
+    let took = until("all are gone", || !numbers.iter().any(|&number| alive(number)));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
+fn records_clean_up_where_the_guardian_was_killed() {
+    let records = tempfile::tempdir().unwrap();
+    let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
+    let spared = records::sweep(records.path()).unwrap();
+    assert_eq!((spared.spared, spared.sessions), (1, 0), "its owner lives");
+    until("the guardian is there", || guarded(parent.0.id()));
+    // Stopped, so that it cannot put another guardian in the place of the first.
+    let signal = |name: &str, number: String| {
+        assert!(std::process::Command::new("kill").args(["-s", name, &number]).status().unwrap().success());
+    };
+    signal("STOP", parent.0.id().to_string());
+    signal("KILL", guardians(parent.0.id())[0].to_string());
+    parent.kill();
+    assert!(numbers.iter().all(|&number| alive(number)));
+    let swept = records::sweep(records.path()).unwrap();
+    assert_eq!((swept.sessions, swept.left, swept.spared), (1, 0, 0));
+    assert!(swept.ended >= 4, "{swept:?}");
+    assert!(!numbers.iter().any(|&number| alive(number)));
+}
+
+#[test]
+fn a_killed_guardian_is_replaced() {
+    let records = tempfile::tempdir().unwrap();
+    let (mut parent, numbers) = doomed(&format!("{FAMILY} wait"), records.path());
+    until("the guardian is there", || guarded(parent.0.id()));
+    let first = guardians(parent.0.id())[0];
+    let sent = std::process::Command::new("kill").args(["-s", "KILL", &first.to_string()]).status().unwrap();
+    assert!(sent.success());
+    until("another is there", || guardians(parent.0.id()).iter().any(|&pid| pid != first && alive(pid)));
+    parent.kill();
+    let took = until("all are gone", || !numbers.iter().any(|&number| alive(number)));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
+fn a_record_of_another_boot_or_a_reused_number_ends_nothing() {
+    let records = tempfile::tempdir().unwrap();
+    let mut bystander = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let nonce = process::Nonce::random();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    for boot in ["another", boot.trim()] {
+        let record = format!(
+            r#"{{"boot":"{boot}","nonce":"{nonce}","pid":{},"start":1,"owner":1,"owner_start":1}}"#,
+            bystander.id()
+        );
+        std::fs::write(records.path().join(format!("{nonce}.json")), record).unwrap();
+        let swept = records::sweep(records.path()).unwrap();
+        assert_eq!((swept.ended, swept.left, swept.spared), (0, 0, 0));
+    }
+    std::fs::write(records.path().join("broken.json"), "{").unwrap();
+    records::sweep(records.path()).unwrap();
+    assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
+    assert!(alive(bystander.id().cast_signed()));
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
 }
 
 #[tokio::test]
@@ -33,4 +200,106 @@ async fn dropping_the_last_handle_ends_the_session() {
     let grandchild: i32 = line(child.stdout.as_mut().unwrap()).await.parse().unwrap();
     drop(child);
     until("the guardian ended it", || !alive(grandchild));
+}
+
+#[tokio::test]
+async fn each_rung_is_reached_when_the_one_before_fails() {
+    let ladder = |quit: Option<&str>| Ladder {
+        quit: quit.map(|line| line.as_bytes().to_vec()),
+        quit_wait: Duration::from_millis(200),
+        close_wait: Duration::from_millis(200),
+        term_wait: Duration::from_millis(200),
+        ..Ladder::default()
+    };
+    for (script, quit, expected) in [
+        ("echo up; read x; [ $x = quit ]", Some("quit\n"), Rung::Quit),
+        ("echo up; while read x; do :; done", Some("quit\n"), Rung::CloseInput),
+        ("echo up; while read x; do :; done", None, Rung::CloseInput),
+        ("echo up; exec sleep 1000", Some("quit\n"), Rung::Terminate),
+        ("trap '' TERM; echo up; while :; do sleep 1000; done", Some("quit\n"), Rung::Kill),
+        ("trap '' TERM; echo up; while :; do kill -STOP $$; done", Some("quit\n"), Rung::Kill),
+    ] {
+        let mut child = shell(script).spawn().unwrap();
+        assert_eq!(line(child.stdout.as_mut().unwrap()).await, "up");
+        let ended = child.group.end(child.stdin.take(), &ladder(quit)).await;
+        assert_eq!((ended.rung, ended.left), (expected, 0), "{script}");
+        assert_eq!(
+            ended.exit.unwrap().signal,
+            match expected {
+                Rung::Terminate => Some(15),
+                Rung::Kill => Some(9),
+                _ => None,
+            }
+        );
+        assert_eq!(child.group.members(), []);
+    }
+}
+
+#[tokio::test]
+async fn a_full_input_pipe_does_not_hold_the_ladder() {
+    let mut child = spec("sleep", &["1000"]).spawn().unwrap();
+    let stdin = child.stdin.take().unwrap();
+    while stdin.try_write(&[b'x'; 4096]).is_ok() {}
+    let began = Instant::now();
+    let ladder = Ladder { quit: Some(b"quit\n".to_vec()), quit_wait: Duration::from_millis(50), ..Ladder::default() };
+    let ended = child.group.end(Some(stdin), &ladder).await;
+    assert_eq!(ended.rung, Rung::Terminate);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(child.group.signal(Signal::INT).unwrap_err().to_string(), "the process has ended");
+}
+
+#[tokio::test]
+async fn escaped_descendants_are_found_killed_and_reaped() {
+    if !have("setsid", "escaped_descendants_are_found_killed_and_reaped") {
+        return;
+    }
+    subreaper::become_subreaper().unwrap();
+    let reaper = tokio::spawn(subreaper::task());
+    let mut child = shell(&format!("{FAMILY} wait")).spawn().unwrap();
+    let mut other = shell(&format!("{FAMILY} wait")).spawn().unwrap();
+    let mut numbers: Vec<i32> = Vec::new();
+    let mut spared: Vec<i32> = Vec::new();
+    for _ in 0..3 {
+        numbers.push(line(child.stdout.as_mut().unwrap()).await.parse().unwrap());
+        spared.push(line(other.stdout.as_mut().unwrap()).await.parse().unwrap());
+    }
+    let escaped = |group: &process::Group| {
+        let all = subreaper::adopted();
+        all.into_iter().filter(|found| found.nonce.as_ref() == Some(group.nonce())).count()
+    };
+    until("the orphan was adopted", || escaped(&child.group) == 1 && escaped(&other.group) == 1);
+    assert!(child.group.members().len() >= 5, "{:?}", child.group.members());
+
+    let ended = child.group.end(child.stdin.take(), &Ladder::default()).await;
+    assert_eq!((ended.rung, ended.left), (Rung::Terminate, 0));
+    assert!(ended.swept >= 3, "{ended:?}");
+    for &number in &numbers {
+        until("it is reaped", || !Path::new(&format!("/proc/{number}")).exists());
+    }
+    assert!(spared.iter().all(|&number| alive(number)), "the other session lives");
+    assert_eq!(escaped(&other.group), 1);
+    assert_eq!(other.group.end(None, &Ladder::at_once()).await.left, 0);
+    for number in spared {
+        until("it is reaped", || !Path::new(&format!("/proc/{number}")).exists());
+    }
+    reaper.abort();
+}
+
+#[tokio::test]
+async fn the_reaper_takes_no_ones_status() {
+    subreaper::become_subreaper().unwrap();
+    let reaper = tokio::spawn(subreaper::task());
+    let mut bare = std::process::Command::new("sh").args(["-c", "exit 5"]).spawn().unwrap();
+    let mut children = Vec::new();
+    for code in 0..20 {
+        children.push(shell(&format!("exit {code}")).spawn().unwrap());
+    }
+    for (code, child) in children.iter_mut().enumerate() {
+        subreaper::reap_adopted();
+        assert_eq!(exited(&mut child.exit).await.code, i32::try_from(code).ok());
+        child.group.end(None, &Ladder::default()).await;
+    }
+    subreaper::reap_adopted();
+    assert_eq!(bare.wait().unwrap().code(), Some(5));
+    reaper.abort();
 }

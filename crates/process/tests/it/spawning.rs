@@ -49,12 +49,13 @@ async fn the_childs_ends_block_and_nothing_else_is_inherited() {
 
 #[tokio::test]
 async fn signals_are_at_their_defaults_in_a_session_of_its_own() {
-    let mut child = shell("grep -E 'SigBlk|SigIgn' /proc/$$/status; cut -d' ' -f5,6 /proc/$$/stat").spawn().unwrap();
+    let mut child =
+        shell("cut -d' ' -f5,6 /proc/$$/stat; exec grep -E 'SigBlk|SigIgn' /proc/self/status").spawn().unwrap();
     let pid = child.pid;
     let stdout = to_end(child.stdout.take().unwrap()).await;
     // Signals 32 and 33 belong to the C library, which lets no one touch them.
     let untouched = stdout.replace("SigIgn:\t0000000080000000", "SigIgn:\t0000000000000000");
-    let expected = format!("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n{pid} {pid}\n");
+    let expected = format!("{pid} {pid}\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
     assert_eq!(untouched, expected);
     child.group.end(None, &Ladder::default()).await;
 }
