@@ -6,6 +6,8 @@
 //! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
 //! evaluation.
 
+pub mod ghci;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -16,6 +18,13 @@ use crate::session::{Completion, Diagnostic, LoadRecord};
 pub struct Nonce(String);
 
 impl Nonce {
+    /// A fresh one.
+    pub fn random() -> Nonce {
+        let mut bytes = [0u8; 16];
+        getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
+        Nonce(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// The digits.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -192,6 +201,16 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     /// The `n`th barrier.
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier;
+
+    /// What every barrier's answer on standard output begins with, if it has one.
+    fn barrier_prefix(&self, _nonce: &Nonce) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Output without what barriers and interrupts add to it.
+    fn without_barriers(&self, output: &[u8], _nonce: &Nonce) -> Vec<u8> {
+        output.to_vec()
+    }
 
     /// How to interrupt.
     fn interrupt(&self) -> InterruptPlan {

@@ -1,7 +1,7 @@
 //! What a session tells the outside while it lives: events for those who listen, snapshots for those who ask.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,16 @@ pub enum Stream {
     Stdout,
     /// Standard error.
     Stderr,
+}
+
+impl Stream {
+    /// The same in the output log's words.
+    pub(super) fn logged(self) -> process::output::Stream {
+        match self {
+            Stream::Stdout => process::output::Stream::Stdout,
+            Stream::Stderr => process::output::Stream::Stderr,
+        }
+    }
 }
 
 /// What happens in a session, for subscribers (`Handle::events`). A slow subscriber misses events, never delays them.
@@ -47,6 +57,8 @@ pub enum SessionEvent {
         eval: u64,
         /// How.
         status: Status,
+        /// How long it ran.
+        duration: Duration,
         /// The prompt a person would see now, such as `ghci> `.
         prompt: String,
     },
@@ -123,6 +135,8 @@ pub struct SessionInfo {
     pub uptime: Duration,
     /// How long nothing has been evaluated.
     pub idle: Duration,
+    /// When it was started, when it was used last, and when it ended: what `uptime` and `idle` are counted from.
+    pub(super) times: Times,
     /// When that ends it, counted like `idle`.
     pub idle_limit: Duration,
     /// The evaluation that runs.
@@ -135,6 +149,24 @@ pub struct SessionInfo {
     pub cursor: u64,
     /// The prompt a person would see now.
     pub prompt: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) started: Instant,
+    pub(super) used: Instant,
+    pub(super) ended: Option<Instant>,
+}
+
+impl SessionInfo {
+    /// With the durations as they are now.
+    pub(super) fn at(mut self, now: Instant) -> SessionInfo {
+        let now = self.times.ended.unwrap_or(now);
+        self.uptime = now - self.times.started;
+        self.idle =
+            if self.current.is_some() { Duration::ZERO } else { now.saturating_duration_since(self.times.used) };
+        self
+    }
 }
 
 /// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.

@@ -1,29 +1,35 @@
 //! The cheap, cloneable way to a session: what tools call. The actor at the other end owns everything.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use process::output::OutputLog;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
+use super::machine::Which;
 use super::{EvalResult, LoadRecord, SessionEvent, SessionInfo, Status};
 use crate::adapter::Refusal;
 
 /// A session's address. Cloning is cheap; dropping it changes nothing.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Handle {
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) shared: Arc<Shared>,
 }
 
 /// What the actor publishes without being asked.
-#[derive(Debug)]
 pub(super) struct Shared {
     pub(super) info: watch::Receiver<SessionInfo>,
     pub(super) loads: watch::Receiver<Arc<LoadRecord>>,
     pub(super) events: broadcast::Sender<SessionEvent>,
+    pub(super) log: OutputLog,
 }
+
+/// More than is ever kept for an answer.
+const EVERYTHING: usize = 1 << 30;
 
 /// What a handle asks of the actor.
 #[derive(Debug)]
@@ -36,13 +42,15 @@ pub(super) enum Command {
         reply: oneshot::Sender<Result<Finished, SessionError>>,
     },
     /// Answered like `Eval`, about an evaluation that is there (the last one without a number).
-    Wait { eval: Option<u64>, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
+    Wait { which: Which, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
     /// Answered at once.
-    Look { eval: Option<u64>, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
+    Look { which: Which, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
     /// Feed the running program.
     Input { text: String, eof: bool, reply: oneshot::Sender<Result<InputOutcome, SessionError>> },
     /// Interrupt what runs.
     Interrupt { max_bytes: usize, reply: oneshot::Sender<InterruptReport> },
+    /// Answered at once with the definitions so far.
+    History { reply: oneshot::Sender<Vec<String>> },
     /// End the process; answered when it is gone.
     Stop { reason: String, reply: oneshot::Sender<()> },
 }
@@ -61,6 +69,12 @@ pub(super) struct Claim {
     pub(super) eval: AtomicU64,
 }
 
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("name", &self.shared.info.borrow().name).finish_non_exhaustive()
+    }
+}
+
 impl Handle {
     /// Evaluates, and waits for `request.wait` at most. Then the answer is the state so far: starting, queued or
     /// running. Dropping the future before it is ready withdraws the evaluation if it still waits in the queue, and
@@ -72,7 +86,7 @@ impl Handle {
     /// Runs a line of the REPL's own (`:type map`) and gives its exact output. It is an evaluation like any other,
     /// but no subscriber sees it and `between` stays for the next.
     pub async fn command(&self, line: &str, wait: Duration) -> Result<RawOutput, SessionError> {
-        let request = EvalRequest { wait, max_bytes: usize::MAX, ..EvalRequest::new(line) };
+        let request = EvalRequest { wait, max_bytes: EVERYTHING, ..EvalRequest::new(line) };
         let finished = self.submit(request, true).await?;
         match finished.result.status {
             Status::Exited | Status::Crashed | Status::Killed => Err(self.ended()),
@@ -84,10 +98,11 @@ impl Handle {
     /// Waits on for an evaluation, the last one without a number, for `wait` at most.
     pub async fn wait(&self, eval: Option<u64>, wait: Duration, max_bytes: usize) -> Result<EvalResult, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Wait { eval, max_bytes, reply }).await?;
+        let which = eval.map_or(Which::Last, Which::Number);
+        self.send(Command::Wait { which: which.clone(), max_bytes, reply }).await?;
         match timeout(wait, answer).await {
             Ok(answer) => answer.map_err(|_| self.ended())?.map(|finished| finished.result),
-            Err(_) => self.look(eval, max_bytes).await.map(|finished| finished.result),
+            Err(_) => self.look(which, max_bytes).await.map(|finished| finished.result),
         }
     }
 
@@ -114,12 +129,22 @@ impl Handle {
         }
     }
 
-    /// How the session stands now.
-    pub fn info(&self) -> SessionInfo {
-        self.shared.info.borrow().clone()
+    /// The code that a new process needs to have the same definitions, oldest first: what ended well and had no other
+    /// effect. Works on dead sessions.
+    pub async fn definitions(&self) -> Vec<String> {
+        let (reply, answer) = oneshot::channel();
+        match self.send(Command::History { reply }).await {
+            Ok(()) => answer.await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        }
     }
 
-    /// The same, as it changes.
+    /// How the session stands now.
+    pub fn info(&self) -> SessionInfo {
+        self.shared.info.borrow().clone().at(Instant::now())
+    }
+
+    /// The same as it changes, except for the durations.
     pub fn watch(&self) -> watch::Receiver<SessionInfo> {
         self.shared.info.clone()
     }
@@ -127,6 +152,11 @@ impl Handle {
     /// The last load; a receiver wakes on each.
     pub fn loads(&self) -> watch::Receiver<Arc<LoadRecord>> {
         self.shared.loads.clone()
+    }
+
+    /// Everything it ever printed.
+    pub fn output(&self) -> &OutputLog {
+        &self.shared.log
     }
 
     /// What happens from now on.
@@ -145,17 +175,13 @@ impl Handle {
         withdraw.0 = None;
         match answer {
             Ok(answer) => answer.map_err(|_| self.ended())?,
-            Err(_) => match claim.eval.load(Ordering::Acquire) {
-                // The actor has not even seen it; that it answers a look means that it has by then.
-                0 => self.look(None, max_bytes).await,
-                eval => self.look(Some(eval), max_bytes).await,
-            },
+            Err(_) => self.look(Which::Claimed(claim), max_bytes).await,
         }
     }
 
-    async fn look(&self, eval: Option<u64>, max_bytes: usize) -> Result<Finished, SessionError> {
+    async fn look(&self, which: Which, max_bytes: usize) -> Result<Finished, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Look { eval, max_bytes, reply }).await?;
+        self.send(Command::Look { which, max_bytes, reply }).await?;
         answer.await.map_err(|_| self.ended())?
     }
 

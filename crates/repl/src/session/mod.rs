@@ -1,11 +1,27 @@
 //! One live REPL: a task owns the child and its state, others hold a [`Handle`].
+//!
+//! `actor` is that task, `machine` decides for it, `scan` finds the markers in the streams, `capture` and `show` make
+//! results of what was printed, `start` puts everything together.
 
+mod actor;
+mod capture;
 mod event;
 mod handle;
 mod launch;
+mod machine;
+mod pipes;
 mod result;
+mod scan;
+mod script;
+mod show;
+mod start;
 
 pub use event::{LoadRecord, SessionEvent, SessionInfo, SessionState, Stream};
 pub use handle::{EvalRequest, Handle, InputOutcome, InterruptOutcome, InterruptReport, RawOutput, SessionError};
 pub use launch::Launch;
 pub use result::{Between, Completion, Diagnostic, EvalResult, Severity, Shown, Source, Status, Truncated};
+pub use start::StartError;
+pub(crate) use start::{Setup, Witness, start};
+
+#[cfg(test)]
+mod tests;

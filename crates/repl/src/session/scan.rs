@@ -165,20 +165,29 @@ mod tests {
             Some(7) "A B"
             """#]],
         );
-        check("N - \nx", expect![[r#"
+        check(
+            "N - \nx",
+            expect![[r#"
             ""
             None ""
-            "x""#]]);
+            "x""#]],
+        );
     }
 
     #[test]
     fn what_looks_like_a_marker_is_output() {
-        check("0123456789abcdef 5 x\n0123N x 1\nN 12\nN", expect![[r#"
-            "0123456789abcdef 5 x\n0123N x 1\nN 12\nN""#]]);
-        check("0101230123N 1 \n", expect![[r#"
+        check(
+            "0123456789abcdef 5 x\n0123N x 1\nN 12\nN",
+            expect![[r#"
+            "0123456789abcdef 5 x\n0123N x 1\nN 12\nN""#]],
+        );
+        check(
+            "0101230123N 1 \n",
+            expect![[r#"
             "0101230123"
             Some(1) ""
-            """#]]);
+            """#]],
+        );
     }
 
     #[test]

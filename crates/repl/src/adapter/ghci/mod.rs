@@ -1,0 +1,136 @@
+//! GHCi, also inside `cabal repl` and `stack ghci`: markers by a compiled prompt function.
+//!
+//! GHCi calls the prompt function before it reads each command, with the modules in scope and its line number. Ours
+//! writes the marker to both streams as bytes, whatever encoding, newline mode or buffering a program has set there,
+//! and sets standard output to line buffering, since GHCi unbuffers it at every load and unbuffered output costs one
+//! system call per character. It is compiled once, so nothing that later happens to the scope can break it. How code is
+//! handed over stands in [`code`].
+
+mod code;
+
+use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Setup, Step, Verdict};
+use crate::diagnostics;
+
+/// The driver of GHCi.
+#[derive(Debug)]
+pub struct Ghci;
+
+impl Adapter for Ghci {
+    fn install(&self, nonce: &Nonce) -> Vec<u8> {
+        // The plain prompt comes first: where the function does not compile, it is what remains.
+        let static_prompt = format!(":set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
+        (static_prompt + &prompt_function(nonce)).into_bytes()
+    }
+
+    fn unnumbered(&self, nonce: &Nonce, count: usize) -> Setup {
+        match count {
+            // The static prompt, before the function.
+            1 => Setup::Wait,
+            // The function did not compile: without an implicit Prelude, the types that GHCi itself writes around it
+            // are not in scope.
+            2 => {
+                let function = prompt_function(nonce);
+                Setup::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
+            }
+            3 | 4 => Setup::Wait,
+            _ => Setup::Fallback,
+        }
+    }
+
+    fn fallback_mark(&self, nonce: &Nonce, number: u64) -> Option<Vec<u8>> {
+        let print = format!("printf '%s\\n' '{} {number} '", nonce.as_str());
+        Some(format!(":! {print}; {print} >&2\n").into_bytes())
+    }
+
+    fn version(&self, banner: &str) -> Option<String> {
+        let (_, rest) = banner.split_once("GHCi, version ")?;
+        rest.split(':').next().map(|version| version.trim().to_owned())
+    }
+
+    fn plan(&self, code: &str) -> Result<Plan, Refusal> {
+        code::plan(code)
+    }
+
+    fn is_quit(&self, code: &str) -> bool {
+        code.lines().rev().map(str::trim).find(|line| !line.is_empty()).is_some_and(code::is_quit)
+    }
+
+    fn classify(&self, printed: Printed<'_>) -> Verdict {
+        let interrupted = printed.stderr.ends_with("Interrupted.\n");
+        Verdict { interrupted, ..diagnostics::judge(printed.code, printed.stdout, printed.stderr) }
+    }
+
+    fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
+        // A command that GHCi does not know needs nothing in scope and evaluates nothing.
+        let word = format!("{}-{n}", word(nonce));
+        Barrier {
+            bytes: format!(":{word}\n").into_bytes(),
+            echo: Some(format!("unknown command ':{word}'").into_bytes()),
+        }
+    }
+
+    fn barrier_prefix(&self, nonce: &Nonce) -> Option<Vec<u8>> {
+        Some(format!("unknown command ':{}-", word(nonce)).into_bytes())
+    }
+
+    fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
+        let prefix = format!("unknown command ':{}-", word(nonce));
+        let mut help = false;
+        let mut kept = Vec::new();
+        for line in output.split_inclusive(|byte| *byte == b'\n') {
+            let barrier = line.starts_with(prefix.as_bytes());
+            if !(barrier || help && line == b"use :? for help.\n" || line == b"Interrupted.\n") {
+                kept.extend_from_slice(line);
+            }
+            help = barrier;
+        }
+        kept
+    }
+
+    fn recover(&self, _code: &str, payload: &str) -> Option<(Step, String)> {
+        // An interrupted load leaves nothing in scope, not even `+`.
+        payload.is_empty().then(|| {
+            let step = Step { bytes: b":module +Prelude\n".to_vec(), advance: 1, script: None };
+            (
+                step,
+                "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back."
+                    .to_owned(),
+            )
+        })
+    }
+
+    fn quit(&self) -> Vec<u8> {
+        b":quit\n".to_vec()
+    }
+
+    fn prompt(&self, _payload: &str) -> String {
+        "ghci> ".to_owned()
+    }
+
+    fn replayable(&self, code: &str) -> bool {
+        code::replayable(code)
+    }
+}
+
+/// The word of the barriers: not the nonce, which is never shown to anyone.
+fn word(nonce: &Nonce) -> String {
+    format!("hob-{}", &nonce.as_str()[..12])
+}
+
+/// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
+/// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
+/// interrupt cannot tear a marker.
+fn prompt_function(nonce: &Nonce) -> String {
+    let characters: String = nonce.as_str().chars().map(|c| format!("'{c}':")).collect();
+    format!(
+        ":set prompt-function \\ms n -> Control.Exception.uninterruptibleMask_ (let {{ \
+         w h s = Foreign.C.String.withCAStringLen s (\\ p -> System.IO.hPutBuf h (Prelude.fst p) (Prelude.snd p)) \
+         Prelude.>> System.IO.hFlush h ; \
+         m e = ({characters}' ':Prelude.mempty) Prelude.++ Prelude.show n Prelude.++ (' ' : (e Prelude.++ ('\\n' : Prelude.mempty))) }} in \
+         System.IO.hFlush System.IO.stdout Prelude.>> \
+         System.IO.hSetBuffering System.IO.stdout System.IO.LineBuffering Prelude.>> \
+         w System.IO.stdout (m (Data.List.unwords ms)) Prelude.>> \
+         w System.IO.stderr (m Prelude.mempty) Prelude.>> \
+         Prelude.return Prelude.mempty)\n"
+    )
+}

@@ -1,0 +1,534 @@
+//! The task that owns a session: its process, its pipes, its state. It waits for what happens, lets the machine decide,
+//! and performs.
+//!
+//! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
+
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use process::output::OutputLog;
+use process::probe::{Doing, Prober};
+use process::{Exit, Group, Ladder, Signal};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::sleep_until;
+
+use super::handle::{Command, Finished};
+use super::machine::{Action, Death, Event, Machine, Probed, Waiter};
+use super::pipes::{Found, Inputs, Output};
+use super::scan::Piece;
+use super::script::Scripts;
+use super::show::{self, Frame};
+use super::start::Witness;
+use super::{InputOutcome, InterruptReport, LoadRecord, SessionError, SessionEvent, SessionInfo, Stream};
+
+/// How often one wake reads before others get their turn.
+const READS: usize = 16;
+/// How long output may still arrive after the process has ended.
+const DRAIN: Duration = Duration::from_millis(200);
+/// How long a process may live on after it closed an output stream.
+const CLOSED: Duration = Duration::from_millis(150);
+/// How often memory is looked at: while something runs, and otherwise.
+const WATCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
+
+/// A running session's parts.
+pub(super) struct Actor {
+    pub(super) machine: Machine,
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) info: watch::Sender<SessionInfo>,
+    pub(super) loads: watch::Sender<Arc<LoadRecord>>,
+    pub(super) events: broadcast::Sender<SessionEvent>,
+    pub(super) log: OutputLog,
+    pub(super) group: Group,
+    pub(super) exit: watch::Receiver<Option<Exit>>,
+    pub(super) outputs: [Output; 2],
+    pub(super) inputs: Inputs,
+    pub(super) scripts: Scripts,
+    pub(super) memory_limit: u64,
+    pub(super) session: String,
+    pub(super) witness: Option<Witness>,
+    pub(super) rest: Rest,
+}
+
+/// What the loop itself keeps between two wakes.
+pub(super) struct Rest {
+    replies: HashMap<Waiter, Reply>,
+    next: u64,
+    /// Those who wait for the process to be gone.
+    stopping: Vec<oneshot::Sender<()>>,
+    /// Under way: kept here, so that a dropped wait loses nothing.
+    probe: Option<JoinHandle<(Prober, Doing)>>,
+    prober: Option<Prober>,
+    measure: Option<JoinHandle<u64>>,
+    ending: Option<JoinHandle<()>>,
+    closed: Option<(Stream, Instant)>,
+    watched: Option<Instant>,
+    /// Bytes logged so far, per stream.
+    logged: [u64; 2],
+    dead: bool,
+    /// Every handle is gone.
+    orphaned: bool,
+}
+
+impl Rest {
+    pub(super) fn new(group: &Group) -> Rest {
+        Rest {
+            replies: HashMap::new(),
+            next: 0,
+            stopping: Vec::new(),
+            probe: None,
+            prober: Some(Prober::new(group)),
+            measure: None,
+            ending: None,
+            closed: None,
+            watched: None,
+            logged: [0; 2],
+            dead: false,
+            orphaned: false,
+        }
+    }
+}
+
+enum Reply {
+    Eval(oneshot::Sender<Result<Finished, SessionError>>, usize),
+    Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
+    Interrupt(oneshot::Sender<InterruptReport>, usize),
+}
+
+enum Wake {
+    Command(Option<Command>),
+    Readable,
+    Writable,
+    Exit,
+    Probed(Probed),
+    Measured(Option<u64>),
+    Ended,
+    Time,
+}
+
+impl Actor {
+    /// Runs until the process has ended and every handle is gone.
+    pub(super) async fn run(mut self) {
+        self.perform();
+        loop {
+            match self.wake().await {
+                Wake::Command(Some(command)) => self.command(command),
+                Wake::Command(None) => {
+                    self.rest.orphaned = true;
+                    self.on(Event::Stop { reason: "nobody uses it any more".to_owned() });
+                }
+                Wake::Readable => self.read(),
+                Wake::Writable => self.inputs.write(),
+                Wake::Exit => self.died().await,
+                Wake::Probed(probed) => {
+                    // What the program printed before it waited has to be seen first.
+                    self.read();
+                    self.on(Event::Probed(probed));
+                }
+                Wake::Measured(measured) => self.measured(measured),
+                Wake::Ended => self.stopped(),
+                Wake::Time => self.time(),
+            }
+            self.machine.go_on(Instant::now());
+            self.perform();
+            if self.rest.orphaned && self.rest.dead && self.rest.ending.is_none() {
+                return;
+            }
+        }
+    }
+
+    async fn wake(&mut self) -> Wake {
+        let deadline = self.next_deadline();
+        let time = async {
+            match deadline {
+                Some(at) => sleep_until(at.into()).await,
+                None => pending().await,
+            }
+        };
+        let exit = async {
+            if self.rest.dead || self.exit.wait_for(Option::is_some).await.is_err() {
+                pending().await
+            }
+        };
+        let [out, err] = &self.outputs;
+        tokio::select! {
+            biased;
+            () = exit => Wake::Exit,
+            () = out.readable() => Wake::Readable,
+            () = err.readable() => Wake::Readable,
+            command = self.commands.recv(), if !self.rest.orphaned => Wake::Command(command),
+            () = self.inputs.writable() => Wake::Writable,
+            looked = joined(&mut self.rest.probe) => {
+                let (prober, doing) = looked.unzip();
+                self.rest.prober = prober;
+                Wake::Probed(match doing {
+                    Some(Doing::WaitingForInput) => Probed::Waiting,
+                    Some(Doing::Sleeping | Doing::Computing) => Probed::Busy,
+                    Some(Doing::Unknown) | None => Probed::Unknown,
+                })
+            }
+            measured = joined(&mut self.rest.measure) => Wake::Measured(measured),
+            _ = joined(&mut self.rest.ending) => Wake::Ended,
+            () = time => Wake::Time,
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        if self.rest.dead {
+            return None;
+        }
+        let closed = self.rest.closed.map(|(_, at)| at + CLOSED);
+        let watch = self.rest.watched.map(|at| at + WATCH[usize::from(self.machine.current().is_none())]);
+        [self.machine.deadline(), closed, watch].into_iter().flatten().min()
+    }
+
+    fn on(&mut self, event: Event) {
+        self.machine.on(event, Instant::now());
+    }
+
+    fn time(&mut self) {
+        let now = Instant::now();
+        if let Some((stream, _)) = self.rest.closed.take_if(|(_, at)| now >= *at + CLOSED) {
+            self.on(Event::Closed(stream));
+        }
+        if self.rest.measure.is_none() && self.rest.watched.is_some_and(|at| now >= at + WATCH[0]) {
+            self.measure();
+        }
+        // A deadline of the machine's that has come while its question is still open is not asked again at once.
+        self.machine.on(Event::Tick, now);
+    }
+
+    /// Reads both streams, a bounded amount.
+    fn read(&mut self) {
+        let now = Instant::now();
+        for output in &mut self.outputs {
+            let stream = output.stream;
+            for _ in 0..READS {
+                let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
+                let logged = &mut self.rest.logged[stream as usize];
+                let was_open = output.is_open();
+                let found = output.read(|piece| take(piece, stream, machine, log, events, logged, now));
+                if found == Found::End && was_open {
+                    self.rest.closed.get_or_insert((stream, now));
+                }
+                if found != Found::Some {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Eval { request, quiet, claim, reply } => {
+                // What was printed before belongs to nobody.
+                self.read();
+                let waiter = self.waiter(Reply::Eval(reply, request.max_bytes));
+                self.on(Event::Eval { code: request.code, stdin: request.stdin, quiet, claim, waiter });
+            }
+            Command::Wait { which, max_bytes, reply } => {
+                let waiter = self.waiter(Reply::Eval(reply, max_bytes));
+                self.on(Event::Wait { which, waiter });
+            }
+            Command::Look { which, max_bytes, reply } => {
+                let waiter = self.waiter(Reply::Eval(reply, max_bytes));
+                self.on(Event::Look { which, waiter });
+            }
+            Command::Input { text, eof, reply } => {
+                let waiter = self.waiter(Reply::Input(reply));
+                self.on(Event::Input { text, eof, waiter });
+            }
+            Command::Interrupt { max_bytes, reply } => {
+                // Perhaps it has ended already.
+                self.read();
+                let waiter = self.waiter(Reply::Interrupt(reply, max_bytes));
+                self.on(Event::Interrupt { waiter });
+            }
+            // Whoever has stopped waiting needs no answer.
+            Command::History { reply } => drop(reply.send(self.machine.history())),
+            Command::Stop { reason, reply } => {
+                if self.rest.dead && self.rest.ending.is_none() {
+                    // Nobody there means that nobody needs to know.
+                    let _ = reply.send(());
+                } else {
+                    self.rest.stopping.push(reply);
+                    self.on(Event::Stop { reason });
+                }
+            }
+        }
+    }
+
+    fn waiter(&mut self, reply: Reply) -> Waiter {
+        self.rest.next += 1;
+        let waiter = Waiter(self.rest.next);
+        // Those who have stopped waiting are forgotten when there are many.
+        if self.rest.replies.len() > 256 {
+            self.rest.replies.retain(|_, reply| !reply.is_closed());
+        }
+        self.rest.replies.insert(waiter, reply);
+        waiter
+    }
+
+    /// Does what the machine has decided, and publishes how things stand.
+    fn perform(&mut self) {
+        loop {
+            let actions = self.machine.take_actions();
+            if actions.is_empty() {
+                break;
+            }
+            actions.into_iter().for_each(|action| self.act(action));
+        }
+        self.publish();
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Code { bytes, script } => match self.scripts.place(bytes, script) {
+                Ok(bytes) => self.inputs.code().push(bytes),
+                Err(error) => self.on(Event::Stop { reason: format!("its script file could not be written: {error}") }),
+            },
+            Action::Feed(bytes) => self.inputs.stdin.push(bytes),
+            Action::CloseStdin => self.inputs.stdin.close(),
+            // The group may be gone already, which the exit tells.
+            Action::Signal => drop(self.group.signal(Signal::INT)),
+            Action::Probe => self.probe(),
+            Action::End { quit } => self.end(quit),
+            Action::Answer { waiter, eval } => self.answer(waiter, eval),
+            Action::Refuse { waiter, error } => match self.rest.replies.remove(&waiter) {
+                Some(Reply::Eval(reply, _)) => drop(reply.send(Err(error))),
+                Some(Reply::Input(reply)) => drop(reply.send(Err(error))),
+                _ => {}
+            },
+            Action::Accept { waiter, input } => {
+                if let Some(Reply::Input(reply)) = self.rest.replies.remove(&waiter) {
+                    drop(reply.send(Ok(input)));
+                }
+            }
+            Action::Interrupted { waiter, outcome, eval, took } => {
+                if let Some(Reply::Interrupt(reply, max_bytes)) = self.rest.replies.remove(&waiter) {
+                    let eval = eval.and_then(|eval| self.finished(eval, max_bytes)).map(|finished| finished.result);
+                    drop(reply.send(InterruptReport { outcome, eval, took }));
+                }
+            }
+            Action::Emit(event) => {
+                if let SessionEvent::EvalStarted { eval, .. } = &event {
+                    let logged = self.rest.logged;
+                    if let Some(record) = self.machine.record_mut(*eval) {
+                        record.logged = logged;
+                    }
+                }
+                if let Some(witness) = &self.witness {
+                    witness(&event);
+                }
+                // Without subscribers it is for nobody.
+                let _ = self.events.send(event);
+            }
+            Action::Loaded(load) => drop(self.loads.send_replace(Arc::new(load))),
+        }
+    }
+
+    fn answer(&mut self, waiter: Waiter, eval: u64) {
+        let Some(Reply::Eval(reply, max_bytes)) = self.rest.replies.remove(&waiter) else { return };
+        let answer = match self.finished(eval, max_bytes) {
+            Some(finished) => Ok(finished),
+            None => Err(SessionError::UnknownEval { session: self.session.clone(), eval }),
+        };
+        // Whoever has stopped waiting can ask again.
+        let _ = reply.send(answer);
+    }
+
+    fn finished(&self, eval: u64, max_bytes: usize) -> Option<Finished> {
+        let record = self.machine.record(eval)?;
+        let dropped = match record.output.iter().map(|output| output.total()).sum::<u64>() {
+            small if small < 1 << 20 => [0; 2],
+            _ => {
+                let dropped = self.log.status().dropped;
+                let of = |stream: Stream| {
+                    let side = stream as usize;
+                    dropped.of(stream.logged()).saturating_sub(record.logged[side]).min(record.output[side].total())
+                };
+                [of(Stream::Stdout), of(Stream::Stderr)]
+            }
+        };
+        let frame = Frame {
+            session: &self.session,
+            eval,
+            completion: self.machine.completion(),
+            queue_depth: self.machine.queue_depth(),
+            cursor: *self.log.end().borrow(),
+            dropped,
+            max_bytes,
+        };
+        // Only commands of our own, which are quiet, are asked for their exact bytes.
+        let raw = if record.quiet { show::raw(record) } else { Default::default() };
+        Some(Finished { result: show::result(record, &frame, Instant::now()), raw })
+    }
+
+    fn probe(&mut self) {
+        if self.inputs.code().has_unread() || self.inputs.stdin.has_unread() {
+            // It has not even read what was written.
+            return self.on(Event::Probed(Probed::Busy));
+        }
+        let mut prober = self.rest.prober.take().unwrap_or_else(|| Prober::new(&self.group));
+        self.rest.probe = Some(tokio::spawn(async move {
+            let doing = prober.look().await;
+            (prober, doing)
+        }));
+    }
+
+    fn measure(&mut self) {
+        let group = self.group.clone();
+        self.rest.watched = Some(Instant::now());
+        self.rest.measure = Some(tokio::task::spawn_blocking(move || process::probe::memory(&group).resident));
+    }
+
+    fn measured(&mut self, memory: Option<u64>) {
+        let Some(memory) = memory else { return };
+        self.info.send_modify(|info| info.memory = Some(memory));
+        if memory > self.memory_limit {
+            let (used, limit) = (memory >> 20, self.memory_limit >> 20);
+            self.on(Event::Stop { reason: format!("it used {used} MiB of memory; the limit is {limit} MiB") });
+        }
+    }
+
+    /// The ladder, on a task of its own; the loop reads on meanwhile.
+    fn end(&mut self, quit: Option<Vec<u8>>) {
+        if self.rest.ending.is_some() {
+            return;
+        }
+        let (group, stdin) = (self.group.clone(), self.inputs.stdin.take());
+        let quiet = Duration::ZERO;
+        let ladder = match quit {
+            Some(quit) => Ladder { quit: Some(quit), ..Ladder::default() },
+            None => Ladder { quit_wait: quiet, close_wait: quiet, ..Ladder::default() },
+        };
+        self.rest.ending = Some(tokio::spawn(async move {
+            let ended = group.end(stdin, &ladder).await;
+            if ended.left > 0 {
+                tracing::warn!(pid = group.pid(), left = ended.left, "processes of a session could not be ended");
+            }
+        }));
+    }
+
+    /// The process has ended: takes what it still printed, then says how it ended.
+    async fn died(&mut self) {
+        let until = Instant::now() + DRAIN;
+        self.read();
+        // A grandchild may hold the pipes open for as long as it likes; the program's own output is in them by now.
+        while self.outputs.iter().any(Output::is_open) && Instant::now() < until {
+            let before = self.rest.logged;
+            self.read();
+            if before == self.rest.logged {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        let now = Instant::now();
+        for output in &mut self.outputs {
+            let stream = output.stream;
+            let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
+            let logged = &mut self.rest.logged[stream as usize];
+            output.close(|piece| take(piece, stream, machine, log, events, logged, now));
+        }
+        self.rest.dead = true;
+        self.rest.closed = None;
+        let exit = *self.exit.borrow();
+        let death =
+            exit.map_or(Death { code: None, signal: None }, |exit| Death { code: exit.code, signal: exit.signal });
+        self.machine.on(Event::Died(death), now);
+        self.scripts.clear();
+        // What it left behind goes too.
+        self.end(None);
+    }
+
+    fn stopped(&mut self) {
+        for reply in self.rest.stopping.drain(..) {
+            let _ = reply.send(());
+        }
+    }
+
+    fn publish(&mut self) {
+        let machine = &self.machine;
+        let (state, current) = (machine.state(), machine.current());
+        let cursor = *self.log.end().borrow();
+        let (queue_depth, evals) = (machine.queue_depth(), machine.finished());
+        let dead = self.rest.dead;
+        let mut ready = false;
+        self.info.send_if_modified(|info| {
+            let old = (info.state, info.current, info.queue_depth, info.evals, info.cursor);
+            let changed = old != (state, current, queue_depth, evals, cursor);
+            ready = info.state == super::SessionState::Starting && state != info.state;
+            (info.state, info.current, info.queue_depth) = (state, current, queue_depth);
+            (info.evals, info.cursor) = (evals, cursor);
+            if changed {
+                info.completion = machine.completion();
+                info.reason = machine.reason().map(str::to_owned);
+                if current.is_some() || old.1.is_some() {
+                    info.times.used = Instant::now();
+                }
+                if dead && info.times.ended.is_none() {
+                    info.times.ended = Some(Instant::now());
+                }
+            }
+            if ready {
+                info.banner = machine.banner(Stream::Stdout);
+                info.version = machine.version();
+                info.prompt = machine.prompt();
+                info.times.used = Instant::now();
+            }
+            changed
+        });
+        if ready && !dead {
+            self.measure();
+        }
+    }
+}
+
+impl Reply {
+    fn is_closed(&self) -> bool {
+        match self {
+            Reply::Eval(reply, _) => reply.is_closed(),
+            Reply::Input(reply) => reply.is_closed(),
+            Reply::Interrupt(reply, _) => reply.is_closed(),
+        }
+    }
+}
+
+/// Hands one piece of a stream to the machine, the log and the subscribers.
+fn take(
+    piece: Piece<'_>,
+    stream: Stream,
+    machine: &mut Machine,
+    log: &OutputLog,
+    events: &broadcast::Sender<SessionEvent>,
+    logged: &mut u64,
+    now: Instant,
+) {
+    match piece {
+        Piece::Data(bytes) => {
+            let eval = machine.data(stream, bytes, now);
+            log.append(stream.logged(), eval, bytes);
+            *logged += bytes.len() as u64;
+            if events.receiver_count() > 0 && machine.is_public(eval) {
+                let text = String::from_utf8_lossy(bytes).into_owned();
+                // They may have gone meanwhile.
+                let _ = events.send(SessionEvent::Output { eval, stream, text });
+            }
+        }
+        Piece::Marker { number, payload } => machine.marker(stream, number, &payload, now),
+    }
+}
+
+/// The result of a task that is under way; forever pending if none is. Cancel safe: the task stays where it is.
+async fn joined<T>(task: &mut Option<JoinHandle<T>>) -> Option<T> {
+    match task {
+        Some(handle) => {
+            let result = handle.await.ok();
+            *task = None;
+            result
+        }
+        None => pending().await,
+    }
+}

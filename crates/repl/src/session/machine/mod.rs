@@ -1,0 +1,495 @@
+//! Decides what a session does next: events in, actions out, no input or output of its own. The actor performs.
+//!
+//! This file holds the vocabulary and the state; `starting`, `running` and `syncing` are the phases of a living session,
+//! `ending` what is left when the process has gone.
+
+mod ending;
+mod records;
+mod running;
+mod starting;
+mod syncing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::capture::Capture;
+use super::handle::{Claim, SessionError};
+use super::{Completion, InputOutcome, InterruptOutcome, LoadRecord, SessionEvent, SessionState, Status, Stream};
+use crate::adapter::{Adapter, Channel, Nonce};
+use records::Records;
+use running::Run;
+use syncing::Sync;
+
+pub(super) use records::Record;
+
+/// Names somebody who waits for an answer; the actor knows who.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Waiter(pub(super) u64);
+
+/// Which evaluation is meant.
+#[derive(Debug, Clone)]
+pub(super) enum Which {
+    Last,
+    Number(u64),
+    Claimed(Arc<Claim>),
+}
+
+/// What the kernel says about the session's standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Probed {
+    Waiting,
+    Busy,
+    Unknown,
+}
+
+/// How the process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Death {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+}
+
+/// Everything that can happen to a session, output apart (see [`Machine::data`] and [`Machine::marker`]).
+#[derive(Debug)]
+pub(super) enum Event {
+    Eval {
+        code: String,
+        stdin: Option<String>,
+        quiet: bool,
+        claim: Arc<Claim>,
+        waiter: Waiter,
+    },
+    Wait {
+        which: Which,
+        waiter: Waiter,
+    },
+    Look {
+        which: Which,
+        waiter: Waiter,
+    },
+    Input {
+        text: String,
+        eof: bool,
+        waiter: Waiter,
+    },
+    Interrupt {
+        waiter: Waiter,
+    },
+    /// Somebody or some limit ends the process.
+    Stop {
+        reason: String,
+    },
+    /// The answer to [`Action::Probe`], after everything printed before it was handed in.
+    Probed(Probed),
+    /// An output stream was closed while the process lives.
+    Closed(Stream),
+    /// The process is gone, and everything it printed was handed in.
+    Died(Death),
+    /// A deadline has come.
+    Tick,
+}
+
+/// Everything a session can do.
+#[derive(Debug)]
+pub(super) enum Action {
+    /// Write to the code channel; `script` goes to a file first, whose path replaces the mark in the bytes.
+    Code { bytes: Vec<u8>, script: Option<Vec<u8>> },
+    /// Write to the program's standard input.
+    Feed(Vec<u8>),
+    /// Close the program's standard input after what was written.
+    CloseStdin,
+    /// SIGINT to the process group.
+    Signal,
+    /// Ask the kernel about standard input.
+    Probe,
+    /// End the process: the quit line first when it listens.
+    End { quit: Option<Vec<u8>> },
+    /// The evaluation as it stands is the answer.
+    Answer { waiter: Waiter, eval: u64 },
+    /// This is the answer.
+    Refuse { waiter: Waiter, error: SessionError },
+    /// This is the answer.
+    Accept { waiter: Waiter, input: InputOutcome },
+    /// This is the answer.
+    Interrupted { waiter: Waiter, outcome: InterruptOutcome, eval: Option<u64>, took: Duration },
+    /// Tell subscribers.
+    Emit(SessionEvent),
+    /// Publish a load.
+    Loaded(LoadRecord),
+}
+
+/// What bounds a session.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) queue: usize,
+    pub(super) start: Duration,
+    pub(super) idle: Duration,
+}
+
+/// The state of a session.
+#[derive(Debug)]
+pub(super) struct Machine {
+    name: String,
+    adapter: Arc<dyn Adapter>,
+    nonce: Nonce,
+    bounds: Bounds,
+    phase: Phase,
+    /// Markers seen on standard output and standard error.
+    sides: [Side; 2],
+    /// The number up to which both streams are in step.
+    number: u64,
+    /// The number that markers will have reached when everything written so far is done.
+    issued: u64,
+    completion: Completion,
+    queue: VecDeque<Queued>,
+    records: Records,
+    waiters: Vec<(u64, Waiter)>,
+    between: [Capture; 2],
+    banner: [Capture; 2],
+    payload: String,
+    barriers: u64,
+    /// The last load, and with it the current list of diagnostics.
+    load: LoadRecord,
+    /// Code that ended well and only defined something, for a new process.
+    history: VecDeque<String>,
+    /// Set when the end was asked for, with the reason.
+    ending: Option<String>,
+    actions: Vec<Action>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Starting { unnumbered: usize, until: Instant },
+    Idle { since: Instant },
+    Running(Box<Run>),
+    Syncing(Box<Sync>),
+    Ended { status: Status, reason: String },
+}
+
+/// What is known of one stream.
+#[derive(Debug, Default, Clone)]
+struct Side {
+    /// The number of its last marker.
+    number: u64,
+    /// Markers without a number since the last code was written.
+    unnumbered: usize,
+}
+
+#[derive(Debug)]
+struct Queued {
+    eval: u64,
+    plan: crate::adapter::Plan,
+    stdin: Option<String>,
+    claim: Arc<Claim>,
+    waiter: Waiter,
+}
+
+impl Machine {
+    /// A session whose process was just started; the adapter's install lines are the first action.
+    pub(super) fn new(
+        name: &str,
+        adapter: Arc<dyn Adapter>,
+        nonce: Nonce,
+        bounds: Bounds,
+        first_eval: Arc<std::sync::atomic::AtomicU64>,
+        now: Instant,
+    ) -> Machine {
+        let install = adapter.install(&nonce);
+        Machine {
+            name: name.to_owned(),
+            completion: adapter.completion(),
+            adapter,
+            nonce,
+            bounds,
+            phase: Phase::Starting { unnumbered: 0, until: now + bounds.start },
+            sides: Default::default(),
+            number: 0,
+            issued: 0,
+            queue: VecDeque::new(),
+            records: Records::new(first_eval),
+            waiters: Vec::new(),
+            between: [Capture::new(), Capture::new()],
+            banner: [Capture::new(), Capture::new()],
+            payload: String::new(),
+            barriers: 0,
+            load: LoadRecord::default(),
+            history: VecDeque::new(),
+            ending: None,
+            actions: vec![Action::Code { bytes: install, script: None }],
+        }
+    }
+
+    /// What to do now, in order. Empties the list.
+    pub(super) fn take_actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
+    }
+
+    /// When [`Event::Tick`] is wanted.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.phase {
+            _ if self.ending.is_some() => None,
+            Phase::Starting { until, .. } => Some(*until),
+            Phase::Idle { since } => Some(*since + self.bounds.idle),
+            Phase::Running(run) => Some(run.deadline()),
+            Phase::Syncing(sync) => sync.deadline(),
+            Phase::Ended { .. } => None,
+        }
+    }
+
+    /// Takes output, and says which evaluation it belongs to.
+    pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Option<u64> {
+        let side = stream as usize;
+        match &mut self.phase {
+            Phase::Starting { .. } => {
+                self.banner[side].push(bytes);
+                None
+            }
+            Phase::Running(run) if !run.has_ended(side, &self.sides[side]) => {
+                let eval = run.eval;
+                run.heard(now);
+                self.records.running(eval).output[side].push(bytes);
+                Some(eval)
+            }
+            Phase::Syncing(sync) => {
+                let eval = sync.data(side, bytes, &self.sides[side])?;
+                self.records.running(eval).output[side].push(bytes);
+                Some(eval)
+            }
+            _ => {
+                self.between[side].push(bytes);
+                None
+            }
+        }
+    }
+
+    /// Takes a marker.
+    pub(super) fn marker(&mut self, stream: Stream, number: Option<u64>, payload: &str, now: Instant) {
+        let side = &mut self.sides[stream as usize];
+        match number {
+            Some(number) => side.number = side.number.max(number),
+            None => side.unnumbered += 1,
+        }
+        if number.is_some() && stream == Stream::Stdout {
+            payload.clone_into(&mut self.payload);
+        }
+        match self.phase {
+            Phase::Starting { .. } => self.starting_marker(number, now),
+            Phase::Running(_) => self.running_marker(now),
+            Phase::Syncing(_) => self.syncing_marker(stream, number, now),
+            Phase::Idle { .. } | Phase::Ended { .. } => {}
+        }
+    }
+
+    /// Takes anything else that can happen.
+    pub(super) fn on(&mut self, event: Event, now: Instant) {
+        match event {
+            Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter, now),
+            Event::Wait { which, waiter } => self.wait(&which, waiter),
+            Event::Look { which, waiter } => match self.find(&which) {
+                Ok(eval) => self.actions.push(Action::Answer { waiter, eval }),
+                Err(error) => self.actions.push(Action::Refuse { waiter, error }),
+            },
+            Event::Input { text, eof, waiter } => self.input(text, eof, waiter, now),
+            Event::Interrupt { waiter } => self.interrupt(waiter, now),
+            Event::Stop { reason } => self.stop(reason),
+            Event::Probed(probed) => self.probed(probed, now),
+            Event::Closed(stream) => self.closed(stream),
+            Event::Died(death) => self.died(death, now),
+            Event::Tick => self.tick(now),
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        match &self.phase {
+            Phase::Starting { until, .. } if now >= *until => self.start_timed_out(now),
+            Phase::Idle { since } if now >= *since + self.bounds.idle => {
+                self.stop(format!("it was idle for {}", minutes(self.bounds.idle)));
+            }
+            Phase::Running(_) => self.running_tick(now),
+            Phase::Syncing(_) => self.syncing_tick(now),
+            _ => {}
+        }
+    }
+
+    fn submit(
+        &mut self,
+        code: String,
+        stdin: Option<String>,
+        quiet: bool,
+        claim: Arc<Claim>,
+        waiter: Waiter,
+        now: Instant,
+    ) {
+        let refuse = |error| Action::Refuse { waiter, error };
+        if let Some(error) = self.has_ended() {
+            return self.actions.push(refuse(error));
+        }
+        self.forget_withdrawn();
+        if self.queue.len() >= self.bounds.queue {
+            let error = SessionError::QueueFull { session: self.name.clone(), limit: self.bounds.queue };
+            return self.actions.push(refuse(error));
+        }
+        let plan = match self.adapter.plan(&code) {
+            Ok(plan) => plan,
+            Err(refusal) => return self.actions.push(refuse(SessionError::Refused(refusal))),
+        };
+        let status = if matches!(self.phase, Phase::Starting { .. }) { Status::Starting } else { Status::Queued };
+        let eval = self.records.add(code, quiet, status, now);
+        claim.eval.store(eval, Ordering::Release);
+        self.queue.push_back(Queued { eval, plan, stdin, claim, waiter });
+    }
+
+    /// Starts the next evaluation if nothing runs. Called when everything the REPL has printed so far was handed in,
+    /// so that nothing of it is taken for the output of the next.
+    pub(super) fn go_on(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Idle { .. }) && self.ending.is_none() {
+            self.start_next(now);
+        }
+    }
+
+    /// Adds a waiter to an evaluation, or answers it at once.
+    fn wait(&mut self, which: &Which, waiter: Waiter) {
+        match self.find(which) {
+            Ok(eval)
+                if self.records.get(eval).is_none_or(|record| record.status.is_final()) || self.is_waiting(eval) =>
+            {
+                self.actions.push(Action::Answer { waiter, eval });
+            }
+            Ok(eval) => self.waiters.push((eval, waiter)),
+            Err(error) => self.actions.push(Action::Refuse { waiter, error }),
+        }
+    }
+
+    fn find(&self, which: &Which) -> Result<u64, SessionError> {
+        let session = || self.name.clone();
+        match which {
+            Which::Last => self.records.last().ok_or_else(|| SessionError::NothingYet { session: session() }),
+            Which::Claimed(claim) => self.find(&Which::Number(claim.eval.load(Ordering::Acquire))),
+            Which::Number(eval) => match self.records.get(*eval) {
+                Some(_) => Ok(*eval),
+                None => Err(SessionError::UnknownEval { session: session(), eval: *eval }),
+            },
+        }
+    }
+
+    /// Answers everybody who waits for this evaluation.
+    fn answer(&mut self, eval: u64) {
+        let actions = &mut self.actions;
+        self.waiters.retain(|&(waited, waiter)| {
+            if waited == eval {
+                actions.push(Action::Answer { waiter, eval });
+            }
+            waited != eval
+        });
+    }
+
+    fn forget_withdrawn(&mut self) {
+        let records = &mut self.records;
+        self.queue.retain(|queued| {
+            let withdrawn = queued.claim.withdrawn.load(Ordering::Acquire);
+            if withdrawn {
+                records.forget(queued.eval);
+            }
+            !withdrawn
+        });
+    }
+
+    fn write(&mut self, bytes: Vec<u8>, script: Option<Vec<u8>>, advance: u64) {
+        self.issued += advance;
+        self.sides.iter_mut().for_each(|side| side.unnumbered = 0);
+        self.actions.push(Action::Code { bytes, script });
+    }
+
+    fn is_fallback(&self) -> bool {
+        self.completion == Completion::Marker && self.adapter.completion() == Completion::Exact
+    }
+
+    /// How it stands.
+    pub(super) fn state(&self) -> SessionState {
+        match &self.phase {
+            Phase::Starting { .. } => SessionState::Starting,
+            Phase::Idle { .. } => SessionState::Idle,
+            Phase::Running(run) if run.is_waiting() => SessionState::WaitingForInput,
+            Phase::Running(_) => SessionState::Running,
+            Phase::Syncing(sync) => sync.state(),
+            Phase::Ended { status: Status::Exited, .. } => SessionState::Exited,
+            Phase::Ended { status: Status::Crashed, .. } => SessionState::Crashed,
+            Phase::Ended { .. } => SessionState::Killed,
+        }
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match &self.phase {
+            Phase::Ended { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The evaluation that runs.
+    pub(super) fn current(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Running(run) => Some(run.eval),
+            Phase::Syncing(sync) => sync.eval(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn queue_depth(&self) -> usize {
+        self.queue.iter().filter(|queued| !queued.claim.withdrawn.load(Ordering::Acquire)).count()
+    }
+
+    pub(super) fn finished(&self) -> u64 {
+        self.records.finished()
+    }
+
+    pub(super) fn record(&self, eval: u64) -> Option<&Record> {
+        self.records.get(eval)
+    }
+
+    /// The evaluation as the actor may add to it what it measured.
+    pub(super) fn record_mut(&mut self, eval: u64) -> Option<&mut Record> {
+        self.records.get_mut(eval)
+    }
+
+    /// What would bring a new process to the same definitions, oldest first.
+    pub(super) fn history(&self) -> Vec<String> {
+        self.history.iter().cloned().collect()
+    }
+
+    pub(super) fn completion(&self) -> Completion {
+        self.completion
+    }
+
+    pub(super) fn prompt(&self) -> String {
+        self.adapter.prompt(&self.payload)
+    }
+
+    pub(super) fn banner(&self, stream: Stream) -> String {
+        String::from_utf8_lossy(&self.banner[stream as usize].bytes().0).into_owned()
+    }
+
+    /// The language's version, if the banner says it.
+    pub(super) fn version(&self) -> Option<String> {
+        self.adapter.version(&self.banner(Stream::Stdout))
+    }
+
+    /// Whether somebody outside asked for this evaluation, or it is none.
+    pub(super) fn is_public(&self, eval: Option<u64>) -> bool {
+        eval.and_then(|eval| self.records.get(eval)).is_none_or(|record| !record.quiet)
+    }
+
+    /// Whether code goes where running programs read.
+    fn shares_stdin(&self) -> bool {
+        self.adapter.channel() == Channel::Stdin
+    }
+}
+
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds / 60) }
+}

@@ -1,0 +1,108 @@
+//! What is remembered of evaluations: all that run or wait, and the last few that have ended.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::super::Status;
+use super::super::capture::Capture;
+use crate::adapter::Verdict;
+
+/// How many ended evaluations are remembered.
+const REMEMBERED: usize = 64;
+/// How many of them with all that was captured of their output.
+const FRESH: usize = 4;
+
+/// One evaluation.
+#[derive(Debug)]
+pub(in super::super) struct Record {
+    pub(in super::super) code: String,
+    pub(in super::super) quiet: bool,
+    pub(in super::super) status: Status,
+    pub(in super::super) submitted: Instant,
+    pub(in super::super) started: Option<Instant>,
+    pub(in super::super) ended: Option<Instant>,
+    pub(in super::super) output: [Capture; 2],
+    pub(in super::super) between: [Capture; 2],
+    pub(in super::super) notes: Vec<String>,
+    pub(in super::super) verdict: Verdict,
+    /// Where the counts of the output log stood when it started, per stream.
+    pub(in super::super) logged: [u64; 2],
+}
+
+#[derive(Debug)]
+pub(super) struct Records {
+    /// The next evaluation's number; shared by all sessions, so that a number alone names an evaluation.
+    next: Arc<AtomicU64>,
+    evals: BTreeMap<u64, Record>,
+    ended: u64,
+}
+
+impl Records {
+    pub(super) fn new(next: Arc<AtomicU64>) -> Records {
+        Records { next, evals: BTreeMap::new(), ended: 0 }
+    }
+
+    pub(super) fn add(&mut self, code: String, quiet: bool, status: Status, now: Instant) -> u64 {
+        let eval = self.next.fetch_add(1, Ordering::Relaxed);
+        let record = Record {
+            code,
+            quiet,
+            status,
+            submitted: now,
+            started: None,
+            ended: None,
+            output: [Capture::new(), Capture::new()],
+            between: [Capture::new(), Capture::new()],
+            notes: Vec::new(),
+            verdict: Verdict::default(),
+            logged: [0; 2],
+        };
+        self.evals.insert(eval, record);
+        eval
+    }
+
+    pub(super) fn get(&self, eval: u64) -> Option<&Record> {
+        self.evals.get(&eval)
+    }
+
+    pub(super) fn get_mut(&mut self, eval: u64) -> Option<&mut Record> {
+        self.evals.get_mut(&eval)
+    }
+
+    /// One that is known to be there because it has not ended.
+    pub(super) fn running(&mut self, eval: u64) -> &mut Record {
+        self.evals.get_mut(&eval).expect("only ended evaluations are forgotten")
+    }
+
+    pub(super) fn forget(&mut self, eval: u64) {
+        self.evals.remove(&eval);
+    }
+
+    /// The last one that somebody asked for.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.evals.iter().rev().find(|(_, record)| !record.quiet).map(|(eval, _)| *eval)
+    }
+
+    pub(super) fn finished(&self) -> u64 {
+        self.ended
+    }
+
+    /// Notes the end of one, and forgets what is too old.
+    pub(super) fn end(&mut self, eval: u64, status: Status, now: Instant) {
+        let record = self.running(eval);
+        record.status = status;
+        record.ended = Some(now);
+        self.ended += u64::from(!record.quiet);
+        let ended: Vec<u64> =
+            self.evals.iter().rev().filter(|(_, record)| record.status.is_final()).map(|(eval, _)| *eval).collect();
+        for old in ended.iter().skip(FRESH).take(1) {
+            let record = self.running(*old);
+            record.output.iter_mut().chain(&mut record.between).for_each(Capture::shrink);
+        }
+        for old in ended.iter().skip(REMEMBERED) {
+            self.evals.remove(old);
+        }
+    }
+}

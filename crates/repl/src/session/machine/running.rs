@@ -1,0 +1,354 @@
+//! One evaluation under way: its steps, its input, and how its end is seen.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::super::capture::Capture;
+use super::super::handle::SessionError;
+use super::super::{InputOutcome, SessionEvent, Status};
+use super::syncing::{Sync, Why};
+use super::{Action, Machine, Phase, Probed, Side, Waiter};
+use crate::adapter::{Printed, Step};
+
+/// Silence after which the kernel is asked whether the program waits for input.
+const QUIET: Duration = Duration::from_millis(100);
+/// How soon it is asked when there is input to deliver.
+const EAGER: Duration = Duration::from_millis(2);
+/// How often at least it is asked.
+const PATIENT: Duration = Duration::from_millis(250);
+/// How long a number that is too small is believed to be on its way to the right one.
+const DOUBT: Duration = Duration::from_millis(200);
+
+/// How many definitions are remembered for a new process.
+const MAX_HISTORY: usize = 2000;
+
+/// The evaluation that runs.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) eval: u64,
+    /// The number both streams were in step at when the current step was written.
+    pub(super) before: u64,
+    /// The number that ends the current step.
+    pub(super) expected: u64,
+    /// When the current step was written.
+    pub(super) written: Instant,
+    /// Steps that come after the current one.
+    pub(super) steps: VecDeque<Step>,
+    /// Where numbers are not printed by themselves: whether the line that prints one was sent.
+    marked: bool,
+    /// Lines for the program that it has not asked for yet.
+    input: VecDeque<Vec<u8>>,
+    close_input: bool,
+    pub(super) fed: bool,
+    waiting: bool,
+    probe_at: Instant,
+    probe_gap: Duration,
+    probing: bool,
+    doubt: Option<Instant>,
+}
+
+impl Run {
+    pub(super) fn deadline(&self) -> Instant {
+        let probe = if self.probing { self.probe_at + PATIENT } else { self.probe_at };
+        self.doubt.map_or(probe, |doubt| doubt.min(probe))
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// Whether a stream is past the evaluation.
+    pub(super) fn has_ended(&self, _side: usize, seen: &Side) -> bool {
+        self.steps.is_empty() && seen.number >= self.expected
+    }
+
+    /// It printed something, so it is not waiting.
+    pub(super) fn heard(&mut self, now: Instant) {
+        self.probe_at = self.probe_at.max(now + if self.input.is_empty() { QUIET } else { EAGER });
+        self.waiting = false;
+    }
+
+    fn pending(&self) -> usize {
+        self.input.iter().map(Vec::len).sum()
+    }
+
+    fn push_input(&mut self, text: &str) {
+        self.input.extend(text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()));
+    }
+
+    fn probe_soon(&mut self, now: Instant) {
+        self.probe_gap = EAGER;
+        self.probe_at = now + EAGER;
+    }
+}
+
+impl Machine {
+    /// Starts the next evaluation in the queue, if any.
+    pub(super) fn start_next(&mut self, now: Instant) {
+        self.forget_withdrawn();
+        let Some(queued) = self.queue.pop_front() else { return };
+        let mut steps = VecDeque::from(queued.plan.steps);
+        let step = steps.pop_front().expect("a plan has a step");
+        let record = self.records.running(queued.eval);
+        record.status = Status::Running;
+        record.started = Some(now);
+        record.notes = queued.plan.notes;
+        if !record.quiet {
+            record.between = std::mem::replace(&mut self.between, [Capture::new(), Capture::new()]);
+            self.actions.push(Action::Emit(SessionEvent::EvalStarted { eval: queued.eval, code: record.code.clone() }));
+        }
+        self.waiters.push((queued.eval, queued.waiter));
+        let mut run = Run {
+            eval: queued.eval,
+            before: self.number,
+            expected: self.number + step.advance,
+            written: now,
+            steps,
+            marked: false,
+            input: VecDeque::new(),
+            close_input: false,
+            fed: false,
+            waiting: false,
+            probe_at: now + QUIET,
+            probe_gap: QUIET,
+            probing: false,
+            doubt: None,
+        };
+        if let Some(stdin) = &queued.stdin {
+            run.push_input(stdin);
+            run.probe_soon(now);
+        }
+        self.write(step.bytes, step.script, step.advance);
+        self.phase = Phase::Running(Box::new(run));
+    }
+
+    pub(super) fn running_marker(&mut self, now: Instant) {
+        let fallback = self.is_fallback();
+        let Phase::Running(run) = &mut self.phase else { return };
+        if fallback {
+            // One prompt for the code; then the line that prints the number, and its own prompt.
+            if !run.marked && self.sides[0].unnumbered > 0 {
+                run.marked = true;
+                let number = run.expected;
+                let mark = self.adapter.fallback_mark(&self.nonce, number).expect("the session fell back to it");
+                return self.write(mark, None, 0);
+            }
+            if !run.marked || self.sides[0].unnumbered == 0 {
+                return;
+            }
+        }
+        let expected = run.expected;
+        if self.sides.iter().all(|side| side.number >= expected) {
+            self.step_ended(now);
+        } else if self.sides.iter().all(|side| side.number > run.before) && run.doubt.is_none() {
+            run.doubt = Some(now + DOUBT);
+        }
+    }
+
+    /// Both streams have reached the end of the current step.
+    fn step_ended(&mut self, now: Instant) {
+        self.number = self.sides[0].number.max(self.sides[1].number);
+        self.issued = self.number;
+        let Phase::Running(run) = &self.phase else { return };
+        let (eval, fed, last) = (run.eval, run.fed, run.steps.is_empty());
+        if fed && self.shares_stdin() {
+            // Input that the program left unread would run as code: everything up to a barrier is out of step.
+            return self.synchronize(Why::Input, None, now);
+        }
+        if last {
+            return self.finish(eval, None, now);
+        }
+        if self.judge(eval).error {
+            let Phase::Running(run) = &self.phase else { return };
+            let left = run.steps.len();
+            let note =
+                format!("Stopped at the first error; {left} more piece{} of the code did not run.", plural(left));
+            self.records.running(eval).notes.push(note);
+            return self.finish(eval, None, now);
+        }
+        self.next_step(now);
+    }
+
+    /// Writes the next step of the evaluation that runs.
+    fn next_step(&mut self, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let step = run.steps.pop_front().expect("there is a next step");
+        run.before = self.number;
+        run.expected = self.number + step.advance;
+        run.written = now;
+        run.marked = false;
+        run.doubt = None;
+        self.write(step.bytes, step.script, step.advance);
+    }
+
+    /// After a barrier: goes on with the steps of an evaluation that used its input, or ends it.
+    pub(super) fn resume(&mut self, mut run: Run, now: Instant) {
+        let eval = run.eval;
+        if run.steps.is_empty() || self.judge(eval).error {
+            return self.finish(eval, None, now);
+        }
+        run.fed = false;
+        self.phase = Phase::Running(Box::new(run));
+        self.next_step(now);
+    }
+
+    /// What the output so far means.
+    fn judge(&self, eval: u64) -> crate::adapter::Verdict {
+        let Some(record) = self.records.get(eval) else { return Default::default() };
+        let (stdout, stderr) = (record.output[0].bytes().0, record.output[1].bytes().0);
+        self.adapter.classify(Printed {
+            code: &record.code,
+            stdout: &String::from_utf8_lossy(&stdout),
+            stderr: &String::from_utf8_lossy(&stderr),
+            payload: &self.payload,
+        })
+    }
+
+    /// Ends the evaluation that runs and tells everybody.
+    pub(super) fn finish(&mut self, eval: u64, status: Option<Status>, now: Instant) {
+        let unread = match &self.phase {
+            Phase::Running(run) => run.pending(),
+            Phase::Syncing(sync) => sync.run().map_or(0, Run::pending),
+            _ => 0,
+        };
+        let mut verdict = self.judge(eval);
+        let load = verdict.load.take();
+        let status = status.unwrap_or(match (verdict.interrupted, verdict.error) {
+            (true, _) => Status::Interrupted,
+            (false, true) => Status::Error,
+            (false, false) => Status::Done,
+        });
+        let record = self.records.running(eval);
+        record.verdict = verdict;
+        if unread > 0 {
+            record.notes.push(format!("The program did not read {unread} byte{} of its input.", plural(unread)));
+        }
+        let quiet = record.quiet;
+        let duration = record.started.map(|started| now - started).unwrap_or_default();
+        if status == Status::Done && !quiet && self.adapter.replayable(&record.code) {
+            self.history.push_back(record.code.clone());
+            if self.history.len() > MAX_HISTORY {
+                self.history.pop_front();
+            }
+        }
+        self.records.end(eval, status, now);
+        if let Some(load) = load {
+            self.publish_load(load);
+        }
+        self.answer(eval);
+        if !quiet {
+            let prompt = self.prompt();
+            self.actions.push(Action::Emit(SessionEvent::EvalFinished { eval, status, duration, prompt }));
+        }
+        if !matches!(self.phase, Phase::Ended { .. }) {
+            self.phase = Phase::Idle { since: now };
+        }
+    }
+
+    pub(super) fn is_waiting(&self, eval: u64) -> bool {
+        matches!(&self.phase, Phase::Running(run) if run.eval == eval && run.waiting)
+    }
+
+    pub(super) fn running_tick(&mut self, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        if run.doubt.is_some_and(|doubt| now >= doubt) {
+            return self.synchronize(Why::Doubt, None, now);
+        }
+        if now >= run.probe_at && !run.probing {
+            run.probing = true;
+            run.probe_at = now;
+            self.actions.push(Action::Probe);
+        } else if now >= run.probe_at + PATIENT {
+            // An answer that is late: the actor still has the question.
+            run.probe_at = now;
+        }
+    }
+
+    /// The kernel's answer. Everything printed before it has been handed in, so if the evaluation had ended by then it
+    /// would not be running any more, and what waits for input is the program, not the REPL at its prompt.
+    pub(super) fn probed(&mut self, probed: Probed, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        if !run.probing {
+            return;
+        }
+        run.probing = false;
+        if self.sides.iter().any(|side| side.number > run.before) {
+            // Its end is on the way: it is the REPL that waits.
+            run.probe_at = now + run.probe_gap;
+            return;
+        }
+        run.probe_gap = (run.probe_gap * 3 / 2).min(PATIENT);
+        run.probe_at = now + run.probe_gap;
+        match probed {
+            Probed::Waiting => self.feed(now),
+            Probed::Unknown if !run.input.is_empty() || run.close_input => self.feed(now),
+            Probed::Busy | Probed::Unknown => {
+                if run.waiting {
+                    run.waiting = false;
+                    let eval = run.eval;
+                    self.records.running(eval).status = Status::Running;
+                }
+            }
+        }
+    }
+
+    /// The program asks for input: gives it the next line, or tells everybody that it waits.
+    fn feed(&mut self, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let eval = run.eval;
+        if let Some(line) = run.input.pop_front() {
+            run.fed = true;
+            run.waiting = false;
+            run.probe_soon(now);
+            self.records.running(eval).status = Status::Running;
+            return self.actions.push(Action::Feed(line));
+        }
+        if run.close_input {
+            run.close_input = false;
+            run.waiting = false;
+            run.fed = true;
+            return self.actions.push(Action::CloseStdin);
+        }
+        if !run.waiting {
+            run.waiting = true;
+            self.records.running(eval).status = Status::WaitingForInput;
+            self.answer(eval);
+        }
+    }
+
+    pub(super) fn input(&mut self, text: String, eof: bool, waiter: Waiter, now: Instant) {
+        if let Some(error) = self.has_ended() {
+            return self.actions.push(Action::Refuse { waiter, error });
+        }
+        let Phase::Running(run) = &mut self.phase else {
+            let error = SessionError::NothingRuns { session: self.name.clone() };
+            return self.actions.push(Action::Refuse { waiter, error });
+        };
+        run.push_input(&text);
+        run.close_input |= eof;
+        run.waiting = false;
+        run.probe_soon(now);
+        let input = InputOutcome { eval: run.eval, pending: run.pending(), closed: eof };
+        self.records.running(input.eval).status = Status::Running;
+        self.actions.push(Action::Accept { waiter, input });
+    }
+
+    /// Goes out of the running evaluation into synchronization.
+    pub(super) fn synchronize(&mut self, why: Why, waiter: Option<Waiter>, now: Instant) {
+        let run = match std::mem::replace(&mut self.phase, Phase::Idle { since: now }) {
+            Phase::Running(run) => Some(*run),
+            _ => None,
+        };
+        let mut sync = Sync::new(why, run, now);
+        sync.waiters.extend(waiter);
+        self.phase = Phase::Syncing(Box::new(sync));
+        match why {
+            Why::Interrupt => self.begin_interrupt(now),
+            Why::Start | Why::Input | Why::Doubt => self.send_barrier(now),
+        }
+    }
+}
+
+pub(super) fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

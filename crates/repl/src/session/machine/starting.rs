@@ -1,0 +1,71 @@
+//! From the start of the process to its first prompt: the markers get installed.
+
+use std::time::Instant;
+
+use super::super::capture::Capture;
+use super::super::{Completion, LoadRecord, SessionEvent};
+use super::syncing::{Sync, Why};
+use super::{Action, Machine, Phase};
+use crate::adapter::{Printed, Setup};
+
+impl Machine {
+    pub(super) fn starting_marker(&mut self, number: Option<u64>, now: Instant) {
+        let Phase::Starting { unnumbered, .. } = &mut self.phase else { return };
+        if number.is_some() {
+            if self.sides.iter().all(|side| side.number > 0) {
+                self.synchronize_start(now);
+            }
+            return;
+        }
+        *unnumbered += 1;
+        let count = *unnumbered;
+        match self.adapter.unnumbered(&self.nonce, count) {
+            Setup::Wait => {}
+            Setup::Write(bytes) => self.write(bytes, None, 0),
+            Setup::Fallback => {
+                self.completion = Completion::Marker;
+                self.synchronize_start(now);
+            }
+        }
+    }
+
+    /// The first barrier: whatever the install lines still print is out of the way after it.
+    fn synchronize_start(&mut self, now: Instant) {
+        self.number = self.sides[0].number;
+        self.issued = self.number;
+        let sync = Sync::new(Why::Start, None, now);
+        self.phase = Phase::Syncing(Box::new(sync));
+        self.send_barrier(now);
+    }
+
+    /// The session is ready.
+    pub(super) fn started(&mut self, now: Instant) {
+        self.trim_banner();
+        let (stdout, stderr) = (self.banner(super::Stream::Stdout), self.banner(super::Stream::Stderr));
+        let printed = Printed { code: "", stdout: &stdout, stderr: &stderr, payload: &self.payload };
+        let load = self.adapter.classify(printed).load;
+        if let Some(load) = load {
+            self.publish_load(load);
+        }
+        self.actions.push(Action::Emit(SessionEvent::Started));
+        self.phase = Phase::Idle { since: now };
+    }
+
+    /// Takes the REPL's own prompts, printed before ours was installed, off the end of the banner.
+    fn trim_banner(&mut self) {
+        let (bytes, _) = self.banner[0].bytes();
+        let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+        self.banner[0] = Capture::new();
+        self.banner[0].push(&bytes[..end]);
+    }
+
+    pub(super) fn publish_load(&mut self, load: LoadRecord) {
+        self.load = load.after(&self.load);
+        self.actions.push(Action::Loaded(self.load.clone()));
+    }
+
+    pub(super) fn start_timed_out(&mut self, _now: Instant) {
+        let limit = super::minutes(self.bounds.start);
+        self.stop(format!("it printed no prompt within {limit}"));
+    }
+}

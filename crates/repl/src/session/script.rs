@@ -1,0 +1,49 @@
+//! Files for code that is too long for a pipe. At most one at a time, readable by nobody else, gone with its session.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use crate::adapter::SCRIPT_PATH;
+
+/// The place for a session's script.
+#[derive(Debug)]
+pub(super) struct Scripts {
+    path: PathBuf,
+    written: bool,
+}
+
+impl Scripts {
+    /// `name` is unguessable and unique.
+    pub(super) fn new(name: &str) -> Scripts {
+        Scripts { path: std::env::temp_dir().join(format!("hob-{name}.script")), written: false }
+    }
+
+    /// Writes the script, if there is one, and puts its path where the code refers to it.
+    pub(super) fn place(&mut self, bytes: Vec<u8>, script: Option<Vec<u8>>) -> io::Result<Vec<u8>> {
+        self.clear();
+        let Some(script) = script else { return Ok(bytes) };
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
+        self.written = true;
+        file.write_all(&script)?;
+        let code = String::from_utf8_lossy(&bytes);
+        Ok(code.replace(SCRIPT_PATH, &self.path.to_string_lossy()).into_bytes())
+    }
+
+    /// Removes it. A program that has it open may read on.
+    pub(super) fn clear(&mut self) {
+        if self.written {
+            self.written = false;
+            if let Err(error) = std::fs::remove_file(&self.path) {
+                tracing::warn!(path = %self.path.display(), %error, "remove a session's script");
+            }
+        }
+    }
+}
+
+impl Drop for Scripts {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,79 @@
+//! A remembered evaluation → the result that agents see, within its budget of bytes.
+
+use std::time::Instant;
+
+use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts};
+
+use super::capture::Capture;
+use super::machine::Record;
+use super::{Between, Completion, EvalResult, RawOutput, Shown, Truncated};
+
+/// How much of what came between two evaluations is shown, per stream.
+const BETWEEN: usize = 2_000;
+
+/// What a result needs besides the evaluation itself.
+#[derive(Debug, Clone)]
+pub(super) struct Frame<'a> {
+    pub(super) session: &'a str,
+    pub(super) eval: u64,
+    pub(super) completion: Completion,
+    pub(super) queue_depth: usize,
+    pub(super) cursor: u64,
+    /// Bytes of this evaluation that are no longer readable, per stream.
+    pub(super) dropped: [u64; 2],
+    pub(super) max_bytes: usize,
+}
+
+/// The result as it stands now.
+pub(super) fn result(record: &Record, frame: &Frame<'_>, now: Instant) -> EvalResult {
+    let [out, err] = &record.output;
+    // Errors matter: they may take half, and whatever one stream leaves is the other's.
+    let small = |capture: &Capture| usize::try_from(capture.total()).unwrap_or(usize::MAX);
+    let err_room = small(err).min(frame.max_bytes / 2).max(frame.max_bytes.saturating_sub(small(out)));
+    let out_room = frame.max_bytes.saturating_sub(small(err).min(err_room));
+    let (out, err) = (show(out, out_room), show(err, err_room));
+    let mut notes = record.notes.clone();
+    if out.lossy || err.lossy {
+        notes.push("Some bytes are not UTF-8 and are shown as \u{FFFD}; the log keeps them as they are.".to_owned());
+    }
+    let shown = |excerpt: &Excerpt, dropped| Shown { total: excerpt.total, shown: excerpt.shown, dropped };
+    let truncated = (out.omitted + err.omitted > 0)
+        .then(|| Truncated { stdout: shown(&out, frame.dropped[0]), stderr: shown(&err, frame.dropped[1]) });
+    let between =
+        Between { stdout: show(&record.between[0], BETWEEN).text, stderr: show(&record.between[1], BETWEEN).text };
+    let ran = record.started.map(|started| record.ended.unwrap_or(now) - started).unwrap_or_default();
+    EvalResult {
+        session: frame.session.to_owned(),
+        eval: frame.eval,
+        status: record.status,
+        completion: frame.completion,
+        stdout: out.text,
+        stderr: err.text,
+        value: record.verdict.value.clone(),
+        type_: record.verdict.type_.clone(),
+        diagnostics: record.verdict.diagnostics.clone(),
+        exception: record.verdict.exception.clone(),
+        duration_ms: (ran.as_secs_f64() * 1e5).round() / 100.0,
+        cpu_ms: None,
+        truncated,
+        cursor: frame.cursor,
+        between: (between != Between::default()).then_some(between),
+        queue_depth: frame.queue_depth,
+        notes,
+    }
+}
+
+/// The bytes as they were printed.
+pub(super) fn raw(record: &Record) -> RawOutput {
+    let [(stdout, cut), (stderr, also)] = record.output.each_ref().map(Capture::bytes);
+    RawOutput { stdout, stderr, truncated: cut || also }
+}
+
+fn show(capture: &Capture, max_bytes: usize) -> Excerpt {
+    let shape = Shape { max_bytes, ..Shape::default() };
+    match capture.ends() {
+        (head, tail, 0) if tail.is_empty() => excerpt(head, &shape),
+        (_, _, 0) => excerpt(&capture.bytes().0, &shape),
+        (head, tail, _) => excerpt_of_parts(head, &tail, capture.total(), &shape),
+    }
+}

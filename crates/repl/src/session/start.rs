@@ -1,0 +1,140 @@
+//! Starting a session: the process, its log, its actor.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use process::output::{Limits, OutputLog};
+use process::{ExtraPipe, Guard, SpawnError, Spec};
+use tokio::sync::{broadcast, mpsc, watch};
+
+use super::actor::{Actor, Rest};
+use super::event::Times;
+use super::handle::Shared;
+use super::machine::{Bounds, Machine};
+use super::pipes::{Inputs, Output};
+use super::script::Scripts;
+use super::{Handle, Launch, LoadRecord, SessionEvent, SessionInfo, SessionState, Stream};
+use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
+
+/// How many commands of handles may wait for the actor.
+const COMMANDS: usize = 64;
+/// How many events a slow subscriber may fall behind.
+const EVENTS: usize = 4096;
+
+/// Hears of everything that happens but output, at once and without loss. Must not block.
+pub(crate) type Witness = Arc<dyn Fn(&SessionEvent) + Send + Sync>;
+
+/// What a session is started with, besides what its profile says.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) name: String,
+    pub(crate) worktree: PathBuf,
+    pub(crate) owner: String,
+    pub(crate) launch: Launch,
+    pub(crate) queue: usize,
+    pub(crate) idle: Duration,
+    /// Where the output log keeps its files; in memory only without.
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) output_limits: Limits,
+    /// Where records for clean-up after a crash go.
+    pub(crate) records: Option<PathBuf>,
+    pub(crate) guard: Guard,
+    pub(crate) witness: Option<Witness>,
+    /// The number of the next evaluation, of all sessions.
+    pub(crate) evals: Arc<AtomicU64>,
+}
+
+/// Why a session did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The process did not.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// Its output has no place.
+    #[error("make a place for its output in {path}: {source}")]
+    Output {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The command is empty.
+    #[error("the command is empty")]
+    NoCommand,
+}
+
+/// Starts the process and the task that owns it. Needs a tokio runtime.
+pub(crate) fn start(setup: Setup) -> Result<Handle, StartError> {
+    let launch = setup.launch;
+    let mut command = VecDeque::from(launch.command.clone());
+    let program = command.pop_front().ok_or(StartError::NoCommand)?;
+    let nonce = Nonce::random();
+    let mut spec = Spec::new(program, &launch.cwd).args(command).env(launch.env.clone());
+    spec.guard = setup.guard;
+    spec.records = setup.records;
+    if launch.adapter.channel() == Channel::Apart {
+        spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
+    }
+    let log = OutputLog::create(setup.output.as_deref(), setup.output_limits)
+        .map_err(|source| StartError::Output { path: setup.output.clone().unwrap_or_default(), source })?;
+    let mut child = spec.spawn()?;
+
+    let now = Instant::now();
+    let info = SessionInfo {
+        name: setup.name.clone(),
+        worktree: setup.worktree,
+        owner: setup.owner,
+        profile: launch.profile.clone(),
+        state: SessionState::Starting,
+        reason: None,
+        version: None,
+        banner: String::new(),
+        completion: launch.adapter.completion(),
+        pid: u32::try_from(child.pid).ok(),
+        cwd: launch.cwd.clone(),
+        command: launch.command.clone(),
+        memory: None,
+        uptime: Duration::ZERO,
+        idle: Duration::ZERO,
+        idle_limit: setup.idle,
+        times: Times { started: now, used: now, ended: None },
+        current: None,
+        queue_depth: 0,
+        evals: 0,
+        cursor: 0,
+        prompt: String::new(),
+    };
+    let (commands, received) = mpsc::channel(COMMANDS);
+    let (info, seen) = watch::channel(info);
+    let (loads, loaded) = watch::channel(Arc::new(LoadRecord::default()));
+    let events = broadcast::Sender::new(EVENTS);
+    let bounds = Bounds { queue: setup.queue, start: launch.start_timeout, idle: setup.idle };
+    let inputs = Inputs::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
+    let actor = Actor {
+        machine: Machine::new(&setup.name, launch.adapter, nonce.clone(), bounds, setup.evals, now),
+        commands: received,
+        info,
+        loads,
+        events: events.clone(),
+        log: log.clone(),
+        exit: child.exit.clone(),
+        outputs: [
+            Output::new(Stream::Stdout, child.stdout.take(), &nonce),
+            Output::new(Stream::Stderr, child.stderr.take(), &nonce),
+        ],
+        inputs,
+        scripts: Scripts::new(child.group.nonce().as_str()),
+        memory_limit: launch.memory_limit,
+        session: setup.name,
+        witness: setup.witness,
+        rest: Rest::new(&child.group),
+        group: child.group.clone(),
+    };
+    tokio::spawn(actor.run());
+    let shared = Shared { info: seen, loads: loaded, events, log };
+    Ok(Handle { commands, shared: Arc::new(shared) })
+}

@@ -1,0 +1,67 @@
+//! Sessions on real programs.
+
+mod ghci;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use process::Guard;
+
+use super::{EvalRequest, EvalResult, Handle, Launch, SessionState, Setup, start};
+use crate::adapter::Adapter;
+use crate::adapter::ghci::Ghci;
+
+/// Long enough for anything on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// How a test starts a program.
+pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> Setup {
+    let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
+    let forced = [("LC_ALL", "C.UTF-8"), ("TERM", "dumb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Setup {
+        name: "main".to_owned(),
+        worktree: cwd.to_owned(),
+        owner: "test".to_owned(),
+        launch: Launch {
+            profile: "test".to_owned(),
+            command: command.iter().map(|word| (*word).to_owned()).collect(),
+            env: kept.into_iter().chain(forced).collect(),
+            cwd: cwd.to_owned(),
+            adapter,
+            start_timeout: LONG,
+            install_hint: String::new(),
+            memory_limit: 8 << 30,
+        },
+        queue: 16,
+        idle: LONG,
+        output: None,
+        output_limits: Default::default(),
+        records: None,
+        guard: Guard::Without,
+        witness: None,
+        evals: Arc::new(AtomicU64::new(1)),
+    }
+}
+
+pub(crate) fn ghci() -> Handle {
+    start(setup(&["ghci", "-ferror-spans"], Path::new("/"), Arc::new(Ghci))).expect("ghci is installed")
+}
+
+pub(crate) async fn eval(session: &Handle, code: &str) -> EvalResult {
+    let request = EvalRequest { wait: LONG, ..EvalRequest::new(code) };
+    session.eval(request).await.expect("an answer")
+}
+
+/// `status | stdout | stderr`, escaped.
+pub(crate) fn line(result: &EvalResult) -> String {
+    format!("{} | {:?} | {:?}", result.status.name(), result.stdout, result.stderr)
+}
+
+/// Waits until the session stands as wished.
+pub(crate) async fn until(session: &Handle, wish: impl Fn(SessionState) -> bool) {
+    let mut seen = session.watch();
+    let waited = tokio::time::timeout(LONG, seen.wait_for(|info| wish(info.state))).await;
+    waited.expect("it comes in time").expect("the session tells");
+}
