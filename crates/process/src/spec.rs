@@ -188,12 +188,13 @@ impl Spec {
         let started = child::start(&mut command).map_err(system)?;
         drop(command);
         let group = child::group_of(&started, self.nonce.clone(), input, guardian);
+        let child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
         if let Some(path) = &self.records {
-            let record = records::Record::of(&group);
-            let written = record.write(path).map_err(|source| SpawnError::Record { path: path.clone(), source })?;
-            group.keep_record(written);
+            let written = records::Record::of(&child.group).write(path);
+            let record = written.map_err(|source| SpawnError::Record { path: path.clone(), source })?;
+            child.group.keep_record(record);
         }
-        Ok(child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra))
+        Ok(child)
     }
 
     /// The program's file: as execvp would find it, with the child's `PATH` and from the child's directory.

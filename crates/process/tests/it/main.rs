@@ -6,5 +6,6 @@
 
 mod ending;
 mod fixture;
+mod keeping;
 mod probing;
 mod spawning;
