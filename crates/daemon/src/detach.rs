@@ -23,13 +23,15 @@ pub(crate) fn is_detached() -> bool {
 }
 
 /// The first step: starts the second and returns; the caller exits. `arguments` are those of this process.
-pub(crate) fn start_second(arguments: &[std::ffi::OsString]) -> io::Result<()> {
+pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io::Result<()> {
     // EPERM means that this process already leads a group (someone's shell); the second is then no leader either.
     let _ = rustix::process::setsid();
     close_inherited_on_exec()?;
     Command::new("/proc/self/exe")
         .args(arguments)
         .env(SECOND_STEP, "1")
+        // The second stands elsewhere and would look for another project there.
+        .env("HOB_PROJECT", root)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::inherit())

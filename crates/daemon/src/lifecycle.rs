@@ -98,7 +98,8 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
         return run(options.project, Announce::Nobody);
     }
     if !detach::is_detached() {
-        return detach::start_second(&std::env::args_os().skip(1).collect::<Vec<_>>()).map_err(ServeError::Start);
+        let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+        return detach::start_second(&arguments, options.project.root()).map_err(ServeError::Start);
     }
     run(options.project, Announce::FrontEnd).inspect_err(|error| {
         // Before readiness this is what the front-end shows; afterwards nobody reads it and the log has it.
