@@ -1,15 +1,444 @@
-//! The front-end: `hob mcp`, the MCP server that an agent starts.
+//! The front-end: `hob mcp`, the program that an agent starts and speaks MCP to.
+//!
+//! It passes lines between the agent and the project's daemon, and it outlives daemons: agents do not restart a
+//! server that ended, so it never ends before its input does. Two threads with blocking I/O: the caller's reads
+//! standard input and writes to the socket ([`Shared::upward`]); the other one owns the connection, reads from it and
+//! writes standard output ([`Downward`]). What they know together is the [`ledger`](Ledger); start there.
 
-use std::io;
+mod answers;
+mod handshake;
+mod ledger;
+mod output;
+mod peek;
+mod questions;
 
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp::wire::{DEFAULT_LINE_LIMIT, Frame, Framer, build, code};
 use project::{Hello, Project};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
 
-use crate::Launch;
+use crate::connect::{Connection, connect, connect_or_start_with};
+use crate::start::Launch;
+use answers::Fate;
+use ledger::{Ledger, Verdict};
+use output::{Output, wait};
 
-/// Serves an agent on standard input and output until the input ends.
+/// How much is read at once, in bytes.
+const READ: usize = 64 * 1024;
+/// How much of the agent's may wait for the daemon before its input is left alone, in bytes.
+const BACKLOG_MAX: usize = 16 * 1024 * 1024;
+/// More than this is told to a new daemon by a thread of its own, since it might block: a socket takes less at once.
+const INLINE_MAX: usize = 64 * 1024;
+/// How long a connected daemon has to answer what is left after the input ended. It takes a second itself.
+const AFTER_INPUT: Duration = Duration::from_millis(2500);
+/// The same, while a daemon is still being started.
+const AFTER_INPUT_STARTING: Duration = Duration::from_secs(30);
+/// How long saying so may take when something was left unanswered.
+const LAST_CHANCE: Duration = Duration::from_millis(300);
+/// How often an idle front-end looks whether a daemon is there again that the agent could hear from.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The stack of the second thread.
+const STACK: usize = 256 * 1024;
+
+/// Serves the agent on standard input and output until the input ends. `locate` finds the project and says who is
+/// calling; it is asked for every connection, and its error is what the agent is told.
 pub fn run(
-    _locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static,
-    _launch: Launch,
+    locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static,
+    launch: Launch,
 ) -> io::Result<()> {
+    serve(rustix::stdio::stdin(), Output::take_stdout()?, Box::new(locate), launch)
+}
+
+fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io::Result<()> {
+    let output = Arc::new(Mutex::new(output));
+    let shared = Arc::new(Shared::default());
+    let downward = Downward { shared: shared.clone(), output: output.clone(), locate, launch, life: None };
+    thread::Builder::new().name("downward".to_owned()).stack_size(STACK).spawn(move || downward.run())?;
+    shared.upward(input, &output);
+    shared.wait_for_end();
     Ok(())
 }
+
+/// A number unlike any other.
+fn random() -> u64 {
+    // Keyed by the system's randomness; two calls differ.
+    RandomState::new().build_hasher().finish()
+}
+
+fn warn(text: &str) {
+    // Nobody may be listening there, and that is fine.
+    let _ = writeln!(io::stderr(), "hob mcp: {text}");
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    ledger: Ledger,
+    stream: Option<Arc<UnixStream>>,
+    /// Somebody is writing to the stream.
+    writing: bool,
+    input_ended: Option<Instant>,
+    connected_at: Option<Instant>,
+    /// The downward thread has nothing more to do.
+    finished: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Standard input → socket, until the input ends.
+    fn upward(&self, input: impl AsFd, output: &Mutex<Output>) {
+        let mut framer = Framer::default();
+        loop {
+            let ended = !read_some(&input, framer.buffer());
+            let mut refused = Vec::new();
+            {
+                let mut state = self.lock();
+                while let Some(frame) = framer.next_frame() {
+                    take(&mut state, frame, &mut refused);
+                }
+                if ended {
+                    if let Some(frame) = framer.finish() {
+                        take(&mut state, frame, &mut refused);
+                    }
+                    state.input_ended = Some(Instant::now());
+                }
+                self.changed.notify_all();
+            }
+            if !refused.is_empty() {
+                let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+                // A broken output is noticed by the other thread.
+                let _ = output.lines(&refused).and_then(|()| output.flush());
+            }
+            self.write_outbox();
+            if ended {
+                return;
+            }
+            let mut state = self.lock();
+            while state.ledger.backlog() > BACKLOG_MAX && !state.finished {
+                state = self.wait(state);
+            }
+        }
+    }
+
+    /// Writes what is in the outbox, unless somebody else is at it: then they will.
+    fn write_outbox(&self) {
+        loop {
+            let (stream, bytes) = {
+                let mut state = self.lock();
+                let Some(stream) = state.stream.clone().filter(|_| !state.writing) else { return };
+                let bytes = state.ledger.take_outbox();
+                if bytes.is_empty() {
+                    if state.input_ended.is_some() {
+                        // The daemon answers what is left and closes.
+                        let _ = stream.shutdown(Shutdown::Write);
+                    }
+                    return;
+                }
+                state.writing = true;
+                (stream, bytes)
+            };
+            let (written, whole) = write_counted(&stream, &bytes);
+            let mut state = self.lock();
+            state.writing = false;
+            state.ledger.wrote(written);
+            self.changed.notify_all();
+            if !whole {
+                // The other thread reads what was still sent, then finds the end.
+                let _ = stream.shutdown(Shutdown::Both);
+                return;
+            }
+        }
+    }
+
+    /// After the input's end: waits until everything is answered, but not for ever.
+    fn wait_for_end(&self) {
+        let mut state = self.lock();
+        let mut last_chance = None;
+        while !state.finished {
+            let ended = state.input_ended.unwrap_or_else(Instant::now);
+            let deadline = match (last_chance, state.connected_at.filter(|_| state.stream.is_some())) {
+                (Some(deadline), _) => deadline,
+                (None, Some(connected)) => connected.max(ended) + AFTER_INPUT,
+                (None, None) => ended + AFTER_INPUT_STARTING,
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                if last_chance.is_some() {
+                    return;
+                }
+                // Without a connection, the other thread says what was not answered.
+                if let Some(stream) = &state.stream {
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+                last_chance = Some(Instant::now() + LAST_CHANCE);
+                continue;
+            }
+            state = self.wait_for(state, left);
+        }
+    }
+}
+
+fn take(state: &mut State, frame: Frame, refused: &mut Vec<u8>) {
+    match frame {
+        // Nobody is there to answer to.
+        _ if state.finished => {}
+        Frame::Line(line) => {
+            if let Some(warning) = state.ledger.agent_said(line) {
+                warn(warning);
+            }
+        }
+        Frame::TooLong(long) => Ledger::too_long(refused, &long, DEFAULT_LINE_LIMIT),
+    }
+}
+
+/// Reads what there is into the buffer, waiting for it; false at the end of input.
+fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> bool {
+    buffer.reserve(READ);
+    loop {
+        match rustix::io::read(input, rustix::buffer::spare_capacity(buffer)) {
+            Ok(count) => return count > 0,
+            Err(Errno::INTR) => {}
+            // Somebody who shares the description made it non-blocking.
+            Err(Errno::AGAIN) if wait(input, PollFlags::IN).is_ok() => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Writes and says how much went through, and whether that was all.
+fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, bool) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match stream.write(&bytes[written..]) {
+            Ok(count @ 1..) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return (written, false),
+        }
+    }
+    (written, true)
+}
+
+type Locate = Box<dyn FnMut() -> Result<(Project, Hello), String> + Send>;
+
+/// The thread that owns the connection.
+struct Downward {
+    shared: Arc<Shared>,
+    output: Arc<Mutex<Output>>,
+    locate: Locate,
+    launch: Launch,
+    /// The life of the last daemon.
+    life: Option<String>,
+}
+
+/// Why the downward thread wakes up without a connection.
+enum Wanted {
+    /// Something waits for a daemon.
+    Daemon,
+    /// Nothing does, but should one be there, the agent wants to hear from it.
+    Look,
+    /// The input has ended and everything is answered.
+    Nothing,
+}
+
+impl Downward {
+    fn run(mut self) {
+        // A daemon is started before the agent's first request: while it starts, the agent does too.
+        let mut wanted = Wanted::Daemon;
+        loop {
+            let connection = match wanted {
+                Wanted::Nothing => break,
+                Wanted::Look => self.look(),
+                Wanted::Daemon => match self.connect() {
+                    Ok(connection) => Some(connection),
+                    Err(reason) => {
+                        warn(&reason);
+                        let lines = self.shared.lock().ledger.give_up_all(&Fate::Unreachable(reason));
+                        self.shared.changed.notify_all();
+                        if self.tell(&lines).is_err() {
+                            break;
+                        }
+                        None
+                    }
+                },
+            };
+            if let Some(connection) = connection
+                && self.serve(connection).is_err()
+            {
+                break;
+            }
+            wanted = self.wanted();
+        }
+        let mut state = self.shared.lock();
+        state.finished = true;
+        self.shared.changed.notify_all();
+    }
+
+    fn connect(&mut self) -> Result<Connection, String> {
+        let (project, hello) = (self.locate)()?;
+        connect_or_start_with(&project, &hello, &self.launch).map_err(|error| error.to_string())
+    }
+
+    fn look(&mut self) -> Option<Connection> {
+        let (project, hello) = (self.locate)().ok()?;
+        connect(&project, &hello).ok()?
+    }
+
+    /// Waits for a reason to connect. A daemon that somebody stopped is not started again before it is needed.
+    fn wanted(&self) -> Wanted {
+        let mut state = self.shared.lock();
+        loop {
+            if state.ledger.needs_daemon() {
+                return Wanted::Daemon;
+            }
+            if state.input_ended.is_some() {
+                return Wanted::Nothing;
+            }
+            if state.ledger.listens() {
+                state = self.shared.wait_for(state, LOOK_EVERY);
+                if !state.ledger.needs_daemon() && state.input_ended.is_none() {
+                    return Wanted::Look;
+                }
+            } else {
+                state = self.shared.wait(state);
+            }
+        }
+    }
+
+    /// One connection, from its beginning to its loss. An error is one of standard output: then nobody listens.
+    fn serve(&mut self, connection: Connection) -> io::Result<()> {
+        let Connection { stream, mut framer, ack } = connection;
+        let stream = Arc::new(stream);
+        let fate = match self.life.replace(ack.life.clone()) {
+            Some(life) if life == ack.life => Fate::SameLife,
+            _ => Fate::Replaced,
+        };
+        let (answers, to_tell) = {
+            let mut state = self.shared.lock();
+            let answers = state.ledger.resume(fate);
+            state.stream = Some(stream.clone());
+            state.connected_at = Some(Instant::now());
+            self.shared.changed.notify_all();
+            (answers, state.ledger.backlog())
+        };
+        let told = self.tell(&answers);
+        self.write_first(to_tell);
+        let passed = told.and_then(|()| self.pass_on(&stream, &mut framer));
+        let lines = self.disconnect(&stream);
+        passed.and_then(|()| self.tell(&lines))?;
+        self.after_input()
+    }
+
+    /// Tells a new daemon what it has to know, while its answers are read.
+    fn write_first(&self, bytes: usize) {
+        if bytes > INLINE_MAX {
+            let shared = self.shared.clone();
+            let writer = thread::Builder::new().name("replay".to_owned()).stack_size(STACK);
+            if writer.spawn(move || shared.write_outbox()).is_ok() {
+                return;
+            }
+        }
+        self.shared.write_outbox();
+    }
+
+    /// Socket → standard output, until the socket ends.
+    fn pass_on(&self, stream: &UnixStream, framer: &mut Framer) -> io::Result<()> {
+        loop {
+            {
+                let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+                while let Some(frame) = framer.next_frame() {
+                    self.pass_line(frame, &mut output)?;
+                }
+                output.flush()?;
+            }
+            if !read_some(&stream, framer.buffer()) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn pass_line(&self, frame: Frame, output: &mut Output) -> io::Result<()> {
+        let line = match frame {
+            Frame::Line(line) => line,
+            Frame::TooLong(long) => {
+                if let Some(id) = long.id.filter(|_| !long.method) {
+                    let text =
+                        format!("the answer has {} bytes, too many to pass on; ask for less at once", long.bytes);
+                    let mut answer = Vec::new();
+                    build::error(&mut answer, Some(&id), &build::RpcError::new(code::INTERNAL, text));
+                    self.shared.lock().ledger.settle(&id);
+                    output.lines(&answer)?;
+                }
+                return Ok(());
+            }
+        };
+        let verdict = self.shared.lock().ledger.daemon_said(line);
+        match verdict {
+            Verdict::Forward => output.line(line),
+            Verdict::ForwardApart => {
+                output.gap()?;
+                self.shared.lock().ledger.gap();
+                output.line(line)
+            }
+            Verdict::Replace(line) => output.line(&line),
+            Verdict::Swallow => Ok(()),
+        }
+    }
+
+    /// The connection is of no use any more. Returns lines for the agent.
+    fn disconnect(&self, stream: &UnixStream) -> Vec<u8> {
+        // Ends a write that is under way, so that it is known how much of it went through.
+        let _ = stream.shutdown(Shutdown::Both);
+        let mut state = self.shared.lock();
+        state.stream = None;
+        while state.writing {
+            state = self.shared.wait(state);
+        }
+        state.ledger.lost()
+    }
+
+    /// The agent waits for nothing new: what a daemon closed without answering will not be answered any more, unless
+    /// the daemon died before it could.
+    fn after_input(&self) -> io::Result<()> {
+        let mut state = self.shared.lock();
+        if state.input_ended.is_none() || state.ledger.can_be_resent() {
+            return Ok(());
+        }
+        let lines = state.ledger.give_up_all(&Fate::InputEnded);
+        drop(state);
+        self.tell(&lines)
+    }
+
+    fn tell(&self, lines: &[u8]) -> io::Result<()> {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.lines(lines)?;
+        output.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

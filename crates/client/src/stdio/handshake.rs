@@ -1,0 +1,119 @@
+//! What the agent told the daemon about itself, so that the next daemon can be told too: `initialize`,
+//! `initialized`, the log level and resource subscriptions. (Listens stay open requests; the ledger holds them.)
+
+use std::collections::HashSet;
+
+use mcp::wire::{Envelope, Id, build};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::peek::What;
+use super::random;
+
+#[derive(Debug, Default)]
+pub(super) struct Handshake {
+    /// The request that a daemon accepted.
+    initialize: Option<Box<[u8]>>,
+    /// Whether `notifications/initialized` was sent to a daemon.
+    pub(super) initialized: bool,
+    level: Option<Box<[u8]>>,
+    /// By resource.
+    subscriptions: Vec<(String, Box<[u8]>)>,
+    /// Ids of replayed requests: their answers are not the agent's.
+    replayed: HashSet<Id>,
+    batches: bool,
+}
+
+const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+impl Handshake {
+    /// Whether the negotiated revision has batches: 2025-03-26 alone does.
+    pub(super) fn batches(&self) -> bool {
+        self.batches
+    }
+
+    pub(super) fn subscribed(&self) -> bool {
+        !self.subscriptions.is_empty()
+    }
+
+    /// A request of the agent was answered with a result.
+    pub(super) fn answered(&mut self, what: What, asked: &[u8], answer: &[u8]) {
+        match what {
+            What::Initialize => {
+                self.initialize = Some(asked.into());
+                self.batches = version(answer).is_some_and(|version| version == "2025-03-26");
+            }
+            What::SetLevel => self.level = Some(asked.into()),
+            What::Subscribe => {
+                if let Some(uri) = uri(asked) {
+                    self.subscriptions.retain(|(known, _)| *known != uri);
+                    self.subscriptions.push((uri, asked.into()));
+                }
+            }
+            What::Unsubscribe => {
+                if let Some(uri) = uri(asked) {
+                    self.subscriptions.retain(|(known, _)| *known != uri);
+                }
+            }
+            What::Call | What::Listen | What::Plain => {}
+        }
+    }
+
+    /// Whether this answers a replayed request.
+    pub(super) fn swallows(&mut self, id: &Id) -> bool {
+        self.replayed.remove(id)
+    }
+
+    pub(super) fn disconnected(&mut self) {
+        self.replayed.clear();
+    }
+
+    /// The notification, if it has to follow an `initialize` that is sent again.
+    pub(super) fn initialized_line(&self) -> Option<&'static [u8]> {
+        self.initialized.then_some(INITIALIZED)
+    }
+
+    /// Appends the lines that bring a new daemon to where the last one was. Without `initialize` where the agent's
+    /// own is on its way.
+    pub(super) fn replay(&mut self, out: &mut Vec<u8>, initialize_in_flight: bool) {
+        let mark = random();
+        let mut replayed = HashSet::new();
+        let mut again = |out: &mut Vec<u8>, line: &[u8]| {
+            let Some(envelope) = Envelope::peek(line) else { return };
+            let id = format!("\"hob-replay-{mark:016x}-{}\"", replayed.len());
+            if let (Some(id), Some(method)) = (Id::from_json(&id), envelope.method()) {
+                build::request(out, &id, method, envelope.params().map(RawValue::get));
+                replayed.insert(id);
+            }
+        };
+        if let Some(line) = self.initialize.as_deref().filter(|_| !initialize_in_flight) {
+            again(out, line);
+            if self.initialized {
+                out.extend_from_slice(INITIALIZED);
+                out.push(b'\n');
+            }
+        }
+        let subscriptions = self.subscriptions.iter().map(|(_, line)| line);
+        self.level.iter().chain(subscriptions).for_each(|line| again(out, line));
+        self.replayed = replayed;
+    }
+}
+
+fn uri(line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Params {
+        uri: String,
+    }
+    let params = Envelope::peek(line)?.params()?;
+    Some(serde_json::from_str::<Params>(params.get()).ok()?.uri)
+}
+
+fn version(answer: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Result {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let result = Envelope::peek(answer)?.result()?;
+    Some(serde_json::from_str::<Result>(result.get()).ok()?.version)
+}

@@ -1,0 +1,409 @@
+//! What is on its way: the agent's requests without an answer, in the order they came, and how much of them the
+//! daemon was given. Pure bookkeeping: lines in, lines and verdicts out; the threads of `stdio` do the rest.
+//!
+//! While a connection stands, lines for the daemon gather in an outbox that one thread at a time writes. When it is
+//! lost, [`Ledger::resume`] decides what the next daemon is told and what the agent is.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mcp::wire::{Envelope, Id, build, code};
+
+use super::answers::{self, Fate};
+use super::handshake::Handshake;
+use super::peek::{self, Glance, What};
+use super::questions::Questions;
+
+/// How often one request is given to a daemon that dies over it.
+const DELIVERIES: u8 = 3;
+/// How much that is no request is kept for a daemon that is not there, in bytes.
+const HELD_MAX: usize = 1024 * 1024;
+/// How many progress tokens are remembered.
+const TOKENS_MAX: usize = 256;
+
+/// What to do with a line of the daemon.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Pass it on.
+    Forward,
+    /// Pass it on, but not together with what went before: it answers a call whose progress has just been told.
+    ForwardApart,
+    /// It answers what the agent did not ask this daemon.
+    Swallow,
+    /// Pass this on instead.
+    Replace(Vec<u8>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// By order of arrival.
+    items: BTreeMap<u64, Item>,
+    by_id: HashMap<Id, u64>,
+    arrived: u64,
+    handshake: Handshake,
+    questions: Questions,
+    /// Tokens of progress that went to the agent since the last gap, as JSON.
+    told: Vec<Box<str>>,
+    /// Whether a connection stands.
+    connected: bool,
+    outbox: Vec<u8>,
+    /// Bytes of this connection that went through the outbox, and how many of them were written.
+    queued: u64,
+    written: u64,
+    /// Bytes of lines that wait for a connection.
+    held: usize,
+}
+
+#[derive(Debug)]
+struct Item {
+    /// With its newline.
+    line: Box<[u8]>,
+    kind: Kind,
+    /// Where the line ends among the bytes of this connection.
+    end: Option<u64>,
+    deliveries: u8,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Request(Request),
+    /// The ids of its requests.
+    Batch(Vec<Id>),
+    /// Wants no answer; kept until it is sent.
+    Other,
+}
+
+#[derive(Debug)]
+struct Request {
+    id: Id,
+    what: What,
+    token: Option<Box<str>>,
+    /// How many more requests came under the same id meanwhile: each is refused by the daemon.
+    duplicates: u32,
+    /// For a listen: its acknowledgement went to the agent.
+    acknowledged: bool,
+}
+
+impl Ledger {
+    /// Takes a line of the agent (without its newline). Returns something worth a warning.
+    pub(super) fn agent_said(&mut self, line: &[u8]) -> Option<&'static str> {
+        let Some(envelope) = Envelope::peek(line) else {
+            match peek::batch(line).filter(|_| self.handshake.batches()) {
+                Some(ids) => self.take(line, Kind::Batch(ids)),
+                None => self.take(line, Kind::Other),
+            }
+            return None;
+        };
+        if envelope.is_response() {
+            return match self.questions.answered(line, &envelope) {
+                Some(line) if self.connected => {
+                    self.push(&line);
+                    None
+                }
+                _ => Some("the agent answered a question that nobody asks any more"),
+            };
+        }
+        match (envelope.id(), envelope.method()) {
+            (Some(id), Some(_)) => self.request(line, id, &envelope),
+            (None, Some("notifications/cancelled")) if envelope.raw_id().is_none() => self.cancelled(line, &envelope),
+            (None, Some("notifications/initialized")) if self.connected => {
+                self.handshake.initialized = true;
+                self.push(line);
+            }
+            _ => self.take(line, Kind::Other),
+        }
+        None
+    }
+
+    fn request(&mut self, line: &[u8], id: Id, envelope: &Envelope) {
+        if let Some(item) = self.by_id.get(&id).and_then(|seq| self.items.get_mut(seq)) {
+            if let Kind::Request(request) = &mut item.kind {
+                request.duplicates += 1;
+            }
+            if self.connected {
+                self.push(line);
+            }
+            return;
+        }
+        let what = What::of(envelope.method().unwrap_or_default());
+        let token = envelope.params().and_then(peek::progress_token);
+        self.take(line, Kind::Request(Request { id, what, token, duplicates: 0, acknowledged: false }));
+    }
+
+    fn cancelled(&mut self, line: &[u8], envelope: &Envelope) {
+        let seq = envelope.params().and_then(peek::request_id).and_then(|id| self.by_id.get(&id).copied());
+        let cancellable =
+            |item: &Item| !matches!(&item.kind, Kind::Request(request) if request.what == What::Initialize);
+        // A cancelled request is owed no answer. Should one come all the same, it passes.
+        if let Some(seq) = seq.filter(|seq| self.items.get(seq).is_some_and(cancellable)) {
+            self.remove(seq);
+        }
+        if self.connected {
+            self.push(line);
+        }
+    }
+
+    fn take(&mut self, line: &[u8], kind: Kind) {
+        if let (Kind::Other, true) = (&kind, self.connected) {
+            self.push(line);
+            return;
+        }
+        if !self.connected {
+            if matches!(kind, Kind::Other) && self.held > HELD_MAX {
+                return;
+            }
+            self.held += line.len();
+        }
+        let seq = self.arrived;
+        self.arrived += 1;
+        match &kind {
+            Kind::Request(request) => _ = self.by_id.insert(request.id.clone(), seq),
+            Kind::Batch(ids) => self.by_id.extend(ids.iter().map(|id| (id.clone(), seq))),
+            Kind::Other => {}
+        }
+        let mut whole = Vec::with_capacity(line.len() + 1);
+        whole.extend_from_slice(line);
+        whole.push(b'\n');
+        let end = self.connected.then(|| self.push(line));
+        self.items.insert(seq, Item { line: whole.into(), kind, end, deliveries: 0 });
+    }
+
+    /// Puts a line into the outbox and says where it ends.
+    fn push(&mut self, line: &[u8]) -> u64 {
+        self.outbox.extend_from_slice(line);
+        self.outbox.push(b'\n');
+        self.queued += line.len() as u64 + 1;
+        self.queued
+    }
+
+    /// Takes a line of the daemon (without its newline).
+    pub(super) fn daemon_said(&mut self, line: &[u8]) -> Verdict {
+        match peek::glance(line) {
+            Glance::Answer { id, failed } => self.answer(&id, failed, line),
+            Glance::Batch(ids) => {
+                if let Some(seq) = ids.iter().find_map(|id| self.by_id.get(id).copied()) {
+                    self.remove(seq);
+                }
+                Verdict::Forward
+            }
+            Glance::Progress(token) => {
+                if !self.told.contains(&token) {
+                    self.told.truncate(TOKENS_MAX - 1);
+                    self.told.insert(0, token);
+                }
+                Verdict::Forward
+            }
+            Glance::Acknowledged(id) => match self.by_id.get(&id).and_then(|seq| self.items.get_mut(seq)) {
+                Some(Item { kind: Kind::Request(request), .. }) if request.acknowledged => Verdict::Swallow,
+                Some(Item { kind: Kind::Request(request), .. }) => {
+                    request.acknowledged = true;
+                    Verdict::Forward
+                }
+                _ => Verdict::Forward,
+            },
+            Glance::Question => self.questions.asked(line).map_or(Verdict::Swallow, Verdict::Replace),
+            Glance::Withdrawn => self.questions.withdrawn(line).map_or(Verdict::Forward, Verdict::Replace),
+            Glance::Other => Verdict::Forward,
+        }
+    }
+
+    fn answer(&mut self, id: &Id, failed: bool, line: &[u8]) -> Verdict {
+        let Some(&seq) = self.by_id.get(id) else {
+            return if self.handshake.swallows(id) { Verdict::Swallow } else { Verdict::Forward };
+        };
+        let Some(Item { kind: Kind::Request(request), .. }) = self.items.get_mut(&seq) else {
+            self.remove(seq);
+            return Verdict::Forward;
+        };
+        if request.duplicates > 0 && failed && peek::is_refusal(line) {
+            request.duplicates -= 1;
+            return Verdict::Forward;
+        }
+        let apart = request.token.as_ref().is_some_and(|token| self.told.contains(token));
+        if let Some(Item { line: asked, kind: Kind::Request(request), .. }) = self.remove(seq)
+            && !failed
+        {
+            self.handshake.answered(request.what, &asked, line);
+        }
+        if apart { Verdict::ForwardApart } else { Verdict::Forward }
+    }
+
+    /// An answer to this id could not be passed on and something else was said instead.
+    pub(super) fn settle(&mut self, id: &Id) {
+        if let Some(&seq) = self.by_id.get(id) {
+            self.remove(seq);
+        }
+    }
+
+    fn remove(&mut self, seq: u64) -> Option<Item> {
+        let item = self.items.remove(&seq)?;
+        match &item.kind {
+            Kind::Request(request) => _ = self.by_id.remove(&request.id),
+            Kind::Batch(ids) => ids.iter().for_each(|id| _ = self.by_id.remove(id)),
+            Kind::Other => {}
+        }
+        Some(item)
+    }
+
+    /// What was said before a gap no longer matters.
+    pub(super) fn gap(&mut self) {
+        self.told.clear();
+    }
+
+    /// Lines for the daemon, to be written by one thread at a time.
+    pub(super) fn take_outbox(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// How much waits in the outbox, or for a connection.
+    pub(super) fn backlog(&self) -> usize {
+        if self.connected { self.outbox.len() } else { self.held }
+    }
+
+    /// So much more of what was taken from the outbox went into the socket.
+    pub(super) fn wrote(&mut self, bytes: usize) {
+        self.written += bytes as u64;
+    }
+
+    /// Whether something waits that a daemon is needed for now. Listening alone can wait.
+    pub(super) fn needs_daemon(&self) -> bool {
+        self.items.values().any(|item| match &item.kind {
+            Kind::Request(request) => request.what != What::Listen || item.end.is_none(),
+            Kind::Batch(_) => true,
+            Kind::Other => false,
+        })
+    }
+
+    /// Whether the agent expects to be told things without asking.
+    pub(super) fn listens(&self) -> bool {
+        let listening = |item: &Item| matches!(&item.kind, Kind::Request(request) if request.what == What::Listen);
+        self.handshake.subscribed() || self.items.values().any(listening)
+    }
+
+    /// Whether something is left that another daemon could still answer.
+    pub(super) fn can_be_resent(&self) -> bool {
+        self.items.values().any(|item| !matches!(item.kind, Kind::Other) && !self.is_lost(item) && !is_listen(item))
+    }
+
+    /// The connection is gone, with whatever was not written. Returns lines for the agent.
+    pub(super) fn lost(&mut self) -> Vec<u8> {
+        self.connected = false;
+        self.outbox = Vec::new();
+        self.handshake.disconnected();
+        let (written, items) = (self.written, &mut self.items);
+        for item in items.values_mut() {
+            // The line end alone does not make the difference: at its end of input the daemon takes a line without.
+            let delivered = item.end.is_some_and(|end| end <= written + 1);
+            item.deliveries += u8::from(delivered);
+            if !delivered {
+                item.end = None;
+            }
+        }
+        self.questions.abandon()
+    }
+
+    /// Whether a tool call may have run on a daemon that went away.
+    fn is_lost(&self, item: &Item) -> bool {
+        item.end.is_some()
+            && match &item.kind {
+                Kind::Request(request) => request.what == What::Call,
+                Kind::Batch(_) => peek::batch_has_call(&item.line),
+                Kind::Other => false,
+            }
+    }
+
+    /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what
+    /// it still can answer. Returns lines for the agent: answers to what it cannot.
+    pub(super) fn resume(&mut self, fate: Fate) -> Vec<u8> {
+        let mut answers = Vec::new();
+        self.connected = true;
+        self.queued = 0;
+        self.written = 0;
+        self.held = 0;
+        self.questions.connected();
+        let initializing =
+            |item: &Item| matches!(&item.kind, Kind::Request(request) if request.what == What::Initialize);
+        let in_flight = self.items.values().any(initializing);
+        let mut replay = Vec::new();
+        self.handshake.replay(&mut replay, in_flight);
+        replay.split_inclusive(|byte| *byte == b'\n').for_each(|line| _ = self.push(&line[..line.len() - 1]));
+        for seq in self.items.keys().copied().collect::<Vec<_>>() {
+            let Some(item) = self.items.get_mut(&seq) else { continue };
+            if let Kind::Request(request) = &mut item.kind {
+                for _ in 0..std::mem::take(&mut request.duplicates) {
+                    answers::duplicate(&mut answers, &request.id);
+                }
+            }
+            let item = &self.items[&seq];
+            if self.is_lost(item) || item.deliveries >= DELIVERIES {
+                self.give_up(seq, &fate, &mut answers);
+                continue;
+            }
+            self.resend(seq);
+        }
+        answers
+    }
+
+    fn resend(&mut self, seq: u64) {
+        let Some(item) = self.items.get_mut(&seq) else { return };
+        let line = std::mem::take(&mut item.line);
+        let end = self.push(&line[..line.len() - 1]);
+        let Some(item) = self.items.get_mut(&seq) else { return };
+        item.line = line;
+        item.end = Some(end);
+        match &item.kind {
+            Kind::Other => {
+                self.handshake.initialized |= peek::is_initialized(&item.line);
+                self.remove(seq);
+            }
+            Kind::Request(request) if request.what == What::Initialize && item.deliveries > 0 => {
+                if let Some(line) = self.handshake.initialized_line() {
+                    self.push(line);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Nothing can be answered any more. Returns the lines that say so.
+    pub(super) fn give_up_all(&mut self, fate: &Fate) -> Vec<u8> {
+        let mut answers = Vec::new();
+        for seq in self.items.keys().copied().collect::<Vec<_>>() {
+            self.give_up(seq, fate, &mut answers);
+        }
+        self.held = 0;
+        answers
+    }
+
+    fn give_up(&mut self, seq: u64, fate: &Fate, answers: &mut Vec<u8>) {
+        let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item));
+        let Some(item) = self.remove(seq) else { return };
+        match item.kind {
+            Kind::Request(request) => {
+                (0..request.duplicates).for_each(|_| answers::duplicate(answers, &request.id));
+                match lost {
+                    true => answers::may_have_run(answers, &request.id, &item.line, fate),
+                    false => answers::unanswered(answers, &request.id, fate),
+                }
+            }
+            Kind::Batch(ids) => answers::batch(answers, &ids, lost, fate),
+            Kind::Other => {}
+        }
+    }
+
+    /// A line of the agent that is too long to keep: refused here, since nothing of it can be passed on.
+    pub(super) fn too_long(out: &mut Vec<u8>, long: &mcp::wire::TooLong, limit: usize) {
+        if long.method && long.id.is_some() {
+            let text =
+                format!("a message of {} bytes is over the limit of {limit} bytes; send less at once", long.bytes);
+            build::error(out, long.id.as_ref(), &build::RpcError::new(code::INVALID_REQUEST, text));
+        }
+    }
+}
+
+fn is_listen(item: &Item) -> bool {
+    matches!(&item.kind, Kind::Request(request) if request.what == What::Listen)
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

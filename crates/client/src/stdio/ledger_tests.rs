@@ -1,0 +1,268 @@
+//! The ledger alone: lines in, lines out.
+
+use super::*;
+use expect_test::{Expect, expect};
+
+fn connected() -> Ledger {
+    let mut ledger = Ledger::default();
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    ledger
+}
+
+/// Sends a line and has it written whole.
+fn send(ledger: &mut Ledger, line: &str) {
+    ledger.agent_said(line.as_bytes());
+    let bytes = ledger.take_outbox().len();
+    ledger.wrote(bytes);
+}
+
+fn outbox(ledger: &mut Ledger) -> String {
+    hide_marks(&String::from_utf8(ledger.take_outbox()).unwrap())
+}
+
+/// Replaces what is random: 16 hexadecimal digits between dashes.
+fn hide_marks(text: &str) -> String {
+    let is_mark = |part: &str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.split('-').map(|part| if is_mark(part) { "R" } else { part }).collect::<Vec<_>>().join("-")
+}
+
+fn check(text: Vec<u8>, expected: Expect) {
+    expected.assert_eq(&String::from_utf8(text).unwrap());
+}
+
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{"session":"s"}}}"#;
+const LIST: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+
+#[test]
+fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
+    let mut ledger = connected();
+    send(&mut ledger, CALL);
+    send(&mut ledger, LIST);
+    ledger.agent_said(CALL.replace("\"id\":1", "\"id\":3").as_bytes());
+    let unwritten = ledger.take_outbox().len();
+    ledger.wrote(unwritten - 2);
+    assert!(ledger.lost().is_empty());
+    check(
+        ledger.resume(Fate::Replaced),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The hob daemon went away while it had `repl_eval`: the call may have run, wholly or in part, and its result is lost. A new daemon runs. The session `s` ended with the old one: what was printed can still be read with repl_read, repl_list shows what there is, and repl_start or the next repl_eval starts a session anew. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
+        "#]],
+    );
+    expect![[r#"
+        {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+        {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"repl_eval","arguments":{"session":"s"}}}
+    "#]]
+    .assert_eq(&outbox(&mut ledger));
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#), Verdict::Forward);
+}
+
+#[test]
+fn a_whole_line_without_its_end_counts_as_delivered() {
+    let mut ledger = connected();
+    ledger.agent_said(CALL.as_bytes());
+    let bytes = ledger.take_outbox().len();
+    ledger.wrote(bytes - 1);
+    ledger.lost();
+    assert!(String::from_utf8(ledger.resume(Fate::SameLife)).unwrap().contains("The session `s` lives on"));
+    assert!(ledger.take_outbox().is_empty());
+}
+
+#[test]
+fn the_handshake_is_replayed_and_its_answers_swallowed() {
+    let mut ledger = connected();
+    for (line, answer) in [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
+        ),
+        (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, ""),
+        (
+            r#"{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"info"}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":3,"result":{}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"b"}}"#,
+            r#"{"jsonrpc":"2.0","id":4,"result":{}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"resources/unsubscribe","params":{"uri":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
+        ),
+        (r#"{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{}}"#, ""),
+    ] {
+        send(&mut ledger, line);
+        if !answer.is_empty() {
+            assert_eq!(ledger.daemon_said(answer.as_bytes()), Verdict::Forward);
+        }
+    }
+    let acknowledged = br#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}"#;
+    assert_eq!(ledger.daemon_said(acknowledged), Verdict::Forward);
+    ledger.lost();
+    assert!(!ledger.needs_daemon() && ledger.listens());
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    let replayed = ledger.take_outbox();
+    expect![[r#"
+        {"jsonrpc":"2.0","id":"hob-replay-R-0","method":"initialize","params":{"protocolVersion":"2025-11-25"}}
+        {"jsonrpc":"2.0","method":"notifications/initialized"}
+        {"jsonrpc":"2.0","id":"hob-replay-R-1","method":"logging/setLevel","params":{"level":"info"}}
+        {"jsonrpc":"2.0","id":"hob-replay-R-2","method":"resources/subscribe","params":{"uri":"b"}}
+        {"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{}}
+    "#]]
+    .assert_eq(&hide_marks(std::str::from_utf8(&replayed).unwrap()));
+    assert_eq!(ledger.daemon_said(acknowledged), Verdict::Swallow);
+    for line in replayed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let envelope = Envelope::peek(line).unwrap();
+        let Some(id) = envelope.raw_id().filter(|id| id.starts_with("\"hob-replay")) else { continue };
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        assert_eq!(ledger.daemon_said(answer.as_bytes()), Verdict::Swallow);
+    }
+}
+
+#[test]
+fn an_initialize_on_its_way_is_sent_again_with_what_followed() {
+    let mut ledger = connected();
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    send(&mut ledger, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    ledger.lost();
+    ledger.resume(Fate::Replaced);
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,"method":"initialize"}
+        {"jsonrpc":"2.0","method":"notifications/initialized"}
+    "#]]
+    .assert_eq(&outbox(&mut ledger));
+}
+
+#[test]
+fn before_the_first_connection_everything_waits_in_order() {
+    let mut ledger = Ledger::default();
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "rubbish",
+        LIST,
+        CALL.replace("\"id\":1", "\"id\":9").as_str(),
+    ] {
+        ledger.agent_said(line.as_bytes());
+    }
+    ledger.agent_said(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#);
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    expect![[r#"
+        {"jsonrpc":"2.0","id":1,"method":"initialize"}
+        {"jsonrpc":"2.0","method":"notifications/initialized"}
+        rubbish
+        {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+    "#]]
+    .assert_eq(&outbox(&mut ledger));
+}
+
+#[test]
+fn without_a_daemon_every_request_hears_why() {
+    let mut ledger = Ledger::default();
+    ledger.agent_said(br#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    ledger.agent_said(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    check(
+        ledger.give_up_all(&Fate::Unreachable("no room; make some".into())),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"hob has no daemon to ask: no room; make some","data":{"reason":"daemon_lost","mayHaveRun":false}}}
+        "#]],
+    );
+    assert!(!ledger.needs_daemon());
+}
+
+#[test]
+fn a_request_that_kills_daemons_is_given_up() {
+    let mut ledger = connected();
+    send(&mut ledger, LIST);
+    for _ in 0..DELIVERIES - 1 {
+        ledger.lost();
+        assert!(ledger.resume(Fate::Replaced).is_empty());
+        let bytes = ledger.take_outbox().len();
+        ledger.wrote(bytes);
+    }
+    ledger.lost();
+    assert!(String::from_utf8(ledger.resume(Fate::Replaced)).unwrap().contains("again and again"));
+}
+
+#[test]
+fn questions_belong_to_one_connection() {
+    let mut ledger = connected();
+    let question = br#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#;
+    let Verdict::Replace(asked) = ledger.daemon_said(question) else { panic!("not asked") };
+    let id = Envelope::peek(&asked).unwrap().raw_id().unwrap().to_owned();
+    assert!(id.starts_with("\"hob-"), "{id}");
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    assert_eq!(ledger.agent_said(answer.as_bytes()), None);
+    assert_eq!(outbox(&mut ledger), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    assert!(ledger.agent_said(answer.as_bytes()).is_some());
+
+    let Verdict::Replace(asked) = ledger.daemon_said(question) else { panic!("not asked") };
+    let withdrawn = br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let Verdict::Replace(withdrawn) = ledger.daemon_said(withdrawn) else { panic!("not withdrawn") };
+    let id = Envelope::peek(&asked).unwrap().raw_id().unwrap().to_owned();
+    assert!(String::from_utf8(withdrawn).unwrap().contains(&id));
+
+    let Verdict::Replace(asked) = ledger.daemon_said(question) else { panic!("not asked") };
+    let old = Envelope::peek(&asked).unwrap().raw_id().unwrap().to_owned();
+    assert!(String::from_utf8(ledger.lost()).unwrap().contains(&old));
+    ledger.resume(Fate::Replaced);
+    ledger.daemon_said(question);
+    assert!(ledger.agent_said(format!(r#"{{"jsonrpc":"2.0","id":{old},"result":{{}}}}"#).as_bytes()).is_some());
+    assert_eq!(outbox(&mut ledger), "");
+}
+
+#[test]
+fn progress_and_its_answer_are_kept_apart() {
+    let mut ledger = connected();
+    let call = |id| {
+        CALL.replace("\"id\":1", &format!("\"id\":{id}"))
+            .replace("\"params\":{", &format!("\"params\":{{\"_meta\":{{\"progressToken\":\"t{id}\"}},"))
+    };
+    send(&mut ledger, &call(1));
+    send(&mut ledger, &call(2));
+    let progress =
+        br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t1","progress":1}}"#;
+    assert_eq!(ledger.daemon_said(progress), Verdict::Forward);
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#), Verdict::Forward);
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Verdict::ForwardApart);
+}
+
+#[test]
+fn a_second_request_under_an_id_in_flight_is_refused_once() {
+    let mut ledger = connected();
+    send(&mut ledger, LIST);
+    send(&mut ledger, LIST);
+    let refusal = br#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"in flight"}}"#;
+    assert_eq!(ledger.daemon_said(refusal), Verdict::Forward);
+    assert!(ledger.needs_daemon());
+    send(&mut ledger, LIST);
+    ledger.lost();
+    check(
+        ledger.resume(Fate::Replaced),
+        expect![[r#"
+            {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"a request with this id is already in flight"}}
+        "#]],
+    );
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#), Verdict::Forward);
+    assert!(!ledger.needs_daemon());
+}
+
+#[test]
+fn a_batch_is_one_thing() {
+    let mut ledger = connected();
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}"#);
+    send(&mut ledger, r#"[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":"tools/list"}]"#);
+    send(&mut ledger, r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"tools/call"}]"#);
+    let answer = br#"[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","id":6,"result":{}}]"#;
+    assert_eq!(ledger.daemon_said(answer), Verdict::Forward);
+    ledger.lost();
+    let answers = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let answers: Vec<serde_json::Value> = serde_json::from_str(&answers).unwrap();
+    assert_eq!(answers.iter().map(|answer| answer["id"].as_u64()).collect::<Vec<_>>(), [Some(7), Some(8)]);
+    assert!(!ledger.needs_daemon());
+}

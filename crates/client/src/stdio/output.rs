@@ -1,0 +1,169 @@
+//! Standard output, taken away from everybody else: whole lines only, in few writes.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+/// What is gathered before it is written, in bytes; also what an idle buffer keeps.
+const BATCH: usize = 64 * 1024;
+/// How long a reader is waited for before a line that has to be apart from the last one.
+const DRAINED_WITHIN: Duration = Duration::from_millis(50);
+/// The least time between two lines that have to be apart.
+const APART: Duration = Duration::from_millis(1);
+
+#[derive(Debug)]
+pub(super) struct Output {
+    file: File,
+    queue: Queue,
+    buffer: Vec<u8>,
+}
+
+/// How the kernel tells what of our output is unread.
+#[derive(Debug, Clone, Copy)]
+enum Queue {
+    /// A pipe: either end knows how full it is.
+    Pipe,
+    /// A socket or a terminal: what is still to be sent.
+    Outgoing,
+    /// A file: it has no reader to wait for.
+    None,
+}
+
+impl Output {
+    /// Takes standard output over: from here on descriptor 1 leads to standard error, so that a stray print anywhere
+    /// cannot break the protocol.
+    pub(super) fn take_stdout() -> io::Result<Output> {
+        let taken = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+        Output::of(taken)
+    }
+
+    /// Whole lines to any descriptor.
+    pub(super) fn of(descriptor: OwnedFd) -> io::Result<Output> {
+        let file = File::from(descriptor);
+        let kind = file.metadata()?.file_type();
+        let queue = match () {
+            () if kind.is_fifo() => Queue::Pipe,
+            () if kind.is_socket() || kind.is_char_device() => Queue::Outgoing,
+            () => Queue::None,
+        };
+        Ok(Output { file, queue, buffer: Vec::new() })
+    }
+
+    /// Appends a line.
+    pub(super) fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.buffer.extend_from_slice(line);
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Appends whole lines.
+    pub(super) fn lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        self.buffer.extend_from_slice(lines);
+        if self.buffer.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what was appended.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        let mut rest = self.buffer.as_slice();
+        while !rest.is_empty() {
+            match rustix::io::write(&self.file, rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(Errno::INTR) => {}
+                // Somebody who shares the description made it non-blocking.
+                Err(Errno::AGAIN) => wait(&self.file, PollFlags::OUT)?,
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        self.buffer.clear();
+        self.buffer.shrink_to(BATCH);
+        Ok(())
+    }
+
+    /// Writes what was appended and waits, not for ever, until the reader has taken it and had a moment to handle it.
+    pub(super) fn gap(&mut self) -> io::Result<()> {
+        self.flush()?;
+        let deadline = Instant::now() + DRAINED_WITHIN;
+        while self.unread() > 0 && Instant::now() < deadline {
+            thread::sleep(APART / 5);
+        }
+        thread::sleep(APART);
+        Ok(())
+    }
+
+    fn unread(&self) -> u64 {
+        match self.queue {
+            Queue::Pipe => rustix::io::ioctl_fionread(&self.file).unwrap_or(0),
+            Queue::Outgoing => outgoing(&self.file),
+            Queue::None => 0,
+        }
+    }
+}
+
+/// Bytes on their way out of a socket or a terminal (TIOCOUTQ, which is SIOCOUTQ: tty_ioctl(4), unix(7)).
+#[allow(unsafe_code)]
+fn outgoing(file: &File) -> u64 {
+    use rustix::ioctl::{Getter, Opcode, ioctl};
+    const TIOCOUTQ: Opcode = 0x5411;
+    // SAFETY: the request writes one C int; where the number means something else, the kernel refuses it for these
+    // kinds of file.
+    let result = unsafe { ioctl(file, Getter::<TIOCOUTQ, i32>::new()) };
+    result.ok().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
+}
+
+/// Waits until a descriptor that turned out to be non-blocking is ready.
+pub(super) fn wait(file: &impl AsFd, flags: PollFlags) -> io::Result<()> {
+    match poll(&mut [PollFd::new(file, flags)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn apart_means_in_two_reads() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let mut output = Output::of(ours.into()).unwrap();
+        let reader = thread::spawn(move || {
+            let (mut reads, mut chunk) = (Vec::new(), [0; 64]);
+            while let Ok(count @ 1..) = theirs.read(&mut chunk) {
+                reads.push(String::from_utf8_lossy(&chunk[..count]).into_owned());
+            }
+            reads
+        });
+        output.line(b"progress").unwrap();
+        output.gap().unwrap();
+        output.line(b"answer").unwrap();
+        output.flush().unwrap();
+        drop(output);
+        assert_eq!(reader.join().unwrap(), ["progress\n", "answer\n"]);
+    }
+
+    #[test]
+    fn a_full_non_blocking_pipe_is_waited_for() {
+        let (theirs, ours) = rustix::pipe::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&ours, true).unwrap();
+        let mut output = Output::of(ours).unwrap();
+        let line = vec![b'x'; 300_000];
+        let reader = thread::spawn(move || {
+            let mut all = Vec::new();
+            File::from(theirs).read_to_end(&mut all).unwrap();
+            all
+        });
+        output.line(&line).unwrap();
+        output.flush().unwrap();
+        drop(output);
+        assert_eq!(reader.join().unwrap().len(), 300_001);
+    }
+}

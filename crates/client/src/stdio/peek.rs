@@ -1,0 +1,249 @@
+//! As much of a message as the front-end has to know, read as cheaply as it can be: everything passes through here.
+
+use mcp::wire::{Envelope, Id};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Requests that mean something to the front-end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// A tool call: the only thing that must not be done twice.
+    Call,
+    Initialize,
+    SetLevel,
+    Subscribe,
+    Unsubscribe,
+    /// Stays open until one side ends it.
+    Listen,
+    Plain,
+}
+
+impl What {
+    pub(super) fn of(method: &str) -> What {
+        match method {
+            "tools/call" => What::Call,
+            "initialize" => What::Initialize,
+            "logging/setLevel" => What::SetLevel,
+            "resources/subscribe" => What::Subscribe,
+            "resources/unsubscribe" => What::Unsubscribe,
+            "subscriptions/listen" => What::Listen,
+            _ => What::Plain,
+        }
+    }
+}
+
+/// What a line of the daemon is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Glance {
+    Answer {
+        id: Id,
+        failed: bool,
+    },
+    Batch(Vec<Id>),
+    /// Progress under this token.
+    Progress(Box<str>),
+    /// The listen of this id stands.
+    Acknowledged(Id),
+    /// A request of the server.
+    Question,
+    /// The server cancels a request of its own.
+    Withdrawn,
+    Other,
+}
+
+pub(super) fn glance(line: &[u8]) -> Glance {
+    if let Some((id, failed)) = plain_answer(line) {
+        return Glance::Answer { id, failed };
+    }
+    if line.first() == Some(&b'[') {
+        return batch_of(line, |envelope| envelope.is_response()).map_or(Glance::Other, Glance::Batch);
+    }
+    let Some(envelope) = Envelope::peek(line) else { return Glance::Other };
+    if envelope.is_response() {
+        return match envelope.id() {
+            Some(id) => Glance::Answer { id, failed: envelope.error().is_some() },
+            None => Glance::Other,
+        };
+    }
+    let params = envelope.params();
+    let glance = match (envelope.raw_id(), envelope.method()) {
+        (Some(_), Some(_)) => Some(Glance::Question),
+        (None, Some("notifications/cancelled")) => Some(Glance::Withdrawn),
+        (None, Some("notifications/progress")) => params.and_then(told_token).map(Glance::Progress),
+        (None, Some("notifications/subscriptions/acknowledged")) => {
+            params.and_then(subscription_id).map(Glance::Acknowledged)
+        }
+        _ => None,
+    };
+    glance.unwrap_or(Glance::Other)
+}
+
+/// An answer as our own daemon writes them: recognised by its beginning, so that a long result is not read here.
+fn plain_answer(line: &[u8]) -> Option<(Id, bool)> {
+    let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
+    let end = match rest.first()? {
+        b'"' => {
+            let end = 1 + memchr::memchr2(b'"', b'\\', &rest[1..])?;
+            (rest[end] == b'"').then_some(end + 1)?
+        }
+        _ => memchr::memchr(b',', rest)?,
+    };
+    let failed = match &rest[end..] {
+        after if after.starts_with(b",\"result\":") => false,
+        after if after.starts_with(b",\"error\":") => true,
+        _ => return None,
+    };
+    Some((Id::from_json(std::str::from_utf8(&rest[..end]).ok()?)?, failed))
+}
+
+/// Whether an answer refuses its request as invalid, as a second one under an id in flight is.
+pub(super) fn is_refusal(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Code {
+        code: i64,
+    }
+    let error = Envelope::peek(line).and_then(|envelope| envelope.error());
+    error.and_then(|error| serde_json::from_str::<Code>(error.get()).ok()).is_some_and(|error| error.code == -32600)
+}
+
+/// The ids of the requests in a batch of the agent; `None` if it is none or asks nothing.
+pub(super) fn batch(line: &[u8]) -> Option<Vec<Id>> {
+    batch_of(line, |envelope| envelope.is_request())
+}
+
+/// Whether a batch calls a tool.
+pub(super) fn batch_has_call(line: &[u8]) -> bool {
+    let items = serde_json::from_slice::<Vec<&RawValue>>(line).unwrap_or_default();
+    items
+        .iter()
+        .any(|item| Envelope::peek(item.get().as_bytes()).is_some_and(|item| item.method() == Some("tools/call")))
+}
+
+fn batch_of(line: &[u8], wanted: impl Fn(&Envelope) -> bool) -> Option<Vec<Id>> {
+    if line.first() != Some(&b'[') {
+        return None;
+    }
+    let items = serde_json::from_slice::<Vec<&RawValue>>(line).ok()?;
+    let envelopes = items.iter().filter_map(|item| Envelope::peek(item.get().as_bytes()));
+    let ids: Vec<Id> = envelopes.filter(|envelope| wanted(envelope)).filter_map(|envelope| envelope.id()).collect();
+    (!ids.is_empty()).then_some(ids)
+}
+
+pub(super) fn is_initialized(line: &[u8]) -> bool {
+    Envelope::peek(line).is_some_and(|envelope| envelope.method() == Some("notifications/initialized"))
+}
+
+/// `params.requestId`.
+pub(super) fn request_id(params: &RawValue) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Cancelled<'a> {
+        #[serde(borrow, rename = "requestId")]
+        request_id: &'a RawValue,
+    }
+    Id::from_json(serde_json::from_str::<Cancelled>(params.get()).ok()?.request_id.get())
+}
+
+#[derive(Deserialize)]
+struct WithMeta<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'a> {
+    #[serde(borrow, default, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/subscriptionId")]
+    subscription_id: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<&'a RawValue>,
+}
+
+fn meta(params: &RawValue) -> Option<Meta<'_>> {
+    // Most parameters have none, and a search is much cheaper than reading them.
+    memchr::memmem::find(params.get().as_bytes(), b"\"_meta\"")?;
+    serde_json::from_str::<WithMeta>(params.get()).ok()?.meta
+}
+
+/// The token under which a request wants progress, as JSON.
+pub(super) fn progress_token(params: &RawValue) -> Option<Box<str>> {
+    Some(meta(params)?.progress_token?.get().into())
+}
+
+/// Whether a request is of an era that declares its version with every request (since 2026-07-28).
+pub(super) fn is_modern(params: &RawValue) -> bool {
+    meta(params).is_some_and(|meta| meta.version.is_some())
+}
+
+fn subscription_id(params: &RawValue) -> Option<Id> {
+    Id::from_json(meta(params)?.subscription_id?.get())
+}
+
+fn told_token(params: &RawValue) -> Option<Box<str>> {
+    #[derive(Deserialize)]
+    struct Told<'a> {
+        #[serde(borrow, rename = "progressToken")]
+        token: &'a RawValue,
+    }
+    Some(serde_json::from_str::<Told>(params.get()).ok()?.token.get().into())
+}
+
+/// The tool that a call names, and the session among its arguments.
+pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        #[serde(borrow, default)]
+        name: Option<Cow<'a, str>>,
+        #[serde(borrow, default)]
+        arguments: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Arguments<'a> {
+        #[serde(borrow, default)]
+        session: Option<Cow<'a, str>>,
+    }
+    let params = Envelope::peek(line).and_then(|envelope| envelope.params());
+    let call = params.and_then(|params| serde_json::from_str::<Call>(params.get()).ok());
+    let Some(call) = call else { return (None, None) };
+    let arguments = call.arguments.and_then(|raw| serde_json::from_str::<Arguments>(raw.get()).ok());
+    (call.name.map(Cow::into_owned), arguments.and_then(|arguments| arguments.session).map(Cow::into_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(line: &str, expected: Expect) {
+        expected.assert_eq(&format!("{:?}", glance(line.as_bytes())));
+    }
+
+    #[test]
+    fn lines_of_a_daemon() {
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, expect!["Answer { id: 1, failed: false }"]);
+        check(r#"{"jsonrpc":"2.0","id":"a,b","error":{}}"#, expect![[r#"Answer { id: "a,b", failed: true }"#]]);
+        check(r#"{"jsonrpc":"2.0","id":"a\"","result":1}"#, expect![[r#"Answer { id: "a\"", failed: false }"#]]);
+        check(r#"{"result":{},"id":7,"jsonrpc":"2.0"}"#, expect!["Answer { id: 7, failed: false }"]);
+        check(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}"#, expect!["Other"]);
+        check(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#, expect!["Question"]);
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}"#,
+            expect![[r#"Progress("\"t\"")"#]],
+        );
+        check(
+            r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#,
+            expect!["Batch([1, 2])"],
+        );
+        check("rubbish", expect!["Other"]);
+    }
+
+    #[test]
+    fn calls() {
+        let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{"session":"s","code":"1"},"_meta":{"progressToken":5,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        assert_eq!(call(line), (Some("repl_eval".into()), Some("s".into())));
+        let params = Envelope::peek(line).unwrap().params().unwrap();
+        assert_eq!(progress_token(params).as_deref(), Some("5"));
+        assert!(is_modern(params));
+    }
+}

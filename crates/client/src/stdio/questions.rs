@@ -1,0 +1,74 @@
+//! Requests that the daemon sends to the agent. Their ids get a random prefix per connection, so that a late answer
+//! to a daemon that is gone can never pass for the answer to another question.
+
+use std::collections::HashMap;
+
+use mcp::wire::{Envelope, Id, build};
+use serde_json::value::RawValue;
+
+use super::{peek, random};
+
+/// How many open questions are remembered.
+const OPEN_MAX: usize = 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    prefix: String,
+    count: u64,
+    /// Id towards the agent → id of the daemon, as JSON.
+    open: HashMap<Id, Box<str>>,
+}
+
+impl Questions {
+    /// A new connection stands.
+    pub(super) fn connected(&mut self) {
+        self.prefix = format!("hob-{:016x}", random());
+        self.count = 0;
+    }
+
+    /// The daemon asks: the line for the agent.
+    pub(super) fn asked(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let envelope = Envelope::peek(line)?;
+        let theirs = envelope.raw_id()?;
+        if self.open.len() >= OPEN_MAX {
+            return None;
+        }
+        self.count += 1;
+        let ours = format!("\"{}-{}\"", self.prefix, self.count);
+        self.open.insert(Id::from_json(&ours)?, theirs.into());
+        splice(line, theirs, &ours)
+    }
+
+    /// The daemon takes a question back: the line for the agent, if it is one of these.
+    pub(super) fn withdrawn(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let envelope = Envelope::peek(line)?;
+        let theirs = peek::request_id(envelope.params()?)?;
+        let ours = self.open.iter().find(|(_, id)| ***id == *theirs.as_json())?.0.clone();
+        self.open.remove(&ours);
+        let params: HashMap<&str, &RawValue> = serde_json::from_str(envelope.params()?.get()).ok()?;
+        splice(line, params.get("requestId")?.get(), ours.as_json())
+    }
+
+    /// The agent answers: the line for the daemon, if it still waits for it.
+    pub(super) fn answered(&mut self, line: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
+        let theirs = self.open.remove(&envelope.id()?)?;
+        splice(line, envelope.raw_id()?, &theirs)
+    }
+
+    /// The daemon is gone: lines that tell the agent not to bother.
+    pub(super) fn abandon(&mut self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for id in self.open.drain().map(|(id, _)| id) {
+            let params = format!(r#"{{"requestId":{},"reason":"the daemon that asked is gone"}}"#, id.as_json());
+            build::notification(&mut lines, "notifications/cancelled", Some(&params));
+        }
+        lines
+    }
+}
+
+/// `line` with `part`, a slice of it, replaced.
+fn splice(line: &[u8], part: &str, with: &str) -> Option<Vec<u8>> {
+    let start = (part.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
+    let (before, after) = (line.get(..start)?, line.get(start + part.len()..)?);
+    Some([before, with.as_bytes(), after].concat())
+}
