@@ -35,6 +35,9 @@ impl TestProject {
         for dir in ["project", "home", "run", "bin"] {
             fs::create_dir(top.path().join(dir)).expect("a fresh directory");
         }
+        // Without a configuration of its own, cabal asks the network for one.
+        fs::create_dir(top.path().join("home/.cabal")).expect("a fresh directory");
+        fs::write(top.path().join("home/.cabal/config"), "").expect("a fresh file");
         let project = TestProject { top, hob: PathBuf::from(hob) };
         set_mode(&project.runtime_dir(), 0o700);
         std::os::unix::fs::symlink(hob, project.top.path().join("bin/hob")).expect("a fresh link");
@@ -72,6 +75,24 @@ impl TestProject {
     pub fn read(&self, path: &str) -> String {
         let path = self.root().join(path);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Writes a cabal package of two modules: `Shape` (a type) and `Area` (uses it).
+    pub fn write_two_modules(&self) {
+        self.write(
+            "two.cabal",
+            "cabal-version: 2.4\nname: two\nversion: 0.1\n\nlibrary\n  hs-source-dirs: src\n  exposed-modules: Shape, Area\n  \
+             build-depends: base\n  default-language: Haskell2010\n",
+        );
+        self.write(
+            "src/Shape.hs",
+            "module Shape where\n\n-- | What can be drawn.\ndata Shape = Circle Double | Square Double\n  deriving (Show, Eq)\n",
+        );
+        self.write(
+            "src/Area.hs",
+            "module Area (area, double) where\n\nimport Shape\n\n-- | How much paint it takes.\narea :: Shape -> Double\n\
+             area (Circle r) = pi * r * r\narea (Square a) = a * a\n\ndouble :: Int -> Int\ndouble n = n + n\n",
+        );
     }
 
     /// Any program inside the project, with an environment that holds nothing of the machine's user.

@@ -130,7 +130,7 @@ const UNITS: &[&str] = &["ms", "s", "min", "µs", "KiB", "MiB", "GiB"];
 /// Words before which a number names something of this run only.
 const NAMES: &[&str] = &["pid ", "pid\": ", "life ", "port "];
 
-/// `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, hexadecimal ids of 16 digits and more → `[id]`.
+/// `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, `9.0.2` → `[version]`, hexadecimal ids of 16 digits and more → `[id]`.
 fn redact_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -151,7 +151,13 @@ fn redact_numbers(text: &str) -> String {
                 unit.strip_prefix(name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
             });
             let named = NAMES.iter().any(|name| out.ends_with(name));
-            out.push_str(if measured || named { "[n]" } else { &rest[..number] });
+            let digits = &rest[..number];
+            let version = digits.split('.').count() == 3 && digits.split('.').all(|part| !part.is_empty());
+            out.push_str(match () {
+                () if measured || named => "[n]",
+                () if version => "[version]",
+                () => digits,
+            });
             rest = after;
         } else {
             out.push_str(&rest[..1]);
@@ -179,8 +185,12 @@ mod tests {
 
     #[test]
     fn numbers_that_measure_get_names() {
-        let text = "pid 4711 took 12 ms, 3.5 s. 1+1 = 2; 7 sessions, 20.1 MiB, a10 0123456789abcdef 3ms";
-        assert_eq!(redact_numbers(text), "pid [n] took [n] ms, [n] s. 1+1 = 2; 7 sessions, [n] MiB, a10 [id] [n]ms");
+        let text =
+            "pid 4711 took 12 ms, 3.5 s. 1+1 = 2; 7 sessions, 20.1 MiB, a10 0123456789abcdef 3ms, GHC 9.0.2, 1..10";
+        assert_eq!(
+            redact_numbers(text),
+            "pid [n] took [n] ms, [n] s. 1+1 = 2; 7 sessions, [n] MiB, a10 [id] [n]ms, GHC [version], 1..10"
+        );
     }
 
     #[test]
