@@ -30,6 +30,10 @@ struct Cli {
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // The hidden process beside each session; nothing may be set up before it.
+    if args.first().is_some_and(|command| command == "guardian") {
+        return daemon::guardian::run(args.into_iter().skip(1));
+    }
     let ended = match commands::quick(&args) {
         Some(ended) => ended,
         None => parse_and_run(args),

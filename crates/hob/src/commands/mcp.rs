@@ -21,6 +21,9 @@ pub(crate) struct Mcp {
     /// The name this agent goes by
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
+    /// Serve without a daemon: sessions end with this process
+    #[arg(long)]
+    standalone: bool,
 }
 
 impl Mcp {
@@ -32,6 +35,7 @@ impl Mcp {
         while let Some(arg) = args.next() {
             match arg.to_str()? {
                 "--profile" => mcp.profile = Some(args.next()?.to_str()?.to_owned()),
+                "--standalone" => mcp.standalone = true,
                 "--as" => mcp.name = Some(args.next()?.to_str()?.to_owned()),
                 "--project" => project = Some(PathBuf::from(args.next()?)),
                 word if word.starts_with('-') || !mcp.toolsets.is_empty() => return None,
@@ -42,6 +46,7 @@ impl Mcp {
     }
 
     pub(crate) fn run(self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
+        let standalone = self.standalone;
         let locate = move || -> Result<(Project, Hello), String> {
             let cwd = std::env::current_dir().map_err(|error| {
                 format!("cannot tell the current directory: {error}; start the agent in a directory that exists")
@@ -53,6 +58,10 @@ impl Mcp {
             hello.name.clone_from(&self.name);
             Ok((project, hello))
         };
+        if standalone {
+            let (project, hello) = locate().map_err(Failure::new)?;
+            return super::serve::standalone(&project, &hello);
+        }
         client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
         Ok(Exit::Done)
@@ -72,7 +81,9 @@ mod tests {
 
     #[test]
     fn the_short_reading_is_the_full_one() {
-        for line in ["", "repl", "repl,mail --as bob", "--profile ghc-mcp", "repl mail", "--profile"] {
+        for line in
+            ["", "repl", "repl,mail --as bob", "--profile ghc-mcp", "--standalone repl", "repl mail", "--profile"]
+        {
             let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
             let full = Full::try_parse_from(std::iter::once(OsString::from("mcp")).chain(words.clone()));
             match Mcp::quick(&words) {

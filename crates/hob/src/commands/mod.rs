@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod init;
 mod mcp;
+mod serve;
 mod status;
 mod stop;
 mod tools;
@@ -24,6 +25,7 @@ use crate::exit::{Exit, Failure};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Mcp(mcp::Mcp),
+    Serve(serve::Serve),
     Status(status::StatusCommand),
     Stop(stop::Stop),
     Call(call::Call),
@@ -42,6 +44,7 @@ impl Command {
         let project = || find_project(explicit.as_deref());
         match self {
             Command::Mcp(mcp) => mcp.run(explicit.clone()),
+            Command::Serve(serve) => serve.run(project()?),
             Command::Status(status) => status.run(&project()?),
             Command::Stop(stop) => stop.run(&project()?),
             Command::Call(call) => call.run(explicit.clone()),
@@ -58,8 +61,16 @@ impl Command {
 /// Runs what programs start and people wait for without the full parser. `None`: not such a command line.
 pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
     let (command, rest) = args.split_first()?;
-    match command.to_str()? {
-        "mcp" => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
+    match (command.to_str()?, rest) {
+        ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
+        ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
+            (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
+            _ => None,
+        },
+        ("serve", [background, project, root]) if background == "--background" && project == "--project" => {
+            let serve = serve::Serve { background: true };
+            Some(find_project(Some(Path::new(root))).and_then(|project| serve.run(project)))
+        }
         _ => None,
     }
 }

@@ -1,4 +1,6 @@
-//! `hob status`: what the project's daemon holds.
+//! `hob status`: what the project's daemon holds, for people or as JSON.
+
+use std::fmt::Write;
 
 use clap::Args;
 use project::Project;
@@ -22,60 +24,140 @@ impl StatusCommand {
             Some(mut control) => control.status().map_err(control_failure)?,
             None if self.json => json!({"running": false, "root": project.root()}),
             None => {
-                terminal::line(format!(
-                    "No daemon runs for {}; it starts when it is needed.",
-                    project.root().display()
-                ));
+                let root = project.root().display();
+                terminal::line(format!("No daemon runs for {root}; it starts when it is needed."));
                 return Ok(Exit::Done);
             }
         };
-        if self.json {
-            terminal::line(format!("{status:#}"));
-        } else {
-            let mut text = String::new();
-            render(&status, 0, &mut text);
-            terminal::print(&text);
+        match self.json {
+            true => terminal::line(format!("{status:#}")),
+            false => terminal::print(&text(&status)),
         }
         Ok(Exit::Done)
     }
 }
 
-/// Names and values, indented; a list as one block per item.
-fn render(value: &Value, depth: usize, out: &mut String) {
-    let indent = "  ".repeat(depth);
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let label = paint(&name.replace('_', " "), Style::Bold);
-                match value {
-                    Value::Null => {}
-                    Value::Array(items) if items.is_empty() => out.push_str(&format!("{indent}{label}: none\n")),
-                    Value::Object(_) | Value::Array(_) => {
-                        out.push_str(&format!("{indent}{label}:\n"));
-                        render(value, depth + 1, out);
-                    }
-                    scalar => out.push_str(&format!("{indent}{label}: {}\n", plain(scalar))),
-                }
-            }
+/// The snapshot for people. Fields that an older or newer daemon does not send are left out.
+fn text(status: &Value) -> String {
+    let mut out = String::new();
+    let mut say = |line: String| {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{line}");
+    };
+    let daemon = &status["daemon"];
+    let mut head = format!("{} {}", paint("hob", Style::Bold), plain(&daemon["version"]));
+    for (name, shown) in [
+        ("pid", daemon["pid"].as_u64().map(|pid| format!("pid {pid}"))),
+        ("uptime_ms", daemon["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms)))),
+        ("memory_bytes", daemon["memory_bytes"].as_u64().map(size)),
+    ] {
+        if let Some(shown) = shown.filter(|_| !daemon[name].is_null()) {
+            head.push_str(&format!(", {shown}"));
         }
-        Value::Array(items) => {
-            for item in items {
-                match item {
-                    Value::Object(_) | Value::Array(_) => {
-                        let mut block = String::new();
-                        render(item, 0, &mut block);
-                        for (number, line) in block.lines().enumerate() {
-                            out.push_str(&format!("{indent}{} {line}\n", if number == 0 { "-" } else { " " }));
-                        }
-                    }
-                    scalar => out.push_str(&format!("{indent}- {}\n", plain(scalar))),
-                }
-            }
-        }
-        scalar => out.push_str(&format!("{indent}{}\n", plain(scalar))),
     }
+    say(head);
+    say(format!("serves {}, log in {}", plain(&daemon["root"]), plain(&daemon["log"])));
+    if let Some(reason) = status["stopping"].as_str() {
+        say(paint(&format!("is ending: {reason}"), Style::Yellow));
+    }
+    if let Some(limit) = daemon["idle_limit_ms"].as_u64() {
+        say(format!("ends after {} without connections and sessions", time(limit)));
+    }
+    section(&mut say, "sessions", &status["sessions"], session);
+    section(&mut say, "connections", &status["connections"], connection);
+    section(&mut say, "toolsets", &status["toolsets"], toolset);
+    section(&mut say, "profiles", &status["profiles"], toolset);
+    if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
+        section(&mut say, "not granted (`hob trust` shows and grants it)", &status["withheld"], plain);
+    }
+    out
+}
+
+fn section(say: &mut impl FnMut(String), title: &str, items: &Value, line: impl Fn(&Value) -> String) {
+    let Some(items) = items.as_array() else { return };
+    let none = if items.is_empty() { " none" } else { "" };
+    say(format!("{}:{none}", paint(title, Style::Bold)));
+    items.iter().for_each(|item| say(format!("  {}", line(item))));
+}
+
+fn session(session: &Value) -> String {
+    let mut parts = vec![plain(&session["profile"]), plain(&session["state"])];
+    parts.extend(session["pid"].as_u64().map(|pid| format!("pid {pid}")));
+    parts.extend(session["memory_bytes"].as_u64().map(size));
+    parts.extend(session["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))));
+    parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
+    parts.extend(session["worktree"].as_str().map(|worktree| format!("of {worktree}")));
+    parts.retain(|part| !part.is_empty());
+    format!("{}: {}", paint(&plain(&session["session"]), Style::Bold), parts.join(", "))
+}
+
+fn connection(connection: &Value) -> String {
+    let who = match connection["name"].as_str() {
+        Some(name) => name.to_owned(),
+        None => plain(&connection["role"]),
+    };
+    let mut parts = vec![format!("pid {}", plain(&connection["pid"])), format!("in {}", plain(&connection["cwd"]))];
+    parts.extend(connection["profile"].as_str().map(|profile| format!("profile {profile}")));
+    parts.extend(connection["age_ms"].as_u64().map(|ms| format!("for {}", time(ms))));
+    format!("{who}: {}", parts.join(", "))
+}
+
+fn toolset(set: &Value) -> String {
+    let count = set["tools"].as_u64().unwrap_or_default();
+    format!("{}: {} ({count} {})", plain(&set["name"]), plain(&set["about"]), if count == 1 { "tool" } else { "tools" })
 }
 
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn time(ms: u64) -> String {
+    match ms / 1000 {
+        0 => format!("{ms} ms"),
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds if seconds < 7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn a_snapshot_for_people() {
+        let status = json!({
+            "daemon": {
+                "pid": 7, "version": "0.1.0", "protocol": 1, "life": "ab", "uptime_ms": 125_000, "root": "/p",
+                "log": "/p/.hob/log", "memory_bytes": 12_582_912, "idle_limit_ms": 1_800_000,
+            },
+            "connections": [{"connection": 1, "role": "mcp", "pid": 8, "name": "claude", "cwd": "/p", "age_ms": 900}],
+            "sessions": [],
+            "toolsets": [{"name": "repl", "about": "live REPLs", "tools": 12}],
+            "withheld": ["repl.profiles.mine"],
+        });
+        expect![[r#"
+            hob 0.1.0, pid 7, up 2 min, 12.0 MiB
+            serves /p, log in /p/.hob/log
+            ends after 30 min without connections and sessions
+            sessions: none
+            connections:
+              claude: pid 8, in /p, for 900 ms
+            toolsets:
+              repl: live REPLs (12 tools)
+            not granted (`hob trust` shows and grants it):
+              repl.profiles.mine
+        "#]]
+        .assert_eq(&text(&status));
+        assert_eq!(text(&json!({})).lines().next(), Some("hob "));
+    }
 }

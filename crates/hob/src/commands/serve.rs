@@ -1,0 +1,52 @@
+//! `hob serve`: the daemon itself, in the foreground; and, hidden, as front-ends start it. Also the server without a
+//! daemon that `hob mcp --standalone` is.
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use daemon::{Options, ServeError};
+use project::{Hello, Project};
+
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Run this project's daemon in the foreground; agents and commands start it by themselves
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Leave the terminal, and say on stdout when it serves or why it does not
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
+}
+
+impl Serve {
+    pub(crate) fn run(self, project: Project) -> Result<Exit, Failure> {
+        let background = self.background;
+        if !background && std::io::stderr().is_terminal() {
+            let (root, log) = (project.root().display(), project.log_dir());
+            terminal::note(format!(
+                "Serving {root}; its log is under {}. Ctrl-C or `hob stop` ends it.",
+                log.display()
+            ));
+        }
+        match daemon::serve(Options { project, background }) {
+            Ok(()) => Ok(Exit::Done),
+            // Whoever started it was told already.
+            Err(_) if background => Ok(Exit::Failed),
+            Err(error) => Err(failure(error)),
+        }
+    }
+}
+
+/// Serves an agent on stdin and stdout; sessions end with this process.
+pub(crate) fn standalone(project: &Project, hello: &Hello) -> Result<Exit, Failure> {
+    daemon::standalone(project, hello).map_err(Failure::new)?;
+    Ok(Exit::Done)
+}
+
+fn failure(error: ServeError) -> Failure {
+    let failure = Failure::new(&error);
+    match error {
+        ServeError::Lock(_) => failure.hint("`hob status` shows it, `hob stop` ends it."),
+        _ => failure,
+    }
+}
