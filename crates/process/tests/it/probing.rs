@@ -33,7 +33,7 @@ async fn comes_to(child: &Child, expected: Doing) {
         agreed = if verdict == expected { agreed + 1 } else { 0 };
         seen.push(verdict);
         assert!(began.elapsed() < LIMIT, "never {expected:?}: {:?}", &seen[seen.len().saturating_sub(20)..]);
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await; // polls: what the kernel says of the program
     }
 }
 
@@ -123,7 +123,7 @@ async fn costs_are_those_of_all_processes() {
     let began = Instant::now();
     while probe::cpu_time(&child.group) < Duration::from_millis(50) {
         assert!(began.elapsed() < LIMIT, "the loop never used a processor");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await; // polls: processor time used
     }
     let memory = probe::memory(&child.group);
     assert_eq!(memory.processes, 2);
