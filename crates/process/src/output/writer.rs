@@ -134,23 +134,27 @@ fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &C
     for record in &chunk.records {
         segment.after += record.counts();
     }
+    let end = segment.end();
     let mut state = shared.state();
-    state.written = segment.end();
-    state.disk = Disk::Writing;
     if let Some(last) = state.segments.last_mut() {
         *last = segment;
     }
-    if state.ring.end() - state.written.min(state.ring.end()) <= state.ring.max_bytes() as u64 / 2 {
-        state.lagging = false;
-    }
     let oldest = state.take_over_limit();
     drop(state);
-    shared.progress.notify_all();
+    // Before anyone is told that all is written: who waits for that finds the directory within its bounds.
     for segment in oldest {
         if let Err(error) = segment.remove(directory) {
             tracing::warn!(directory = %directory.display(), %error, "dropping old output failed");
         }
     }
+    let mut state = shared.state();
+    state.written = end;
+    state.disk = Disk::Writing;
+    if state.ring.end() - end.min(state.ring.end()) <= state.ring.max_bytes() as u64 / 2 {
+        state.lagging = false;
+    }
+    drop(state);
+    shared.progress.notify_all();
     Ok(())
 }
 
