@@ -6,7 +6,9 @@
 //! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
 //! evaluation.
 
+pub mod bash;
 pub mod ghci;
+pub mod python;
 
 use std::fmt;
 use std::time::Duration;

@@ -5,6 +5,9 @@
 //! untrusted profile is known by name only. `detect` picks one for a directory.
 
 mod detect;
+mod resolve;
+#[cfg(test)]
+mod selftest;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

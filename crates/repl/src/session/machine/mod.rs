@@ -268,6 +268,11 @@ impl Machine {
 
     /// Takes a marker.
     pub(super) fn marker(&mut self, stream: Stream, number: Option<u64>, payload: &str, now: Instant) {
+        let open = match &self.phase {
+            Phase::Running(run) => Some(run.eval),
+            Phase::Syncing(sync) => sync.open(&self.sides[stream as usize]),
+            Phase::Starting { .. } | Phase::Idle { .. } | Phase::Ended { .. } => None,
+        };
         let side = &mut self.sides[stream as usize];
         match number {
             Some(number) => side.number = side.number.max(number),
@@ -275,6 +280,9 @@ impl Machine {
         }
         if number.is_some() && stream == Stream::Stdout {
             payload.clone_into(&mut self.payload);
+            if let Some(eval) = open {
+                payload.clone_into(&mut self.records.running(eval).payload);
+            }
         }
         match self.phase {
             Phase::Starting { .. } => self.starting_marker(number, now),

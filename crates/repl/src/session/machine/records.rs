@@ -27,6 +27,8 @@ pub(in super::super) struct Record {
     pub(in super::super) between: [Capture; 2],
     pub(in super::super) notes: Vec<String>,
     pub(in super::super) verdict: Verdict,
+    /// What its own last marker said; those of barriers come later.
+    pub(in super::super) payload: String,
     /// Where the counts of the output log stood when it started, per stream.
     pub(in super::super) logged: [u64; 2],
 }
@@ -57,6 +59,7 @@ impl Records {
             between: [Capture::new(), Capture::new()],
             notes: Vec::new(),
             verdict: Verdict::default(),
+            payload: String::new(),
             logged: [0; 2],
         };
         self.evals.insert(eval, record);

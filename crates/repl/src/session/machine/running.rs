@@ -200,7 +200,7 @@ impl Machine {
             code: &record.code,
             stdout: &String::from_utf8_lossy(&stdout),
             stderr: &String::from_utf8_lossy(&stderr),
-            payload: &self.payload,
+            payload: &record.payload,
         })
     }
 

@@ -133,6 +133,11 @@ impl Sync {
         }
     }
 
+    /// The evaluation, if a stream is not past its end.
+    pub(super) fn open(&self, seen: &Side) -> Option<u64> {
+        self.run.as_ref().filter(|run| !self.is_past(run, seen)).map(|run| run.eval)
+    }
+
     /// Whether a stream is past the end of the evaluation. After a signal any newer number ends it: a block of code may
     /// have been cut short.
     fn is_past(&self, run: &Run, seen: &Side) -> bool {

@@ -1,0 +1,161 @@
+//! bash: its prompt command prints the markers, with the exit status as payload.
+//!
+//! It runs interactively on pipes. Interactive is what makes it survive: SIGINT ends a shell that reads a script, but
+//! returns an interactive one to its prompt. Code goes through `eval` as one line, so an open quote or bracket is an
+//! error at once instead of a shell that waits for more.
+
+use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Step, Verdict};
+
+/// How to talk to bash 4.1 and newer.
+#[derive(Debug, Clone, Copy)]
+pub struct Bash;
+
+impl Adapter for Bash {
+    fn install(&self, nonce: &Nonce) -> Vec<u8> {
+        // Copies of the descriptors, so that the end is seen even after `exec >file`. Read-only, so that it cannot be
+        // taken away by accident; `$?` is handed on to the next command.
+        format!(
+            "set +o history; exec {{__hob_out}}>&1 {{__hob_err}}>&2; __hob_number=0; printf 'GNU bash %s\\n' \
+             \"$BASH_VERSION\"; __hob_mark() {{ local status=$?; __hob_number=$((__hob_number + 1)); builtin printf '%s %d \
+             %d\\n' '{nonce}' \"$__hob_number\" \"$status\" >&\"$__hob_out\"; builtin printf '%s %d %d\\n' '{nonce}' \
+             \"$__hob_number\" \"$status\" >&\"$__hob_err\"; return \"$status\"; }}; readonly -f __hob_mark; PS1= PS2= \
+             PROMPT_COMMAND=__hob_mark; readonly PROMPT_COMMAND __hob_out __hob_err\n",
+            nonce = nonce.as_str(),
+        )
+        .into_bytes()
+    }
+
+    fn version(&self, banner: &str) -> Option<String> {
+        let line = banner.lines().find_map(|line| line.strip_prefix("GNU bash "))?;
+        Some(line.split('(').next().unwrap_or(line).trim().to_owned())
+    }
+
+    fn plan(&self, code: &str) -> Result<Plan, Refusal> {
+        if code.contains('\0') {
+            return Err(Refusal {
+                message: "bash cannot take a NUL character in its code".to_owned(),
+                hint: "Write it as \\0 inside printf.".to_owned(),
+            });
+        }
+        let step = Step { bytes: format!("eval {}\n", quoted(code)).into_bytes(), advance: 1, script: None };
+        Ok(Plan { steps: vec![step], notes: Vec::new() })
+    }
+
+    fn is_quit(&self, code: &str) -> bool {
+        matches!(code.split_whitespace().next(), Some("exit" | "logout" | "exec"))
+    }
+
+    fn classify(&self, printed: Printed<'_>) -> Verdict {
+        let status: i32 = printed.payload.trim().parse().unwrap_or(0);
+        Verdict {
+            error: status != 0,
+            interrupted: status == INTERRUPTED,
+            exception: (status != 0).then(|| format!("exit status {status}")),
+            ..Verdict::default()
+        }
+    }
+
+    fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
+        let echo = format!("{}{n}", prefix(nonce));
+        Barrier { bytes: format!("builtin printf '%s\\n' {echo}\n").into_bytes(), echo: Some(echo.into_bytes()) }
+    }
+
+    fn barrier_prefix(&self, nonce: &Nonce) -> Option<Vec<u8>> {
+        Some(prefix(nonce).into_bytes())
+    }
+
+    fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
+        let prefix = prefix(nonce);
+        let mut kept = Vec::with_capacity(output.len());
+        for line in output.split_inclusive(|&byte| byte == b'\n') {
+            if !line.starts_with(prefix.as_bytes()) {
+                kept.extend_from_slice(line);
+            }
+        }
+        // An interrupt at the prompt prints a newline.
+        if kept.iter().all(|&byte| byte == b'\n') { Vec::new() } else { kept }
+    }
+
+    fn quit(&self) -> Vec<u8> {
+        b"exit\n".to_vec()
+    }
+
+    fn prompt(&self, _: &str) -> String {
+        "$ ".to_owned()
+    }
+
+    fn replayable(&self, code: &str) -> bool {
+        const STARTS: [&str; 6] = ["export ", "alias ", "cd ", "set ", "shopt ", "umask "];
+        let one = |line: &str| {
+            STARTS.iter().any(|start| line.starts_with(start))
+                && !line.contains(['`', ';', '|', '&', '>', '<'])
+                && !line.contains("$(")
+        };
+        let mut lines = code.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+        lines.peek().is_some() && lines.all(one)
+    }
+}
+
+/// 128 and the number of SIGINT.
+const INTERRUPTED: i32 = 130;
+
+/// Not the whole nonce, which is never shown to anyone.
+fn prefix(nonce: &Nonce) -> String {
+    format!("hob-barrier-{}-", &nonce.as_str()[..12])
+}
+
+/// `$'…'`: any text as one word on one line.
+fn quoted(code: &str) -> String {
+    let mut word = String::with_capacity(code.len() + 8);
+    word.push_str("$'");
+    for character in code.chars() {
+        match character {
+            '\\' => word.push_str("\\\\"),
+            '\'' => word.push_str("\\'"),
+            '\n' => word.push_str("\\n"),
+            character if character.is_ascii_control() => {
+                word.push_str(&format!("\\x{:02x}", u32::from(character)));
+            }
+            character => word.push(character),
+        }
+    }
+    word.push('\'');
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn code_is_one_line() {
+        let plan = Bash.plan("for i in 1 2; do\n\techo 'é\\'$i\ndone").expect("fine");
+        expect![[r#"
+            eval $'for i in 1 2; do\n\x09echo \'é\\\'$i\ndone'
+        "#]]
+        .assert_eq(&String::from_utf8(plan.steps[0].bytes.clone()).expect("UTF-8"));
+        assert!(Bash.plan("a\0b").is_err());
+    }
+
+    #[test]
+    fn the_exit_status_is_the_verdict() {
+        let judge = |payload| Bash.classify(Printed { code: "", stdout: "", stderr: "", payload });
+        assert!(!judge("0").error);
+        assert_eq!(judge("2").exception.as_deref(), Some("exit status 2"));
+        assert!(judge("130").interrupted);
+    }
+
+    #[test]
+    fn only_settings_are_replayed() {
+        assert!(Bash.replayable("export A=1\ncd /tmp") && Bash.replayable("alias l=ls"));
+        assert!(!Bash.replayable("rm x") && !Bash.replayable("export A=$(rm x)") && !Bash.replayable("cd /tmp; rm x"));
+    }
+
+    #[test]
+    fn barriers_leave_no_trace() {
+        let nonce = Nonce::from("0123456789abcdef".to_owned());
+        assert_eq!(Bash.without_barriers(b"\nhob-barrier-0123456789ab-4\n\n", &nonce), b"");
+        assert_eq!(Bash.without_barriers(b"late\nhob-barrier-0123456789ab-4\n", &nonce), b"late\n");
+    }
+}

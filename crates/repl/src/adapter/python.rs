@@ -1,0 +1,170 @@
+//! Python: a driver of ours runs inside it (`python_driver.py`), told by frames on a descriptor of its own. Standard
+//! input belongs to the program, ends are counted, values and exceptions come apart from what is printed.
+
+use serde::Deserialize;
+
+use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict};
+use crate::session::{Diagnostic, Severity, Source};
+
+/// How to talk to Python 3.8 and newer.
+#[derive(Debug, Clone, Copy)]
+pub struct Python;
+
+/// The arguments after the program: reads the driver from the descriptor and runs it.
+pub const ARGUMENTS: [&str; 2] = [
+    "-c",
+    "import os\n\
+     frames = os.fdopen(int(os.environ.pop('HOB_CODE_FD')), 'rb')\n\
+     length = int(frames.readline())\n\
+     exec(compile(frames.read(length), '<hob>', 'exec'), \
+     {'__name__': 'hob', '__file__': '<hob>', 'frames': frames})",
+];
+
+const DRIVER: &str = include_str!("python_driver.py");
+
+/// What the driver reports about one frame.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Report {
+    value: Option<String>,
+    #[serde(rename = "type")]
+    type_: Option<String>,
+    exception: Option<String>,
+    interrupted: bool,
+    syntax: Option<Syntax>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Syntax {
+    line: Option<u32>,
+    column: Option<u32>,
+    end_line: Option<u32>,
+    end_column: Option<u32>,
+    message: String,
+}
+
+impl Adapter for Python {
+    fn channel(&self) -> Channel {
+        Channel::Apart
+    }
+
+    fn install(&self, nonce: &Nonce) -> Vec<u8> {
+        let source = format!("{DRIVER}\nstart(\"{}\", frames)\n", nonce.as_str());
+        format!("{}\n{source}", source.len()).into_bytes()
+    }
+
+    fn version(&self, banner: &str) -> Option<String> {
+        banner.lines().find_map(|line| line.strip_prefix("Python ")?.split_whitespace().next()).map(str::to_owned)
+    }
+
+    fn plan(&self, code: &str) -> Result<Plan, Refusal> {
+        let step = Step { bytes: frame('E', code), advance: 1, script: None };
+        Ok(Plan { steps: vec![step], notes: Vec::new() })
+    }
+
+    fn is_quit(&self, code: &str) -> bool {
+        let code = code.trim();
+        ["exit(", "quit(", "sys.exit(", "raise SystemExit"].iter().any(|start| code.starts_with(start))
+    }
+
+    fn classify(&self, printed: Printed<'_>) -> Verdict {
+        let report: Report = serde_json::from_str(printed.payload).unwrap_or_default();
+        let diagnostic = |syntax: Syntax| Diagnostic {
+            file: None,
+            line: syntax.line,
+            column: syntax.column,
+            end_line: syntax.end_line,
+            // Python's end is exclusive; for an empty span it is the start.
+            end_column: syntax.end_column.map(|end| end.saturating_sub(1).max(syntax.column.unwrap_or(1))),
+            severity: Severity::Error,
+            code: None,
+            flag: None,
+            message: syntax.message,
+            hints: Vec::new(),
+            source: Source::Interactive,
+        };
+        Verdict {
+            error: report.exception.is_some(),
+            diagnostics: report.syntax.map(diagnostic).into_iter().collect(),
+            interrupted: report.interrupted,
+            exception: report.exception,
+            value: report.value,
+            type_: report.type_,
+            load: None,
+        }
+    }
+
+    fn barrier(&self, _: &Nonce, _: u64) -> Barrier {
+        // Nothing but the driver reads frames, so counting is enough.
+        Barrier { bytes: frame('B', ""), echo: None }
+    }
+
+    fn quit(&self) -> Vec<u8> {
+        frame('Q', "")
+    }
+
+    fn prompt(&self, _: &str) -> String {
+        ">>> ".to_owned()
+    }
+
+    fn replayable(&self, code: &str) -> bool {
+        // Imports and definitions, judged by the first word of each line that is not indented. An assignment may call
+        // anything, so it is none.
+        const STARTS: [&str; 7] = ["import ", "from ", "def ", "class ", "async def ", "@", "#"];
+        let mut any = false;
+        for line in code.lines().filter(|line| !line.trim().is_empty() && !line.starts_with([' ', '\t', ')', ']', '}']))
+        {
+            if !STARTS.iter().any(|start| line.starts_with(start)) || line.contains(';') {
+                return false;
+            }
+            any |= !line.starts_with('#');
+        }
+        any
+    }
+}
+
+fn frame(kind: char, code: &str) -> Vec<u8> {
+    format!("{kind} {}\n{code}", code.len()).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(payload: &str) -> Verdict {
+        Python.classify(Printed { code: "", stdout: "", stderr: "", payload })
+    }
+
+    #[test]
+    fn reports_are_read() {
+        let verdict = judge(r#"{"type": "int", "value": "2"}"#);
+        assert_eq!(
+            (verdict.error, verdict.value.as_deref(), verdict.type_.as_deref()),
+            (false, Some("2"), Some("int"))
+        );
+        let verdict = judge(r#"{"exception": "KeyboardInterrupt", "interrupted": true}"#);
+        assert!(verdict.error && verdict.interrupted);
+        let verdict = judge(
+            r#"{"exception": "SyntaxError: bad", "syntax": {"line": 1, "column": 3, "message": "bad", "end_column": 3}}"#,
+        );
+        assert_eq!(verdict.diagnostics[0].end_column, Some(3));
+        assert!(!judge("not JSON").error);
+    }
+
+    #[test]
+    fn only_definitions_are_replayed() {
+        for code in ["import os", "def f(x):\n    return g(x)\n", "from a import (\n  b,\n)", "@d\nclass A:\n  x = f()"]
+        {
+            assert!(Python.replayable(code), "{code}");
+        }
+        for code in ["x = f()", "import os; os.remove('x')", "f()", "# only a comment", "if x:\n  f()"] {
+            assert!(!Python.replayable(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn frames_say_their_length_in_bytes() {
+        let plan = Python.plan("é\n").expect("anything goes");
+        assert_eq!(plan.steps[0].bytes, "E 3\né\n".as_bytes());
+    }
+}

@@ -1,0 +1,73 @@
+//! A profile and a caller's environment → what is started.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{DriverKind, Profile, ProfileError};
+use crate::adapter::{Adapter, bash, ghci, python};
+use crate::session::Launch;
+
+impl DriverKind {
+    /// The code that speaks to the program.
+    pub fn adapter(self) -> Arc<dyn Adapter> {
+        match self {
+            DriverKind::Ghci => Arc::new(ghci::Ghci),
+            DriverKind::Python => Arc::new(python::Python),
+            DriverKind::Bash => Arc::new(bash::Bash),
+        }
+    }
+
+    /// What it needs behind the profile's command.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            DriverKind::Python => &python::ARGUMENTS,
+            DriverKind::Ghci | DriverKind::Bash => &[],
+        }
+    }
+}
+
+impl Profile {
+    /// What to start for a session in `cwd`, with the profile's variables added to `env`, which is complete and holds
+    /// `PATH`. An error says what is missing or not allowed.
+    pub fn launch(
+        &self,
+        mut env: Vec<(String, String)>,
+        cwd: PathBuf,
+        memory_limit: u64,
+    ) -> Result<Launch, ProfileError> {
+        let path = env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
+        self.check(path)?;
+        env.retain(|(name, _)| !self.env.contains_key(name));
+        env.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let arguments = self.driver.arguments().iter().map(|argument| (*argument).to_owned());
+        Ok(Launch {
+            profile: self.name.clone(),
+            command: self.command.iter().cloned().chain(arguments).collect(),
+            env,
+            cwd,
+            adapter: self.driver.adapter(),
+            start_timeout: self.start_timeout(),
+            install_hint: self.install.sentence(),
+            memory_limit,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Profiles;
+    use super::*;
+
+    #[test]
+    fn the_profile_completes_command_and_environment() {
+        let profiles = Profiles::builtin();
+        let env = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("PS1".to_owned(), "mine> ".to_owned())];
+        let launch =
+            profiles.get("bash").expect("built in").launch(env, "/tmp".into(), 1 << 30).expect("bash is there");
+        assert_eq!(launch.command[0], "bash");
+        assert_eq!(launch.env.iter().filter(|(name, _)| name == "PS1").count(), 1);
+        assert!(launch.env.contains(&("PS1".to_owned(), String::new())));
+        let missing = profiles.get("python").expect("built in").launch(Vec::new(), "/tmp".into(), 1 << 30);
+        assert!(matches!(missing, Err(ProfileError::Missing { .. })));
+    }
+}

@@ -1,0 +1,187 @@
+//! Every built-in profile that is not GHCi's, on the real program: what each must do before it may be called built in.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use process::Guard;
+
+use super::Profiles;
+use crate::session::{EvalRequest, EvalResult, Handle, InterruptOutcome, SessionState, Setup, Source, Status, start};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn session(profile: &str) -> Handle {
+    let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
+    let launch = Profiles::builtin()
+        .get(profile)
+        .expect("built in")
+        .launch(vec![keep("PATH"), keep("HOME")], "/".into(), 8 << 30)
+        .expect("the program is installed");
+    start(Setup {
+        name: "main".to_owned(),
+        worktree: Path::new("/").to_owned(),
+        owner: "test".to_owned(),
+        launch,
+        queue: 16,
+        idle: LONG,
+        output: None,
+        output_limits: Default::default(),
+        records: None,
+        guard: Guard::Without,
+        witness: None,
+        evals: Arc::new(AtomicU64::new(1)),
+    })
+    .expect("it starts")
+}
+
+async fn eval(session: &Handle, code: &str) -> EvalResult {
+    session.eval(EvalRequest { wait: LONG, ..EvalRequest::new(code) }).await.expect("an answer")
+}
+
+fn line(result: &EvalResult) -> String {
+    let value = result.value.as_deref().map_or(String::new(), |value| format!(" = {value}"));
+    format!("{} | {:?} | {:?}{value}", result.status.name(), result.stdout, result.stderr)
+}
+
+async fn until(session: &Handle, wish: impl Fn(SessionState) -> bool) {
+    let mut seen = session.watch();
+    let waited = tokio::time::timeout(LONG, seen.wait_for(|info| wish(info.state))).await;
+    waited.expect("it comes in time").expect("the session tells");
+}
+
+/// What is tried, in one language's words.
+struct Sample<'a> {
+    version: &'a str,
+    /// Code and the line it must give.
+    evaluations: &'a [(&'a str, &'a str)],
+    /// Reads a line and shows it.
+    read: &'a str,
+    /// What the line `ho b` gives.
+    read_gives: &'a str,
+    /// Endless ones, that an interrupt must end.
+    endless: &'a [&'a str],
+    /// A sum, and its line.
+    sum: (&'a str, &'a str),
+    exit: &'a str,
+}
+
+async fn check(profile: &str, sample: Sample<'_>) {
+    let session = session(profile);
+    for (code, expected) in sample.evaluations {
+        assert_eq!(line(&eval(&session, code).await), *expected, "{profile}: {code}");
+    }
+    let version = session.info().version.expect("a version");
+    assert!(version.starts_with(sample.version), "{version}");
+
+    // Standard input, found out and answered.
+    let waiting = eval(&session, sample.read).await;
+    assert_eq!(waiting.status, Status::WaitingForInput, "{waiting:?}");
+    session.input("ho b\n".to_owned(), false).await.expect("something reads");
+    let read = session.wait(None, LONG, 1000).await.expect("an answer");
+    assert_eq!(line(&read), sample.read_gives);
+    // Given beforehand.
+    let request = EvalRequest { stdin: Some("ho b\n".to_owned()), wait: LONG, ..EvalRequest::new(sample.read) };
+    assert_eq!(line(&session.eval(request).await.expect("an answer")), sample.read_gives);
+
+    // Interrupts, and the next result is right.
+    assert_eq!(session.interrupt(1000).await.expect("an answer").outcome, InterruptOutcome::Idle);
+    for endless in sample.endless {
+        let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(*endless) }).await;
+        assert!(!begun.expect("an answer").status.is_final(), "{endless}");
+        until(&session, |state| state == SessionState::Running).await;
+        let report = session.interrupt(1000).await.expect("an answer");
+        assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{profile}: {endless}: {report:?}");
+        assert_eq!(report.eval.expect("it ran").status, Status::Interrupted, "{endless}");
+        assert_eq!(line(&eval(&session, sample.sum.0).await), sample.sum.1, "{profile}: after {endless}");
+    }
+
+    let exit = eval(&session, sample.exit).await;
+    assert_eq!(exit.status, Status::Exited, "{exit:?}");
+    until(&session, |state| state == SessionState::Exited).await;
+    assert_eq!(session.info().reason.as_deref(), Some("it was asked to quit"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python() {
+    let trace = "Traceback (most recent call last):\\n  File \\\"<input 7>\\\", line 1, in <module>\\n    raise \
+                 ValueError('é')\\nValueError: é\\n";
+    check(
+        "python",
+        Sample {
+            version: "3.",
+            evaluations: &[
+                ("1 + 1", r#"done | "" | "" = 2"#),
+                ("def f(n):\n    return n * 2\n\nx = [f(n) for n in range(3)]\nx", r#"done | "" | "" = [0, 2, 4]"#),
+                ("print('no newline', end='')", r#"done | "no newline" | """#),
+                ("import sys; print('oops', file=sys.stderr)", r#"done | "" | "oops\n""#),
+                ("raise ValueError('é')", &format!(r#"error | "" | "{trace}""#)),
+                ("x = 'λ'; print(x, sum([1, 2])); _", r#"done | "λ 3\n" | "" = [0, 2, 4]"#),
+                ("sys.stdout.buffer.write(b'\\xff\\x00'); None", "done | \"\u{fffd}\\0\" | \"\""),
+                ("import os; os.system('echo child') and None", r#"done | "child\n" | "" = 0"#),
+            ],
+            read: "print('>', input('? '))",
+            read_gives: r#"done | "? > ho b\n" | """#,
+            endless: &[
+                "while True: pass",
+                "import time; time.sleep(1000)",
+                "input()",
+                "while True: print('flood')",
+                "import subprocess; subprocess.run(['sleep', '1000'])",
+                "try:\n    time.sleep(1000)\nfinally:\n    print('cleaned')",
+            ],
+            sum: ("20 + 22", r#"done | "" | "" = 42"#),
+            exit: "exit(3)",
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_says_where_the_syntax_is_wrong() {
+    let session = session("python");
+    let result = eval(&session, "x = 1\ny = (2 +\n").await;
+    assert_eq!(result.status, Status::Error);
+    let [diagnostic] = &result.diagnostics[..] else { panic!("{result:?}") };
+    assert_eq!((diagnostic.line, diagnostic.source), (Some(2), Source::Interactive));
+    let result = eval(&session, "len").await;
+    assert_eq!(result.type_.as_deref(), Some("builtin_function_or_method"));
+    session.stop("done").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash() {
+    check(
+        "bash",
+        Sample {
+            version: "5.",
+            evaluations: &[
+                ("echo $((1 + 1))", r#"done | "2\n" | """#),
+                ("for i in 1 2; do\n  echo \"$i\"\ndone\nx='a\\b'\n", r#"done | "1\n2\n" | """#),
+                ("printf '%s' \"$x\"", r#"done | "a\\b" | """#),
+                ("echo oops >&2", r#"done | "" | "oops\n""#),
+                ("(exit 7)", r#"error | "" | """#),
+                ("echo $?", r#"done | "7\n" | """#),
+                ("cat <<X\nhëre\nX", r#"done | "hëre\n" | """#),
+                ("printf '\\377\\0'", "done | \"\u{fffd}\\0\" | \"\""),
+                ("echo 'unclosed", "error | \"\" | \"bash: unexpected EOF while looking for matching `''\\n\""),
+                ("exec 3>&1 >/dev/null; echo lost; exec >&3; echo seen", r#"done | "seen\n" | """#),
+            ],
+            read: "printf '? '; read -r a b; echo \"> $a $b\"",
+            read_gives: r#"done | "? > ho b\n" | """#,
+            endless: &[
+                "while :; do :; done",
+                "sleep 1000",
+                "read -r line",
+                "while :; do echo flood; done",
+                "sleep 1000 | cat",
+                "f() { while :; do sleep 0.01; done; }; while :; do f; done",
+                "cat",
+            ],
+            sum: ("echo $((20 + 22))", r#"done | "42\n" | """#),
+            exit: "exit 3",
+        },
+    )
+    .await;
+}
