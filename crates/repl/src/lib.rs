@@ -4,8 +4,17 @@
 //! languages in code, [`profile`] what differs in data. [`diagnostics`] reads what compilers say.
 
 pub mod adapter;
+mod archive;
 pub mod diagnostics;
+mod error;
 pub mod profile;
 pub mod query;
+mod resolve;
 pub mod session;
+mod sessions;
 pub mod text;
+mod tools;
+
+pub use error::ReplError;
+pub use sessions::{DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, StartRequest, Started};
+pub use tools::tools;

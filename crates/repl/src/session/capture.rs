@@ -38,10 +38,6 @@ impl Capture {
         self.tail.extend(bytes);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.total == 0
-    }
-
     /// How many bytes there were.
     pub(super) fn total(&self) -> u64 {
         self.total

@@ -22,7 +22,7 @@ pub enum Stream {
 
 impl Stream {
     /// The same in the output log's words.
-    pub(super) fn logged(self) -> process::output::Stream {
+    pub(crate) fn logged(self) -> process::output::Stream {
         match self {
             Stream::Stdout => process::output::Stream::Stdout,
             Stream::Stderr => process::output::Stream::Stderr,
@@ -96,6 +96,21 @@ pub enum SessionState {
 }
 
 impl SessionState {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionState::Starting => "starting",
+            SessionState::Idle => "idle",
+            SessionState::Running => "running",
+            SessionState::WaitingForInput => "waiting for input",
+            SessionState::Interrupting => "interrupting",
+            SessionState::Uninterruptible => "uninterruptible",
+            SessionState::Exited => "exited",
+            SessionState::Crashed => "crashed",
+            SessionState::Killed => "killed",
+        }
+    }
+
     /// Whether the process is still there.
     pub fn is_alive(self) -> bool {
         !matches!(self, SessionState::Exited | SessionState::Crashed | SessionState::Killed)
@@ -137,8 +152,8 @@ pub struct SessionInfo {
     pub idle: Duration,
     /// When it was started, when it was used last, and when it ended: what `uptime` and `idle` are counted from.
     pub(super) times: Times,
-    /// When that ends it, counted like `idle`.
-    pub idle_limit: Duration,
+    /// When that ends it, counted like `idle`; never without.
+    pub idle_limit: Option<Duration>,
     /// The evaluation that runs.
     pub current: Option<u64>,
     /// How many wait.

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use process::output::OutputLog;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
@@ -139,6 +141,11 @@ impl Handle {
         }
     }
 
+    /// Whether it remembers the evaluation.
+    pub async fn knows(&self, eval: u64) -> bool {
+        self.look(Which::Number(eval), 0).await.is_ok()
+    }
+
     /// How the session stands now.
     pub fn info(&self) -> SessionInfo {
         self.shared.info.borrow().clone().at(Instant::now())
@@ -240,7 +247,8 @@ pub struct RawOutput {
 }
 
 /// What became of an interrupt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum InterruptOutcome {
     /// Nothing ran.
     Idle,

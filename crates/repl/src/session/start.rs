@@ -36,7 +36,7 @@ pub(crate) struct Setup {
     pub(crate) owner: String,
     pub(crate) launch: Launch,
     pub(crate) queue: usize,
-    pub(crate) idle: Duration,
+    pub(crate) idle: Option<Duration>,
     /// Where the output log keeps its files; in memory only without.
     pub(crate) output: Option<PathBuf>,
     pub(crate) output_limits: Limits,

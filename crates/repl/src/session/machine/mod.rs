@@ -127,7 +127,7 @@ pub(super) enum Action {
 pub(super) struct Bounds {
     pub(super) queue: usize,
     pub(super) start: Duration,
-    pub(super) idle: Duration,
+    pub(super) idle: Option<Duration>,
 }
 
 /// The state of a session.
@@ -233,7 +233,7 @@ impl Machine {
         match &self.phase {
             _ if self.ending.is_some() => None,
             Phase::Starting { until, .. } => Some(*until),
-            Phase::Idle { since } => Some(*since + self.bounds.idle),
+            Phase::Idle { since } => self.bounds.idle.map(|idle| *since + idle),
             Phase::Running(run) => Some(run.deadline()),
             Phase::Syncing(sync) => sync.deadline(),
             Phase::Ended { .. } => None,
@@ -295,7 +295,7 @@ impl Machine {
     /// Takes anything else that can happen.
     pub(super) fn on(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter, now),
+            Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter),
             Event::Wait { which, waiter } => self.wait(&which, waiter),
             Event::Look { which, waiter } => match self.find(&which) {
                 Ok(eval) => self.actions.push(Action::Answer { waiter, eval }),
@@ -314,8 +314,10 @@ impl Machine {
     fn tick(&mut self, now: Instant) {
         match &self.phase {
             Phase::Starting { until, .. } if now >= *until => self.start_timed_out(now),
-            Phase::Idle { since } if now >= *since + self.bounds.idle => {
-                self.stop(format!("it was idle for {}", minutes(self.bounds.idle)));
+            Phase::Idle { since } => {
+                if let Some(idle) = self.bounds.idle.filter(|idle| now >= *since + *idle) {
+                    self.stop(format!("it was idle for {}", minutes(idle)));
+                }
             }
             Phase::Running(_) => self.running_tick(now),
             Phase::Syncing(_) => self.syncing_tick(now),
@@ -323,15 +325,7 @@ impl Machine {
         }
     }
 
-    fn submit(
-        &mut self,
-        code: String,
-        stdin: Option<String>,
-        quiet: bool,
-        claim: Arc<Claim>,
-        waiter: Waiter,
-        now: Instant,
-    ) {
+    fn submit(&mut self, code: String, stdin: Option<String>, quiet: bool, claim: Arc<Claim>, waiter: Waiter) {
         let refuse = |error| Action::Refuse { waiter, error };
         if let Some(error) = self.has_ended() {
             return self.actions.push(refuse(error));
@@ -346,7 +340,7 @@ impl Machine {
             Err(refusal) => return self.actions.push(refuse(SessionError::Refused(refusal))),
         };
         let status = if matches!(self.phase, Phase::Starting { .. }) { Status::Starting } else { Status::Queued };
-        let eval = self.records.add(code, quiet, status, now);
+        let eval = self.records.add(code, quiet, status);
         claim.eval.store(eval, Ordering::Release);
         self.queue.push_back(Queued { eval, plan, stdin, claim, waiter });
     }

@@ -20,7 +20,6 @@ pub(in super::super) struct Record {
     pub(in super::super) code: String,
     pub(in super::super) quiet: bool,
     pub(in super::super) status: Status,
-    pub(in super::super) submitted: Instant,
     pub(in super::super) started: Option<Instant>,
     pub(in super::super) ended: Option<Instant>,
     pub(in super::super) output: [Capture; 2],
@@ -46,13 +45,12 @@ impl Records {
         Records { next, evals: BTreeMap::new(), ended: 0 }
     }
 
-    pub(super) fn add(&mut self, code: String, quiet: bool, status: Status, now: Instant) -> u64 {
+    pub(super) fn add(&mut self, code: String, quiet: bool, status: Status) -> u64 {
         let eval = self.next.fetch_add(1, Ordering::Relaxed);
         let record = Record {
             code,
             quiet,
             status,
-            submitted: now,
             started: None,
             ended: None,
             output: [Capture::new(), Capture::new()],

@@ -1,0 +1,112 @@
+//! What can go wrong before a session is reached, and what to do about it: errors with hints, for the tools.
+
+use std::path::PathBuf;
+
+use mcp::tool::ToolError;
+use process::SpawnError;
+
+use crate::profile::ProfileError;
+use crate::session::{SessionError, StartError};
+
+/// Why there is no session to talk to.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ReplError {
+    #[error("there is no session {session:?} in this worktree")]
+    Unknown { session: String, known: Vec<String> },
+    #[error("no session of this worktree remembers evaluation {eval}")]
+    UnknownEval { eval: u64 },
+    #[error("session {session:?} belongs to another worktree, {}", worktree.display())]
+    Elsewhere { session: String, worktree: PathBuf },
+    #[error("{name:?} is no session name")]
+    Name { name: String },
+    #[error("{limit} sessions run already")]
+    TooMany { limit: usize },
+    #[error("session {session:?} runs already, with profile {profile:?}")]
+    OtherRuns { session: String, profile: String },
+    #[error("the directory {} does not exist", path.display())]
+    NoDirectory { path: PathBuf },
+    #[error("nothing is known of the program {program:?}")]
+    UnknownProgram { program: String },
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error("session {session:?} did not start: {source}")]
+    Start { session: String, source: StartError, hint: String },
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+impl ReplError {
+    /// What to do next, each a sentence.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            ReplError::Unknown { known, .. } if known.is_empty() => {
+                vec!["Start one with repl_start or repl_eval.".to_owned()]
+            }
+            ReplError::Unknown { known, .. } => vec![
+                format!("There are {}; repl_list tells more.", known.join(", ")),
+                "Or start it with repl_start or repl_eval.".to_owned(),
+            ],
+            ReplError::UnknownEval { .. } => {
+                vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
+            }
+            ReplError::Elsewhere { .. } => {
+                vec!["Use another name in `session`, or leave it out for this worktree's own session.".to_owned()]
+            }
+            ReplError::Name { .. } => vec!["Use 1 to 64 letters, digits, `.`, `_` or `-` in `session`.".to_owned()],
+            ReplError::TooMany { .. } => vec![
+                "End one with repl_stop; repl_list shows which are idle.".to_owned(),
+                "`limits.sessions` in hob.toml sets the limit.".to_owned(),
+            ],
+            ReplError::OtherRuns { .. } => {
+                vec!["Use another name in `session`, or end that one with repl_stop first.".to_owned()]
+            }
+            ReplError::NoDirectory { .. } => vec!["Give a directory that exists in `cwd`.".to_owned()],
+            ReplError::UnknownProgram { .. } => {
+                vec!["Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash.".to_owned()]
+            }
+            ReplError::Profile(error) => error.hints(),
+            ReplError::Start { source: StartError::Spawn(SpawnError::Cwd { .. }), .. } => {
+                vec!["Give a directory that exists in `cwd`.".to_owned()]
+            }
+            ReplError::Start { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()).into_iter().collect(),
+            ReplError::Session(error) => session_hints(error),
+        }
+    }
+}
+
+fn session_hints(error: &SessionError) -> Vec<String> {
+    let hint = match error {
+        SessionError::Refused(refusal) => refusal.hint.clone(),
+        SessionError::QueueFull { .. } => {
+            "Wait with repl_wait, or repl_interrupt what runs; `limits.queued_evaluations` in hob.toml sets the limit."
+                .to_owned()
+        }
+        SessionError::Ended { .. } => "repl_restart starts it anew; repl_read still has its output.".to_owned(),
+        SessionError::UnknownEval { .. } => {
+            "Leave `eval` out for the last one; repl_read may still have its output.".to_owned()
+        }
+        SessionError::NothingYet { .. } => "Evaluate something with repl_eval.".to_owned(),
+        SessionError::NothingRuns { .. } => {
+            "Give input in `stdin` of repl_eval, or while the evaluation runs.".to_owned()
+        }
+        SessionError::StillRunning { .. } => "repl_wait waits on; repl_interrupt stops it.".to_owned(),
+    };
+    vec![hint]
+}
+
+impl From<ReplError> for ToolError {
+    fn from(error: ReplError) -> ToolError {
+        let text = error.to_string();
+        let mut letters = text.chars();
+        let message = letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str());
+        let user = ToolError::user(format!("{}.", message.unwrap_or_default()));
+        error.hints().into_iter().fold(user, ToolError::hint)
+    }
+}
+
+impl From<SessionError> for ToolError {
+    fn from(error: SessionError) -> ToolError {
+        ReplError::Session(error).into()
+    }
+}

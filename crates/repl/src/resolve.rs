@@ -1,0 +1,108 @@
+//! From what a caller wants to what is started: the profile, the command, the directory, the environment.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use project::Caller;
+
+use crate::error::ReplError;
+use crate::profile::{Profile, Profiles, program_path};
+use crate::session::Launch;
+
+/// What a caller wants to start, and what bounds it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) profile: Option<String>,
+    pub(crate) command: Option<Vec<String>>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) default_profile: Option<&'a str>,
+    /// In bytes; 0 for the default.
+    pub(crate) memory_limit: u64,
+}
+
+/// What to start.
+pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -> Result<Launch, ReplError> {
+    let asked = wanted.cwd.as_deref().map_or(caller.cwd.clone(), |cwd| caller.cwd.join(cwd));
+    if !asked.is_dir() {
+        return Err(ReplError::NoDirectory { path: asked });
+    }
+    let path = wanted.env.get("PATH").or(caller.env.get("PATH")).map_or("", String::as_str);
+    let (profile, cwd) = choose(profiles, caller, &wanted, asked, path)?;
+    let command = match wanted.command {
+        Some(command) => {
+            let program = command.first().map(String::as_str).unwrap_or_default();
+            if program_path(program, path).is_none() {
+                let install = profile.install.sentence();
+                let (name, program) = (profile.name.clone(), program.to_owned());
+                return Err(crate::profile::ProfileError::Missing { name, program, install }.into());
+            }
+            command
+        }
+        None => {
+            profile.check(path)?;
+            profile.command.clone()
+        }
+    };
+    let mut env = caller.env.clone();
+    env.extend(profile.env.clone());
+    env.extend(wanted.env.clone());
+    // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them print
+    // escape sequences.
+    env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
+    env.insert("TERM".to_owned(), "dumb".to_owned());
+    Ok(Launch {
+        profile: profile.name.clone(),
+        command,
+        env: env.into_iter().collect(),
+        cwd,
+        adapter: adapter(profile.driver),
+        start_timeout: profile.start_timeout(),
+        install_hint: profile.install.sentence(),
+        memory_limit: memory_limit(wanted.memory_limit),
+    })
+}
+
+fn choose<'a>(
+    profiles: &'a Profiles,
+    caller: &Caller,
+    wanted: &Wanted<'_>,
+    cwd: PathBuf,
+    path: &str,
+) -> Result<(&'a Profile, PathBuf), ReplError> {
+    if let Some(name) = &wanted.profile {
+        return Ok((profiles.get(name)?, cwd));
+    }
+    if let Some(command) = &wanted.command {
+        let program = command.first().map(String::as_str).unwrap_or_default();
+        let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
+        // `ghci-9.6` and `python3.12` are spoken to as `ghci` and `python` are.
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        let profile = profiles.iter().find(|profile| profile.name == *stem || profile.program() == name);
+        return match profile {
+            Some(profile) => Ok((profile, cwd)),
+            None => Err(ReplError::UnknownProgram { program: program.to_owned() }),
+        };
+    }
+    if let Some(name) = wanted.default_profile {
+        return Ok((profiles.get(name)?, cwd));
+    }
+    let detected = profiles.detect(&cwd, &caller.worktree, path);
+    Ok((detected.profile, detected.dir))
+}
+
+/// Three quarters of the machine's memory, unless something else is configured.
+fn memory_limit(configured: u64) -> u64 {
+    match configured {
+        0 => {
+            let machine = rustix::system::sysinfo();
+            let total = (machine.totalram as u64).saturating_mul(u64::from(machine.mem_unit));
+            total / 4 * 3
+        }
+        bytes => bytes,
+    }
+}
+
+fn adapter(_: crate::profile::DriverKind) -> std::sync::Arc<dyn crate::adapter::Adapter> {
+    std::sync::Arc::new(crate::adapter::ghci::Ghci)
+}

@@ -1,0 +1,69 @@
+//! `repl_input`: feeds the running program.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{caller, held};
+use crate::sessions::Repl;
+
+/// Give standard input to the program that the running evaluation is waiting in. Lines go to it one by one as it asks
+/// for them; what it does not read is dropped when the evaluation ends. repl_wait then gives the result.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The input; end lines with \n.
+    #[serde(default)]
+    pub text: String,
+    /// Close standard input after it. In GHCi that also ends the session after the evaluation.
+    #[serde(default)]
+    pub eof: bool,
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The session.
+    pub session: String,
+    /// The evaluation that gets it.
+    pub eval: u64,
+    /// Bytes that wait until the program asks for them.
+    pub pending: usize,
+    /// Whether standard input is closed after that.
+    pub closed: bool,
+}
+
+/// The tool.
+pub(super) struct Input(pub(super) Arc<Repl>);
+
+impl Tool for Input {
+    const NAME: &'static str = "repl_input";
+    const TITLE: &'static str = "Give input";
+    const EFFECT: Effect = Effect::WRITE;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        if args.text.is_empty() && !args.eof {
+            return Err(ToolError::user("There is nothing to give.").hint("Put a line in `text`, or set `eof`."));
+        }
+        let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
+        let outcome = held(&cx, "giving input", handle.input(args.text, args.eof)).await?;
+        let session = handle.info().name;
+        Ok(Output { session, eval: outcome.eval, pending: outcome.pending, closed: outcome.closed })
+    }
+
+    fn text(output: &Output) -> String {
+        let closed = if output.closed { "; standard input closes after it" } else { "" };
+        format!("[{} #{}: {} bytes given{closed}; repl_wait waits on]", output.session, output.eval, output.pending)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "Answer a question", arguments: json!({"text": "yes\n"}), text: None }]
+    }
+}

@@ -1,0 +1,154 @@
+//! `repl_list`: all sessions of the project.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::caller;
+use crate::session::{SessionInfo, SessionState};
+use crate::sessions::Repl;
+
+/// List the REPL sessions of this project, living and dead, with state, memory, queue and idle time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {}
+
+/// All sessions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Sorted by worktree and name.
+    pub sessions: Vec<Item>,
+}
+
+/// One session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Item {
+    /// Its name.
+    pub session: String,
+    /// The worktree it belongs to.
+    pub worktree: PathBuf,
+    /// Whether that is the caller's.
+    pub here: bool,
+    /// Who started it.
+    pub owner: String,
+    /// Its profile.
+    pub profile: String,
+    /// How it stands.
+    pub state: SessionState,
+    /// How it ended, if it has.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The language's version.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub version: Option<String>,
+    /// Its process.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pid: Option<u32>,
+    /// Where it runs.
+    pub cwd: PathBuf,
+    /// Resident memory of its processes in MiB, as last measured.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub memory_mib: Option<u64>,
+    /// How long it has been up, in seconds.
+    pub uptime_s: u64,
+    /// How long nothing has been evaluated, in seconds.
+    pub idle_s: u64,
+    /// Idle for so many seconds more, it is ended.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub idle_left_s: Option<u64>,
+    /// The evaluation that runs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub eval: Option<u64>,
+    /// How many wait.
+    pub queue_depth: usize,
+    /// How many have ended.
+    pub evals: u64,
+}
+
+/// The tool.
+pub(super) struct List(pub(super) Arc<Repl>);
+
+impl Tool for List {
+    const NAME: &'static str = "repl_list";
+    const TITLE: &'static str = "List sessions";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, _: Args) -> Result<Output, ToolError> {
+        let caller = caller(&cx)?;
+        let sessions = self.0.status().into_iter().map(|info| item(info, caller)).collect();
+        Ok(Output { sessions })
+    }
+
+    fn text(output: &Output) -> String {
+        if output.sessions.is_empty() {
+            return "No sessions. repl_eval starts one.".to_owned();
+        }
+        output.sessions.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "What runs", arguments: json!({}), text: None }]
+    }
+}
+
+fn item(info: SessionInfo, caller: &project::Caller) -> Item {
+    let idle_left = info.idle_limit.filter(|_| info.state == SessionState::Idle);
+    Item {
+        here: info.worktree == caller.worktree,
+        session: info.name,
+        worktree: info.worktree,
+        owner: info.owner,
+        profile: info.profile,
+        state: info.state,
+        reason: info.reason,
+        version: info.version,
+        pid: info.pid.filter(|_| info.state.is_alive()),
+        cwd: info.cwd,
+        memory_mib: info.memory.filter(|_| info.state.is_alive()).map(|bytes| bytes >> 20),
+        uptime_s: info.uptime.as_secs(),
+        idle_s: info.idle.as_secs(),
+        idle_left_s: idle_left.map(|limit| limit.saturating_sub(info.idle).as_secs()),
+        eval: info.current,
+        queue_depth: info.queue_depth,
+        evals: info.evals,
+    }
+}
+
+fn line(item: &Item) -> String {
+    let state = item.state.name();
+    let mut line = format!("{} ({}): {state}", item.session, item.profile);
+    if let Some(eval) = item.eval {
+        line.push_str(&format!(" #{eval}"));
+    }
+    if let Some(reason) = &item.reason {
+        line.push_str(&format!(", {reason}"));
+    }
+    if item.queue_depth > 0 {
+        line.push_str(&format!(", {} queued", item.queue_depth));
+    }
+    if let Some(memory) = item.memory_mib {
+        line.push_str(&format!(", {memory} MiB"));
+    }
+    line.push_str(&format!(", up {}", time(item.uptime_s)));
+    if let Some(left) = item.idle_left_s {
+        line.push_str(&format!(", idle {}, ends in {}", time(item.idle_s), time(left)));
+    }
+    if !item.here {
+        line.push_str(&format!(", of {}", item.worktree.display()));
+    }
+    line
+}
+
+fn time(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
+    }
+}

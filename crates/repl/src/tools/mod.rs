@@ -1,0 +1,82 @@
+//! The tools of the toolset `repl`, one file each. Here: the list of them, and what they share.
+
+mod eval;
+mod input;
+mod interrupt;
+mod list;
+mod read;
+mod restart;
+mod start;
+mod stop;
+mod wait;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp::tool::{AnyTool, Context, Progress, ToolError, tool};
+use project::Caller;
+
+use crate::sessions::Repl;
+
+/// The longest a call waits by itself, since several clients give up after a minute.
+const MAX_WAIT: Duration = Duration::from_secs(50);
+/// What a client that waits longer needs for itself.
+const MARGIN: Duration = Duration::from_secs(5);
+/// How often a held call says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// The most output one answer shows.
+const MAX_BYTES: usize = 200_000;
+
+/// All tools of the toolset, over these sessions.
+pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        tool(eval::Eval(repl.clone())),
+        tool(input::Input(repl.clone())),
+        tool(interrupt::Interrupt(repl.clone())),
+        tool(list::List(repl.clone())),
+        tool(read::Read(repl.clone())),
+        tool(restart::Restart(repl.clone())),
+        tool(start::Start(repl.clone())),
+        tool(stop::Stop(repl.clone())),
+        tool(wait::Wait(repl)),
+    ]
+}
+
+/// Who calls. Connections that say nothing about themselves cannot own a session.
+pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
+    cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
+}
+
+/// How long this call waits: as asked, within what the client allows.
+pub(crate) fn budget(cx: &Context, wait_ms: Option<u64>, default: Duration) -> Duration {
+    let most = cx.budget().map_or(MAX_WAIT, |budget| budget.saturating_sub(MARGIN).max(Duration::from_secs(1)));
+    wait_ms.map_or(default, Duration::from_millis).min(most)
+}
+
+/// How much output an answer shows.
+pub(crate) fn room(max_bytes: Option<usize>) -> usize {
+    max_bytes.unwrap_or(12_000).min(MAX_BYTES)
+}
+
+/// Waits for an answer, with a sign of life now and then. A client's cancel ends the waiting: the answer's future is
+/// dropped, which withdraws what still waits in a queue and touches nothing that runs.
+pub(crate) async fn held<T, E: Into<ToolError>>(
+    cx: &Context,
+    what: &str,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T, ToolError> {
+    let begun = Instant::now();
+    let mut answer = std::pin::pin!(answer);
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answer => return answer.map_err(Into::into),
+            () = cx.cancelled() => return Err(ToolError::user("The call was cancelled; what runs goes on.")),
+            () = tokio::time::sleep(HEARTBEAT) => {
+                let seconds = begun.elapsed().as_secs();
+                let message = Some(format!("{what}, {seconds} s"));
+                cx.progress(Progress { progress: begun.elapsed().as_secs_f64(), total: None, message });
+            }
+        }
+    }
+}

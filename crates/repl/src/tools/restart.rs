@@ -1,0 +1,91 @@
+//! `repl_restart`: a new process under the same name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::start::{self, Output};
+use super::{budget, caller, held};
+use crate::error::ReplError;
+use crate::sessions::Repl;
+
+/// End a session's process and start it anew with the same profile, command and directory. With replay "definitions",
+/// accepted imports, loads, settings and definitions are evaluated again; plain effects never are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+    /// What to evaluate again; default none.
+    #[serde(default)]
+    pub replay: Replay,
+    /// How long to wait; default 30000, at most 50000.
+    pub wait_ms: Option<u64>,
+}
+
+/// What to evaluate again.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Replay {
+    /// Nothing.
+    #[default]
+    None,
+    /// What only defined something.
+    Definitions,
+}
+
+/// The tool.
+pub(super) struct Restart(pub(super) Arc<Repl>);
+
+impl Tool for Restart {
+    const NAME: &'static str = "repl_restart";
+    const TITLE: &'static str = "Restart a session";
+    const EFFECT: Effect = Effect::DESTRUCTIVE;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let wait = budget(&cx, args.wait_ms, Duration::from_secs(30));
+        let until = std::time::Instant::now() + wait;
+        let caller = caller(&cx)?;
+        let restart = async {
+            let definitions = args.replay == Replay::Definitions;
+            let (handle, replayed) = self.0.restart(caller, args.session.as_deref(), definitions, wait).await?;
+            let left = until.saturating_duration_since(std::time::Instant::now());
+            Ok::<_, ReplError>((start::ready(&handle, left).await, replayed))
+        };
+        let (info, replayed) = held(&cx, "restarting", restart).await?;
+        if !info.state.is_alive() {
+            return Err(start::not_started(&info));
+        }
+        let mut notes = Vec::new();
+        if args.replay == Replay::Definitions {
+            notes.push(format!("{} definitions were evaluated again.", replayed.done));
+        } else {
+            notes.push("Earlier definitions are gone.".to_owned());
+        }
+        for code in replayed.failed.iter().take(10) {
+            notes.push(format!("This failed now: {code}"));
+        }
+        if replayed.left > 0 {
+            notes.push(format!("There was no time for {} more; give a longer `wait_ms`.", replayed.left));
+        }
+        Ok(start::output(info, true, notes))
+    }
+
+    fn text(output: &Output) -> String {
+        start::text(output)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "Start anew with the definitions",
+            arguments: json!({"replay": "definitions"}),
+            text: None,
+        }]
+    }
+}

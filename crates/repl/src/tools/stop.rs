@@ -1,0 +1,60 @@
+//! `repl_stop`: ends a session.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{caller, held};
+use crate::session::{SessionError, SessionState};
+use crate::sessions::Repl;
+
+/// End a session: its process, what it started, and its queue. Its output stays readable with repl_read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+}
+
+/// How it ended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The session.
+    pub session: String,
+    /// How it stands now.
+    pub state: SessionState,
+    /// How it ended.
+    pub reason: String,
+}
+
+/// The tool.
+pub(super) struct Stop(pub(super) Arc<Repl>);
+
+impl Tool for Stop {
+    const NAME: &'static str = "repl_stop";
+    const TITLE: &'static str = "End a session";
+    const EFFECT: Effect = Effect::DESTRUCTIVE.idempotent();
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
+        let stop = async {
+            handle.stop("it was stopped").await;
+            Ok::<_, SessionError>(handle.info())
+        };
+        let info = held(&cx, "ending it", stop).await?;
+        Ok(Output { session: info.name, state: info.state, reason: info.reason.unwrap_or_default() })
+    }
+
+    fn text(output: &Output) -> String {
+        format!("[{}: {}, {}]", output.session, output.state.name(), output.reason)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "End this worktree's session", arguments: json!({}), text: None }]
+    }
+}

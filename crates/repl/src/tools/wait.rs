@@ -1,0 +1,57 @@
+//! `repl_wait`: waits on for an evaluation that outlived its call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{budget, caller, held, room};
+use crate::session::EvalResult;
+use crate::sessions::Repl;
+use crate::text;
+
+/// Wait on for a running or queued evaluation, or read the result of one that has ended, by its number or the last one
+/// of a session. Returns early when the program waits for input.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The evaluation's number, as repl_eval gave it.
+    pub eval: Option<u64>,
+    /// The session whose last evaluation is meant; default is this worktree's own.
+    pub session: Option<String>,
+    /// How long to wait; default 20000, at most 50000.
+    pub wait_ms: Option<u64>,
+    /// How much output to return; default 12000.
+    pub max_bytes: Option<usize>,
+}
+
+/// The tool.
+pub(super) struct Wait(pub(super) Arc<Repl>);
+
+impl Tool for Wait {
+    const NAME: &'static str = "repl_wait";
+    const TITLE: &'static str = "Wait for an evaluation";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = EvalResult;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<EvalResult, ToolError> {
+        let handle = match (args.eval, &args.session) {
+            (Some(eval), None) => self.0.find_eval(caller(&cx)?, eval).await?,
+            (_, session) => self.0.find(caller(&cx)?, session.as_deref())?,
+        };
+        let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
+        held(&cx, "waiting", handle.wait(args.eval, wait, room(args.max_bytes))).await
+    }
+
+    fn text(output: &EvalResult) -> String {
+        text::evaluation(output)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "Wait for the last evaluation", arguments: json!({"wait_ms": 30000}), text: None }]
+    }
+}
