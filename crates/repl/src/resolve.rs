@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use project::Caller;
 
 use crate::error::ReplError;
-use crate::profile::{Profile, Profiles, program_path};
+use crate::profile::{Profile, Profiles};
 use crate::session::Launch;
 
 /// What a caller wants to start, and what bounds it.
@@ -29,38 +29,15 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     }
     let path = wanted.env.get("PATH").or(caller.env.get("PATH")).map_or("", String::as_str);
     let (profile, cwd) = choose(profiles, caller, &wanted, asked, path)?;
-    let command = match wanted.command {
-        Some(command) => {
-            let program = command.first().map(String::as_str).unwrap_or_default();
-            if program_path(program, path).is_none() {
-                let install = profile.install.sentence();
-                let (name, program) = (profile.name.clone(), program.to_owned());
-                return Err(crate::profile::ProfileError::Missing { name, program, install }.into());
-            }
-            command
-        }
-        None => {
-            profile.check(path)?;
-            profile.command.clone()
-        }
-    };
     let mut env = caller.env.clone();
-    env.extend(profile.env.clone());
     env.extend(wanted.env.clone());
     // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them print
     // escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
-    Ok(Launch {
-        profile: profile.name.clone(),
-        command,
-        env: env.into_iter().collect(),
-        cwd,
-        adapter: adapter(profile.driver),
-        start_timeout: profile.start_timeout(),
-        install_hint: profile.install.sentence(),
-        memory_limit: memory_limit(wanted.memory_limit),
-    })
+    let own = wanted.command.map(|command| Profile { command, requires: Vec::new(), ..profile.clone() });
+    let profile = own.as_ref().unwrap_or(profile);
+    Ok(profile.launch(env.into_iter().collect(), cwd, memory_limit(wanted.memory_limit))?)
 }
 
 fn choose<'a>(
@@ -101,8 +78,4 @@ fn memory_limit(configured: u64) -> u64 {
         }
         bytes => bytes,
     }
-}
-
-fn adapter(_: crate::profile::DriverKind) -> std::sync::Arc<dyn crate::adapter::Adapter> {
-    std::sync::Arc::new(crate::adapter::ghci::Ghci)
 }

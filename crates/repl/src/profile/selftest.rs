@@ -25,7 +25,7 @@ fn session(profile: &str) -> Handle {
         owner: "test".to_owned(),
         launch,
         queue: 16,
-        idle: LONG,
+        idle: None,
         output: None,
         output_limits: Default::default(),
         records: None,
