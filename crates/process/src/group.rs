@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::child::Exit;
 use crate::guardian::Guardian;
 use crate::nonce::Nonce;
-use crate::procfs::{Identity, Member};
+use crate::procfs::{Identity, Known, Member};
 use crate::records;
 
 /// A handle on a session's processes. Cheap to clone. When the last clone is dropped and [`Group::end`] did not run, the
@@ -21,6 +21,8 @@ pub struct Group(Arc<Inner>);
 
 struct Inner {
     identity: Identity,
+    /// What was alive when last looked at: what escapes later is known by this.
+    known: Mutex<Known>,
     input: u64,
     exit: watch::Receiver<Option<Exit>>,
     held: Mutex<Held>,
@@ -45,7 +47,7 @@ impl Group {
             guardian.watch(pid, start);
         }
         let held = Mutex::new(Held { guardian, ..Held::default() });
-        Group(Arc::new(Inner { identity, input, exit, held }))
+        Group(Arc::new(Inner { identity, known: Mutex::default(), input, exit, held }))
     }
 
     /// The first process's number, which is its group's too.
@@ -78,7 +80,23 @@ impl Group {
 
     /// Everything alive that belongs to the session, escaped descendants too. Reads all of `/proc`: some milliseconds.
     pub fn members(&self) -> Vec<Member> {
-        self.0.identity.members()
+        self.remember(self.0.identity.members(&self.known()))
+    }
+
+    /// The same without a look at environments: cheaper, and enough to see what a session does and costs.
+    pub(crate) fn near_members(&self) -> Vec<Member> {
+        self.remember(self.0.identity.near_members(&self.known()))
+    }
+
+    /// What was alive when last looked at.
+    pub(crate) fn known(&self) -> Known {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn remember(&self, members: Vec<Member>) -> Vec<Member> {
+        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = members.iter().map(Member::key).collect();
+        members
     }
 
     /// The inode of the pipe that is the session's standard input, by which its descriptors are recognised in `/proc`.
@@ -116,7 +134,8 @@ impl Drop for Inner {
         let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !held.ended && held.guardian.is_none() {
             // No guardian that would do it: at once, and without waiting for the dead to be reaped.
-            self.identity.end(Duration::ZERO, Duration::from_millis(200));
+            let known = std::mem::take(self.known.get_mut().unwrap_or_else(PoisonError::into_inner));
+            self.identity.end(known, Duration::ZERO, Duration::from_millis(200));
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::nonce::Nonce;
-use crate::procfs::Identity;
+use crate::procfs::{Identity, Known};
 use crate::spec::{close_on_exec_from, default_signals};
 use crate::subreaper;
 
@@ -169,7 +169,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ignore_signals();
     match listen(Identity { nonce, leader: None }) {
         Some(orphaned) => {
-            let (_, left) = orphaned.end(GRACE, LIMIT);
+            let (_, left) = orphaned.end(Known::new(), GRACE, LIMIT);
             if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         None => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::child::Exit;
 use crate::group::Group;
+use crate::procfs::Known;
 use crate::subreaper;
 
 /// How long each rung waits for the program to end before the next one.
@@ -87,12 +88,17 @@ impl Group {
     pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> Ended {
         let began = Instant::now();
         let mut exit = self.exit();
+        // Before parents end, by whom those are known who left the session.
+        let group = self.clone();
+        let look =
+            tokio::task::spawn_blocking(move || group.members().into_iter().map(|member| member.key()).collect());
+        let known: Known = look.await.unwrap_or_default();
         let rung = self.climb(&mut stdin, &mut exit, ladder).await;
         drop(stdin);
         let identity = self.identity().clone();
         let (grace, limit) = (ladder.term_wait, ladder.term_wait + ladder.kill_wait);
         let sweep = tokio::task::spawn_blocking(move || {
-            let found = identity.end(grace, limit);
+            let found = identity.end(known, grace, limit);
             subreaper::reap_adopted();
             found
         });

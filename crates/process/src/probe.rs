@@ -61,7 +61,7 @@ impl Prober {
     async fn sample(&self) -> Option<(Doing, Duration)> {
         let group = self.group.clone();
         tokio::task::spawn_blocking(move || {
-            let members = group.identity().near_members();
+            let members = group.near_members();
             let cpu = members.iter().map(thread_time).sum();
             (!members.is_empty()).then(|| (verdict(&members, group.input()), cpu))
         })
@@ -73,7 +73,7 @@ impl Prober {
 /// Processor time of the session's living processes and of the children they have reaped. Reads `/proc`: some
 /// milliseconds. Its grain is the kernel's clock tick, mostly 10 ms.
 pub fn cpu_time(group: &Group) -> Duration {
-    let ticks: u64 = group.identity().near_members().iter().filter_map(|member| ticks(member.pid)).sum();
+    let ticks: u64 = group.near_members().iter().filter_map(|member| ticks(member.pid)).sum();
     Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
@@ -90,7 +90,7 @@ pub struct Memory {
 pub fn memory(group: &Group) -> Memory {
     let page = rustix::param::page_size() as u64;
     let mut memory = Memory::default();
-    for member in group.identity().near_members() {
+    for member in group.near_members() {
         let pages = procfs::read_small(member.pid, "statm", 256).and_then(|text| number_after(&text, 1));
         memory.resident += pages.unwrap_or(0) * page;
         memory.processes += 1;
@@ -106,7 +106,7 @@ pub fn proportional_memory(group: &Group) -> Option<u64> {
         let line = text.split(|&byte| byte == b'\n').find(|line| line.starts_with(b"Pss:"))?;
         number_after(line, 1)
     };
-    let shares: Vec<u64> = group.identity().near_members().iter().filter_map(share).collect();
+    let shares: Vec<u64> = group.near_members().iter().filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<u64>() * 1024)
 }
 

@@ -39,6 +39,11 @@ impl Member {
         parse_stat(&read_small(pid, "stat", 4096)?)
     }
 
+    /// What no other process of this boot has in common with it.
+    pub(crate) fn key(&self) -> (i32, u64) {
+        (self.pid, self.start)
+    }
+
     /// Ended and not yet reaped by its parent.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
@@ -57,6 +62,9 @@ impl Member {
     }
 }
 
+/// Processes, by number and start time.
+pub(crate) type Known = HashSet<(i32, u64)>;
+
 /// A session as found from outside: its nonce, and its first process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -67,16 +75,17 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// Everything alive that belongs to the session: what carries the nonce in its environment, what is in the leader's
-    /// session or group, and all descendants of those. Never this process itself. Zombies are not counted.
-    pub(crate) fn members(&self) -> Vec<Member> {
+    /// session or group, what was known to belong to it before, and all descendants of those. Never this process itself.
+    /// Zombies are not counted.
+    pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
         let entry = self.nonce.entry();
-        self.find(|member| carries(member.pid, &entry))
+        self.find(|member| known.contains(&member.key()) || carries(member.pid, &entry))
     }
 
     /// The same without a look at environments, which is much cheaper and misses only what left the session and lost its
-    /// parent.
-    pub(crate) fn near_members(&self) -> Vec<Member> {
-        self.find(|_| false)
+    /// parent before it was known.
+    pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
+        self.find(|member| known.contains(&member.key()))
     }
 
     fn find(&self, belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
@@ -84,7 +93,7 @@ impl Identity {
         let all: Vec<Member> = processes().filter_map(Member::read).filter(|found| found.pid != me).collect();
         // The leader's number is that of its group as long as any of the group lives. When the leader is gone, the
         // number may in theory name another group by now: then only our own adopted children are believed.
-        let leader_lives = all.iter().any(|found| self.leader == Some((found.pid, found.start)));
+        let leader_lives = all.iter().any(|found| self.leader == Some(found.key()));
         let mut ours: HashSet<i32> = HashSet::new();
         for found in &all {
             let in_group = self.leader.is_some_and(|(pid, _)| found.session == pid || found.group == pid);
@@ -101,13 +110,17 @@ impl Identity {
     /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until two looks in a row
     /// find nothing, or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
     /// are left.
-    pub(crate) fn end(&self, grace: Duration, limit: Duration) -> (usize, usize) {
+    ///
+    /// What has left the session and its environment is known by its parents, and these may be the first to end: so what
+    /// was found once stays known.
+    pub(crate) fn end(&self, mut known: Known, grace: Duration, limit: Duration) -> (usize, usize) {
         const BETWEEN: Duration = Duration::from_millis(25);
         let began = Instant::now();
         let mut signalled = HashSet::new();
         let mut clean = 0;
         loop {
-            let members = self.members();
+            let members = self.members(&known);
+            known.extend(members.iter().map(Member::key));
             clean = if members.is_empty() { clean + 1 } else { 0 };
             if clean == 2 || began.elapsed() >= limit {
                 return (signalled.len(), members.len());
@@ -116,8 +129,8 @@ impl Identity {
             for member in &members {
                 if hard {
                     member.signal(Signal::KILL);
-                    signalled.insert((member.pid, member.start));
-                } else if signalled.insert((member.pid, member.start)) {
+                    signalled.insert(member.key());
+                } else if signalled.insert(member.key()) {
                     member.signal(Signal::TERM);
                     // A stopped process acts on TERM only once it goes on.
                     member.signal(Signal::CONT);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
 use crate::nonce::Nonce;
-use crate::procfs::{self, Identity, Member};
+use crate::procfs::{self, Identity, Known, Member};
 
 /// What is written about a living session, as `NONCE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
             Some(record) if record.boot == boot => {
                 swept.sessions += 1;
                 let identity = Identity { nonce: record.nonce, leader: Some((record.pid, record.start)) };
-                let (ended, left) = identity.end(Duration::from_millis(300), Duration::from_secs(2));
+                let (ended, left) = identity.end(Known::new(), Duration::from_millis(300), Duration::from_secs(2));
                 swept.ended += ended;
                 left
             }

@@ -7,15 +7,15 @@ use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use process::{Ladder, Rung, Signal, records, subreaper};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::fixture::{alive, exited, have, line, role, shell, spec, until};
 
-/// A shell that starts a child in its group, one that left for a session of its own, and one of those that lost its
-/// parent and its environment's first owner; it prints their numbers and then does as told.
+/// A shell that starts a child in its group, one that left for a session of its own without any environment, and one that
+/// left and lost its parent too; it prints their numbers and then does as told.
 const FAMILY: &str = "
     sleep 1000 & echo $!
-    setsid sleep 1001 & echo $!
+    env -i setsid sleep 1001 & echo $!
     (setsid sh -c 'trap \"\" TERM; sleep 1002 & echo $!; wait; sleep 1003' &)
 ";
 
@@ -302,4 +302,19 @@ async fn the_reaper_takes_no_ones_status() {
     subreaper::reap_adopted();
     assert_eq!(bare.wait().unwrap().code(), Some(5));
     reaper.abort();
+}
+
+#[tokio::test]
+async fn what_was_seen_once_is_known_even_when_nothing_tells_it_any_more() {
+    subreaper::become_subreaper().unwrap();
+    // No nonce, a session of its own, and no parent: only that it was seen with its parent tells whose it is.
+    let mut child = shell("(env -i setsid sleep 1000 & echo $!; read x); echo alone; read x").spawn().unwrap();
+    let escaped: i32 = line(child.stdout.as_mut().unwrap()).await.parse().unwrap();
+    until("it has left", || child.group.members().iter().any(|member| member.session == escaped));
+    child.stdin.as_mut().unwrap().write_all(b"\n").await.unwrap();
+    assert_eq!(line(child.stdout.as_mut().unwrap()).await, "alone");
+    assert!(child.group.members().iter().any(|member| member.pid == escaped));
+    let ended = child.group.end(child.stdin.take(), &Ladder::default()).await;
+    assert_eq!((ended.rung, ended.left), (Rung::CloseInput, 0));
+    until("it is reaped", || !Path::new(&format!("/proc/{escaped}")).exists());
 }
