@@ -75,7 +75,7 @@ pub(super) fn unanswered(out: &mut Vec<u8>, id: &Id, fate: &Fate) {
 
 /// A request under an id that is in flight.
 pub(super) fn duplicate(out: &mut Vec<u8>, id: &Id) {
-    let error = build::RpcError::new(code::INVALID_REQUEST, "a request with this id is already in flight");
+    let error = build::RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
     build::error(out, Some(id), &error);
 }
 

@@ -244,7 +244,7 @@ fn a_second_request_under_an_id_in_flight_is_refused_once() {
     check(
         ledger.resume(Fate::Replaced),
         expect![[r#"
-            {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"a request with this id is already in flight"}}
+            {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"a request with this id is still in flight"}}
         "#]],
     );
     assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#), Verdict::Forward);

@@ -22,6 +22,7 @@ pub(super) struct Output {
     file: File,
     queue: Queue,
     buffer: Vec<u8>,
+    last_write: Instant,
 }
 
 /// How the kernel tells what of our output is unread.
@@ -53,7 +54,7 @@ impl Output {
             () if kind.is_socket() || kind.is_char_device() => Queue::Outgoing,
             () => Queue::None,
         };
-        Ok(Output { file, queue, buffer: Vec::new() })
+        Ok(Output { file, queue, buffer: Vec::new(), last_write: Instant::now() })
     }
 
     /// Appends a line.
@@ -71,6 +72,9 @@ impl Output {
 
     /// Writes what was appended.
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         let mut rest = self.buffer.as_slice();
         while !rest.is_empty() {
             match rustix::io::write(&self.file, rest) {
@@ -81,6 +85,7 @@ impl Output {
                 Err(errno) => return Err(errno.into()),
             }
         }
+        self.last_write = Instant::now();
         self.buffer.clear();
         self.buffer.shrink_to(BATCH);
         Ok(())
@@ -88,6 +93,9 @@ impl Output {
 
     /// Writes what was appended and waits, not for ever, until the reader has taken it and had a moment to handle it.
     pub(super) fn gap(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() && self.last_write.elapsed() >= APART && self.unread() == 0 {
+            return Ok(());
+        }
         self.flush()?;
         let deadline = Instant::now() + DRAINED_WITHIN;
         while self.unread() > 0 && Instant::now() < deadline {

@@ -93,8 +93,12 @@ impl Fake {
 impl Drop for Fake {
     fn drop(&mut self) {
         self.record.stop.store(true, Ordering::Relaxed);
-        let _ = UnixStream::connect(self.project.socket_path().unwrap());
         if let Some(thread) = self.thread.take() {
+            // It may be between two lives, where nobody can reach it.
+            while !thread.is_finished() {
+                let _ = UnixStream::connect(self.project.socket_path().unwrap());
+                thread::yield_now();
+            }
             let result = thread.join();
             assert!(result.is_ok() || thread::panicking());
         }
