@@ -6,6 +6,7 @@
 // All of this binary is tests, their helpers too.
 #![allow(clippy::unwrap_used)]
 
+mod daemon;
 mod init;
 mod transcripts;
 

@@ -261,7 +261,10 @@ mod tests {
             For more information, try '--help'.
         "#]],
         );
-        check(&["--code", "x", "--env", "A"], expect!["Usage: env: `A` is not KEY=VALUE `--help` says what each flag takes."]);
+        check(
+            &["--code", "x", "--env", "A"],
+            expect!["Usage: env: `A` is not KEY=VALUE `--help` says what each flag takes."],
+        );
         check(
             &["--code", "x", "--position", "3:4"],
             expect!["Usage: position: `3:4` is not JSON `--help` says what each flag takes."],
