@@ -204,7 +204,7 @@ async fn serve_until_stopped(
     });
 
     tokio::spawn(::process::subreaper::task());
-    daemon.parts.clean_up_former_life().await;
+    Parts::clean_up_former_life(&daemon.project).await;
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
     tokio::spawn(stop_when_idle(daemon.clone()));
     listener.run().await;

@@ -3,10 +3,14 @@
 //! A new part joins here and nowhere else in the daemon: its state, its toolset, its share of the status, its end.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp::server::{Server, ServerInfo};
-use project::{Config, Hello, Project, Role, VERSION};
+use project::config::Source;
+use project::{Config, Hello, Project, Role, UserConfig, VERSION};
+use repl::profile::{Origin, Profiles};
+use repl::{Repl, ReplOptions};
 
 use crate::control;
 use crate::journal::Journal;
@@ -23,6 +27,7 @@ repl_query gives types, info, documentation, completion and typed holes. Output 
 
 /// The parts of a daemon.
 pub(crate) struct Parts {
+    repl: Arc<Repl>,
     catalogue: Catalogue,
     servers: Mutex<HashMap<(bool, usize), Server>>,
 }
@@ -30,11 +35,11 @@ pub(crate) struct Parts {
 impl Parts {
     /// Makes the parts. Nothing is started.
     pub(crate) fn new(project: &Project, config: &Config, journal: Arc<Journal>) -> Result<Parts, ChoiceError> {
-        let _ = (project, journal);
+        let repl = Repl::new(repl_options(project, config, journal));
         let toolsets = vec![Toolset {
             name: "repl",
             about: "live REPL sessions: evaluate, wait, read, interrupt, reload, query",
-            tools: Vec::new(),
+            tools: repl::tools(repl.clone()),
         }];
         let profiles = vec![Toolset {
             name: "ghc-mcp",
@@ -42,7 +47,7 @@ impl Parts {
             tools: Vec::new(),
         }];
         let catalogue = Catalogue::new(toolsets, profiles, config.toolsets.clone())?;
-        Ok(Parts { catalogue, servers: Mutex::default() })
+        Ok(Parts { repl, catalogue, servers: Mutex::default() })
     }
 
     /// The server for a connection, or why there is none.
@@ -81,14 +86,69 @@ impl Parts {
         &self.catalogue
     }
 
+    /// The REPL part.
+    pub(crate) fn repl(&self) -> &Arc<Repl> {
+        &self.repl
+    }
+
     /// The names of the sessions that would be lost if the daemon ended.
     pub(crate) fn live_sessions(&self) -> Vec<String> {
-        Vec::new()
+        let sessions = self.repl.status().into_iter();
+        sessions.filter(|session| session.state.is_alive()).map(|session| session.name).collect()
     }
 
     /// Ends what a former life of the daemon may have left behind, where its guardians were killed too.
-    pub(crate) async fn clean_up_former_life(&self) {}
+    pub(crate) async fn clean_up_former_life(project: &Project) {
+        let records = records_dir(project);
+        let swept = tokio::task::spawn_blocking(move || ::process::records::sweep(&records)).await;
+        match swept {
+            Ok(Ok(swept)) if swept.ended + swept.left > 0 => {
+                tracing::warn!(ended = swept.ended, left = swept.left, "a former life had left sessions running");
+            }
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::error!(%error, "read the records of a former life"),
+            Err(error) => tracing::error!(%error, "clean up after a former life"),
+        }
+    }
 
     /// Ends everything in good order, within bounds.
-    pub(crate) async fn shutdown(&self) {}
+    pub(crate) async fn shutdown(&self) {
+        self.repl.shutdown().await;
+    }
+}
+
+/// What the configuration means for the REPL part.
+fn repl_options(project: &Project, config: &Config, journal: Arc<Journal>) -> ReplOptions {
+    let mut profiles = Profiles::builtin();
+    let mut problems = Vec::new();
+    if let Some(dir) = UserConfig::path().as_deref().and_then(Path::parent) {
+        problems.extend(profiles.add_dir(&dir.join("profiles"), Origin::User));
+    }
+    for (name, profile) in &config.repl_profiles {
+        let (place, origin) = match profile.source {
+            Source::User => ("the user's configuration", Origin::User),
+            // What the user has not granted is withheld before it comes here.
+            Source::Project => ("hob.toml", Origin::Trusted),
+        };
+        problems.extend(profiles.add(name, &profile.table.to_string(), place, origin).err());
+    }
+    // Nobody grants single files: an agent could have written them.
+    problems.extend(profiles.add_dir(&project.hob_dir().join("profiles"), Origin::Untrusted));
+    for problem in problems {
+        tracing::error!(%problem, "a profile was left out");
+    }
+    ReplOptions {
+        output_dir: Some(project.output_dir()),
+        records_dir: Some(records_dir(project)),
+        limits: config.limits.clone(),
+        profiles,
+        default_profile: config.repl_profile.clone(),
+        journal: Some(Arc::new(move |record| journal.record(record))),
+        ..ReplOptions::default()
+    }
+}
+
+/// Where living sessions are recorded.
+fn records_dir(project: &Project) -> PathBuf {
+    project.hob_dir().join("sessions")
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use project::config::Limit;
 use project::{Role, VERSION, hello};
+use repl::session::{SessionInfo, SessionState};
 use serde::Serialize;
 
 use crate::lifecycle::Daemon;
@@ -16,7 +17,7 @@ pub struct Status {
     /// Who is connected.
     pub connections: Vec<Connection>,
     /// The REPL sessions, dead ones included while they can be read.
-    pub sessions: Vec<serde_json::Value>,
+    pub sessions: Vec<Session>,
     /// What a connection may ask for.
     pub toolsets: Vec<ToolsetLine>,
     /// The systems whose tools can be imitated.
@@ -74,6 +75,38 @@ pub struct Connection {
     pub age_ms: u64,
 }
 
+/// One REPL session.
+#[derive(Debug, Clone, Serialize)]
+pub struct Session {
+    /// Its name.
+    pub session: String,
+    /// The worktree that the name belongs to.
+    pub worktree: PathBuf,
+    /// The profile.
+    pub profile: String,
+    /// How it stands.
+    pub state: SessionState,
+    /// For a dead session, how it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who started it.
+    pub owner: String,
+    /// The process that was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Resident memory of all its processes, in bytes, as last measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// How long it has been up, or was.
+    pub uptime_ms: u64,
+    /// How long nothing has been evaluated.
+    pub idle_ms: u64,
+    /// How many evaluations wait.
+    pub queue_depth: usize,
+    /// How many evaluations have ended.
+    pub evals: u64,
+}
+
 /// A toolset or a profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolsetLine {
@@ -105,6 +138,20 @@ impl Status {
             cwd: open.cwd,
             age_ms: millis(open.since.elapsed()),
         };
+        let session = |info: SessionInfo| Session {
+            session: info.name,
+            worktree: info.worktree,
+            profile: info.profile,
+            state: info.state,
+            reason: info.reason,
+            owner: info.owner,
+            pid: info.pid,
+            memory_bytes: info.memory,
+            uptime_ms: millis(info.uptime),
+            idle_ms: millis(info.idle),
+            queue_depth: info.queue_depth,
+            evals: info.evals,
+        };
         let catalogue = daemon.parts.catalogue();
         Status {
             daemon: Process {
@@ -122,7 +169,7 @@ impl Status {
                 },
             },
             connections: daemon.connections.list().into_iter().map(connection).collect(),
-            sessions: Vec::new(),
+            sessions: daemon.parts.repl().status().into_iter().map(session).collect(),
             toolsets: lines(catalogue.toolsets()),
             profiles: lines(catalogue.profiles()),
             withheld: daemon.config.withheld.clone(),
