@@ -32,6 +32,8 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
         .env(SECOND_STEP, "1")
         // The second stands elsewhere and would look for another project there.
         .env("HOB_PROJECT", root)
+        // Started from within a session of another daemon's, it must not end with that.
+        .env_remove(::process::SESSION_VARIABLE)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::inherit())

@@ -27,7 +27,7 @@ pub mod probe;
 pub use child::{Child, Exit, Extra};
 pub use group::Group;
 pub use ladder::{Ended, Ladder, Rung};
-pub use nonce::Nonce;
+pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;
 pub use spec::{ExtraPipe, Guard, SpawnError, Spec};

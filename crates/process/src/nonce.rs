@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The environment variable that carries the nonce.
-pub(crate) const VARIABLE: &str = "HOB_SESSION";
+/// The environment variable that carries the nonce. Who starts something from within a session that must outlive it,
+/// such as another daemon, takes it out of that one's environment.
+pub const SESSION_VARIABLE: &str = "HOB_SESSION";
 
 /// 128 random bits as 32 hexadecimal digits. Stands in `HOB_SESSION` of the child and is inherited by what it starts, so
 /// that everything that belongs to a session can be found. A program can print it: do not use it to mark output.
@@ -29,7 +30,7 @@ impl Nonce {
 
     /// The entry of the environment, `HOB_SESSION=…`.
     pub(crate) fn entry(&self) -> Vec<u8> {
-        format!("{VARIABLE}={}", self.0).into_bytes()
+        format!("{SESSION_VARIABLE}={}", self.0).into_bytes()
     }
 }
 

@@ -159,7 +159,7 @@ impl Spec {
         let mut command = tokio::process::Command::new(&program);
         command.arg0(&self.program).args(&self.args).current_dir(&self.cwd).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.env(nonce::VARIABLE, self.nonce.as_str());
+        command.env(nonce::SESSION_VARIABLE, self.nonce.as_str());
         let mut extra = Vec::new();
         let mut inherited = Vec::new();
         for wanted in &self.extra {

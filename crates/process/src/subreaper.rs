@@ -68,7 +68,7 @@ pub struct Adopted {
 /// What was adopted and is still alive. For status displays; [`crate::Group::end`] ends what belongs to its session.
 pub fn adopted() -> Vec<Adopted> {
     let owned = owned_children();
-    let nonce = |pid| procfs::variable(pid, nonce::VARIABLE)?.parse().ok();
+    let nonce = |pid| procfs::variable(pid, nonce::SESSION_VARIABLE)?.parse().ok();
     strangers(&owned)
         .filter(|found| !found.is_zombie())
         .map(|process| Adopted { nonce: nonce(process.pid), process })

@@ -96,7 +96,7 @@ impl Segment {
         segment.after = segment.before;
         let bytes = reader.data.metadata()?.len();
         reader.rows = (reader.index.metadata()?.len() - HEADER) / ROW;
-        reader.each_from(0, |record| {
+        let rows = reader.each_from(0, |record| {
             let fits = record.offset == segment.end() && record.end() <= base + bytes && record.len > 0;
             if fits {
                 segment.len += record.len;
@@ -104,8 +104,12 @@ impl Segment {
                 segment.after += record.counts();
             }
             fits
-        })?;
-        Ok(segment)
+        });
+        match rows {
+            // What stands before a damaged row is whole.
+            Err(error) if error.kind() != io::ErrorKind::InvalidData => Err(error),
+            _ => Ok(segment),
+        }
     }
 }
 
