@@ -112,6 +112,51 @@ fn nothing_outlives_a_killed_parent() {
     assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
 }
 
+/// The life of a parent that starts one session after the other, of processes with the given mark, until it is killed.
+pub(crate) fn restless(args: Vec<OsString>) -> ExitCode {
+    let mark = args[0].to_str().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut kept = Vec::new();
+        for _ in 0..8 {
+            let script =
+                format!("sleep {mark}1 & env -i setsid sleep {mark}2 & (setsid sleep {mark}3 &) sleep {mark}4");
+            kept.push(shell(&script).spawn().unwrap());
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+        std::future::pending::<()>().await;
+    });
+    ExitCode::SUCCESS
+}
+
+#[test]
+fn nothing_outlives_a_parent_that_is_killed_at_any_moment() {
+    // A number of seconds that no one else sleeps.
+    let mark = format!("1000.{}", std::process::id());
+    let marked = || {
+        let all = std::fs::read_dir("/proc").unwrap();
+        let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let line = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        pids.filter(|pid| line(pid).contains(&mark) && !line(pid).contains("role-") && alive(*pid)).count()
+    };
+    let mut most = 0;
+    for round in 0..24u64 {
+        let (program, args) = role("role-restless");
+        let mut command = std::process::Command::new(program);
+        command.args(args).arg(&mark).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut parent = Parent(command.spawn().unwrap());
+        std::thread::sleep(Duration::from_millis(4 * round));
+        parent.kill();
+        most = most.max(marked());
+        let took = until("all are gone", || marked() == 0);
+        assert!(took < Duration::from_secs(2), "round {round}: {took:?}");
+    }
+    assert!(most > 0, "none was caught in its life");
+    // And it stays so: no guardian came too late for what was just starting.
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(marked(), 0);
+}
+
 #[test]
 fn a_stopped_session_is_ended_too() {
     let records = tempfile::tempdir().unwrap();

@@ -25,6 +25,7 @@ fn play() {
     let code = match args[role].to_str() {
         Some("role-guardian") => process::guardian::run(rest),
         Some("role-parent") => super::ending::parent(rest),
+        Some("role-restless") => super::ending::restless(rest),
         Some("role-flood") => super::keeping::flood(rest),
         Some("role-full-disk") => super::keeping::full_disk(rest),
         other => panic!("no such role: {other:?}"),
