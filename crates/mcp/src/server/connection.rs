@@ -112,9 +112,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     /// Does everything that can be done without waiting.
     fn settle(&mut self) {
-        if self.wants_mail() && self.session.mailbox.is_filled() {
+        self.session.wrote();
+        if self.session.mailbox.is_filled() {
             self.session.take_mail();
         }
+        self.session.report_progress();
         self.session.start_waiting();
         if matches!(self.phase, Phase::Open) {
             // Taken out for the while, since a frame borrows from it.
@@ -128,11 +130,6 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         }
         self.session.announce();
         self.session.release_held();
-    }
-
-    /// Mail may have to wait for the peer, but nothing waits for it once the end has begun.
-    fn wants_mail(&self) -> bool {
-        self.session.wants_mail() || !matches!(self.phase, Phase::Open)
     }
 
     /// A peer that reads is not given up, however slowly it does.
@@ -228,7 +225,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     fn poll_rare(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         // Registered before looking, so that nothing slips in between.
         self.session.mailbox.register(cx.waker());
-        if self.wants_mail() && self.session.mailbox.is_filled() {
+        if self.session.mailbox.is_filled() {
             return Poll::Ready(Event::Mail);
         }
         if matches!(self.phase, Phase::Open)

@@ -28,6 +28,9 @@ pub(super) struct Mailbox {
 #[derive(Default)]
 struct Inner {
     mail: Mail,
+    /// Notifications taken in and not written yet, here or in the connection's output, and their bytes.
+    unwritten: usize,
+    unwritten_bytes: usize,
     closed: bool,
     waker: Option<Waker>,
 }
@@ -64,14 +67,23 @@ impl Mailbox {
         if inner.closed {
             return Err(NotifyError::Closed);
         }
-        let mail = &mut inner.mail;
-        if mail.notifications >= self.notifications || mail.lines.len() + line.len() > self.notification_bytes {
+        if inner.unwritten >= self.notifications || inner.unwritten_bytes + line.len() > self.notification_bytes {
             return Err(NotifyError::Full);
         }
+        inner.unwritten += 1;
+        inner.unwritten_bytes += line.len();
+        let mail = &mut inner.mail;
         mail.lines.extend_from_slice(&line);
         mail.notifications += 1;
         self.wake(inner);
         Ok(())
+    }
+
+    /// So many notifications of so many bytes have left.
+    pub(super) fn written(&self, count: usize, bytes: usize) {
+        let mut inner = self.lock();
+        inner.unwritten -= count;
+        inner.unwritten_bytes -= bytes;
     }
 
     pub(super) fn progress(&self, call: Key, progress: Progress) {

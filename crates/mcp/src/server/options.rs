@@ -63,6 +63,8 @@ pub struct Limits {
     pub cancel_grace: Duration,
     /// How long a held call may be silent before its client hears that it still runs.
     pub heartbeat: Duration,
+    /// How long an answer waits, at most, for the peer to read its call's last progress, so that they come apart.
+    pub unread_progress: Duration,
     /// How long a peer may leave the last output unread before it is given up.
     pub flush: Duration,
 }
@@ -81,6 +83,7 @@ impl Default for Limits {
             grace: Duration::from_secs(1),
             cancel_grace: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
+            unread_progress: Duration::from_millis(20),
             flush: Duration::from_secs(5),
         }
     }

@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long to wait for a peer to read, at most, once the progress is written.
-const PATIENCE: Duration = Duration::from_millis(20);
-
 /// The moment in between: long enough for a client's event loop to turn.
 const GAP: Duration = Duration::from_millis(2);
 
@@ -19,10 +16,11 @@ const LOOK: Duration = Duration::from_millis(1);
 pub(super) const SETTLED: Duration = Duration::from_millis(100);
 
 /// Answers that wait for their progress to be read.
-#[derive(Default)]
 pub(super) struct Held {
     answers: Vec<(Vec<u8>, Stage)>,
     bytes: usize,
+    /// How long to wait for a peer to read, at most, once the progress is written.
+    patience: Duration,
 }
 
 enum Stage {
@@ -38,6 +36,10 @@ enum Stage {
 }
 
 impl Held {
+    pub(super) fn new(patience: Duration) -> Held {
+        Held { answers: Vec::new(), bytes: 0, patience }
+    }
+
     /// Keeps an answer whose progress ends at this offset of the output.
     pub(super) fn push(&mut self, answer: Vec<u8>, progress_end: u64) {
         self.bytes += answer.len();
@@ -64,7 +66,7 @@ impl Held {
             loop {
                 match stage {
                     Stage::Writing(end) if written >= *end => *stage = Stage::Reading { since: now },
-                    Stage::Reading { since } if drained != Some(false) || now >= *since + PATIENCE => {
+                    Stage::Reading { since } if drained != Some(false) || now >= *since + self.patience => {
                         *stage = Stage::Gap { until: now + GAP };
                     }
                     Stage::Gap { until } if now >= *until => {

@@ -1,7 +1,7 @@
 //! One connection's protocol state: takes lines and mail, gives output. No I/O and no waiting happens here. What each
 //! method does is in `methods.rs`, what a call's client hears in `answers.rs`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -18,11 +18,11 @@ use super::noise::Noise;
 use super::pacing::Held;
 use super::{ConnectionOptions, Drained, Limits, Shared};
 use crate::era::Era;
-use crate::tool::Caller;
+use crate::tool::{Caller, Progress};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Message, TooLong, code};
 
-/// Mail waits while more output than this is unwritten, so that progress is merged and notifications stay bounded.
+/// While more output than this is unwritten, what can be merged is not written yet.
 const SOFT_OUTPUT: usize = 256 << 10;
 
 pub(super) struct Session {
@@ -46,6 +46,10 @@ pub(super) struct Session {
     pub listens: Vec<Listen>,
     pub batches: HashMap<u64, Batch>,
 
+    /// The latest progress of calls, not written yet.
+    progress: HashMap<Key, Progress>,
+    /// Notifications in the output: where it ends with them, how many and how many bytes they are.
+    notified: VecDeque<(u64, usize, usize)>,
     /// The tools changed and nobody was told yet.
     tools_changed: bool,
     /// No heartbeat is due before.
@@ -67,10 +71,10 @@ impl Session {
             shared,
             caller: options.caller,
             mailbox: Arc::new(Mailbox::new(&options.limits)),
+            held: Held::new(options.limits.unread_progress),
             limits: options.limits,
             out: Output::default(),
             calls: Calls::default(),
-            held: Held::default(),
             drained: options.drained,
             next_key: 0,
             era: options.assume,
@@ -79,6 +83,8 @@ impl Session {
             budget_is_fixed: options.budget.is_some(),
             listens: Vec::new(),
             batches: HashMap::new(),
+            progress: HashMap::new(),
+            notified: VecDeque::new(),
             tools_changed: false,
             heartbeat_at: None,
             expire_at: None,
@@ -88,11 +94,15 @@ impl Session {
 
     /// Whether another line may be taken.
     pub(super) fn has_room(&self) -> bool {
-        self.calls.waiting() < self.limits.waiting && self.out.pending() + self.held.bytes() < self.limits.output
+        self.calls.waiting() < self.limits.waiting && self.has_output_room()
     }
 
-    /// Whether mail may be taken.
-    pub(super) fn wants_mail(&self) -> bool {
+    fn has_output_room(&self) -> bool {
+        self.out.pending() + self.held.bytes() < self.limits.output
+    }
+
+    /// Whether the peer keeps up with the output.
+    fn is_read(&self) -> bool {
         self.out.pending() < SOFT_OUTPUT
     }
 
@@ -180,7 +190,9 @@ impl Session {
 
     /// Starts calls that waited, as far as there are slots.
     pub(super) fn start_waiting(&mut self) {
-        while let Some((key, mut call)) = self.calls.next_waiting(self.limits.running) {
+        while self.has_output_room()
+            && let Some((key, mut call)) = self.calls.next_waiting(self.limits.running)
+        {
             let input = match &mut call.state {
                 State::Waiting(input) => input.take(),
                 _ => None,
@@ -201,6 +213,7 @@ impl Session {
                 // What it said on its way comes before its answer.
                 self.calls.insert(key, call);
                 self.take_mail();
+                self.progress.remove(&key);
                 if let Some(call) = self.calls.remove(key) {
                     self.answer(call, reply);
                 }
@@ -220,14 +233,37 @@ impl Session {
 
     pub(super) fn take_mail(&mut self) {
         let mail = self.mailbox.take();
-        self.out.bytes().extend_from_slice(&mail.lines);
-        for (key, progress) in mail.progress {
-            self.report(key, progress);
+        if mail.notifications > 0 {
+            self.out.bytes().extend_from_slice(&mail.lines);
+            self.notified.push_back((self.out.end(), mail.notifications, mail.lines.len()));
         }
+        self.progress.extend(mail.progress);
+        self.report_progress();
         for (key, reply) in mail.finished {
+            self.progress.remove(&key);
             if let Some(call) = self.calls.remove(key) {
                 self.answer(call, reply);
             }
+        }
+    }
+
+    /// Writes the latest progress of each call, while the peer reads what there is already.
+    pub(super) fn report_progress(&mut self) {
+        if self.is_read() {
+            for (key, progress) in std::mem::take(&mut self.progress) {
+                self.report(key, progress);
+            }
+        }
+    }
+
+    /// Takes note of how much was written.
+    pub(super) fn wrote(&mut self) {
+        let written = self.out.written();
+        while let Some(&(end, count, bytes)) = self.notified.front()
+            && end <= written
+        {
+            self.notified.pop_front();
+            self.mailbox.written(count, bytes);
         }
     }
 
@@ -297,7 +333,7 @@ impl Session {
 
     /// Announces what changed, when there is room for it: one announcement stands for all changes before it.
     pub(super) fn announce(&mut self) {
-        if !self.tools_changed || !self.wants_mail() {
+        if !self.tools_changed || !self.is_read() {
             return;
         }
         self.tools_changed = false;

@@ -1,5 +1,10 @@
 //! The server through its boundary: raw bytes in, raw bytes out.
 
+mod anything;
+mod client;
+mod faults;
+mod process;
+mod sockets;
 mod streams;
 #[path = "../../../examples/everything/tools.rs"]
 mod tools;

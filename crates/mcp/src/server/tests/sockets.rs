@@ -1,0 +1,81 @@
+//! What only shows on real sockets: what a peer reads at once, and who waits for whom.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use super::everything;
+use crate::server::{ConnectionOptions, Limits, Server};
+use crate::transport::unix;
+
+fn connect(server: &Server, options: ConnectionOptions) -> UnixStream {
+    let (client, ours) = UnixStream::pair().expect("a socket pair");
+    let server = server.clone();
+    tokio::spawn(async move { unix::serve(&server, ours, options).await });
+    client
+}
+
+#[tokio::test]
+async fn progress_and_its_answer_never_come_in_one_read() {
+    // As long as it takes: only reading lets the answer out.
+    let limits = Limits { unread_progress: Duration::from_secs(3600), ..Limits::default() };
+    let mut client = connect(&everything(), ConnectionOptions { limits, ..ConnectionOptions::default() });
+    let mut buffer = vec![0; 1 << 16];
+    for id in 0..50 {
+        let params = json!({"name": "report", "arguments": {"count": 3}, "_meta": {"progressToken": id}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        client.write_all(format!("{call}\n").as_bytes()).await.expect("it reads");
+        let mut reads = Vec::new();
+        loop {
+            let count = client.read(&mut buffer).await.expect("it writes");
+            let read = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            let answered = read.contains("\"result\"");
+            reads.push(read);
+            if answered {
+                break;
+            }
+        }
+        let answer = reads.pop().expect("there was one");
+        assert!(!answer.contains("notifications/progress"), "{answer}");
+        assert!(reads.concat().contains("\"progress\":3"), "{reads:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_up_nobody_else() {
+    let server = everything();
+    let mut lazy = connect(&server, ConnectionOptions::default());
+    let text = "x".repeat(100_000);
+    let params = json!({"name": "echo", "arguments": {"text": text}});
+    let call = format!("{}\n", json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    // Writes until the server takes no more: its limit for what a client leaves unread is reached.
+    let flood = async {
+        loop {
+            lazy.write_all(call.as_bytes()).await.expect("it reads");
+        }
+    };
+    let full = tokio::time::timeout(Duration::from_millis(500), flood).await;
+    assert!(full.is_err(), "it took everything");
+
+    let mut brisk = BufReader::new(connect(&server, ConnectionOptions::default()));
+    for id in 0..100 {
+        let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        brisk.write_all(format!("{ping}\n").as_bytes()).await.expect("it reads");
+        let mut line = String::new();
+        brisk.read_line(&mut line).await.expect("it writes");
+        assert_eq!(line, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n"));
+    }
+}
+
+#[tokio::test]
+async fn what_was_read_ahead_comes_first() {
+    let initial = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth".to_vec();
+    let client = connect(&everything(), ConnectionOptions { initial, ..ConnectionOptions::default() });
+    let mut client = BufReader::new(client);
+    client.write_all(b"od\":\"ping\"}\n").await.expect("it reads");
+    let mut line = String::new();
+    client.read_line(&mut line).await.expect("it writes");
+    assert_eq!(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+}
