@@ -91,13 +91,15 @@ impl Identity {
     fn find(&self, belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
         let me = std::process::id().cast_signed();
         let all: Vec<Member> = processes().filter_map(Member::read).filter(|found| found.pid != me).collect();
-        // The leader's number is that of its group as long as any of the group lives. When the leader is gone, the
-        // number may in theory name another group by now: then only our own adopted children are believed.
-        let leader_lives = all.iter().any(|found| self.leader == Some(found.key()));
+        // The leader's number is that of its group as long as any of the group lives. If another process has it, there is
+        // none of the group left; if no process has it, only our own adopted children are believed.
+        let holder = self.leader.and_then(|(pid, _)| all.iter().find(|found| found.pid == pid));
+        let leader_lives = holder.is_some_and(|holder| self.leader == Some(holder.key()));
+        let reused = holder.is_some() && !leader_lives;
         let mut ours: HashSet<i32> = HashSet::new();
         for found in &all {
             let in_group = self.leader.is_some_and(|(pid, _)| found.session == pid || found.group == pid);
-            if (in_group && (leader_lives || found.parent == me)) || belongs(found) {
+            if (in_group && !reused && (leader_lives || found.parent == me)) || belongs(found) {
                 ours.insert(found.pid);
             }
         }
@@ -227,6 +229,17 @@ mod tests {
         assert_eq!((member.name.as_str(), member.parent, member.group, member.session), ("a) b (c", 7, 8, 9));
         assert_eq!((member.state, member.start), ('S', 123_456));
         assert_eq!(parse_stat(b"garbage"), None);
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_used_again_is_not_the_session() {
+        let mut spec = crate::Spec::new("sleep", "/").args(["1000"]).env([("PATH", "/usr/bin:/bin")]);
+        spec.guard = crate::Guard::Without;
+        let child = spec.spawn().unwrap();
+        let start = Member::read(child.pid).unwrap().start;
+        let session = |start| Identity { nonce: Nonce::random(), leader: Some((child.pid, start)) };
+        assert_eq!(session(start).near_members(&Known::new()).len(), 1);
+        assert_eq!(session(start + 1).near_members(&Known::new()), []);
     }
 
     #[test]
