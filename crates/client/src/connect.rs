@@ -93,7 +93,9 @@ pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) 
                 }
                 Some(_) => {}
                 None => match start(project, launch) {
-                    Started::Ready => continue,
+                    // Unless it fails at once after it was ready, and so for ever.
+                    Started::Ready if Instant::now() < deadline => continue,
+                    Started::Ready => {}
                     Started::ByAnother => {}
                     Started::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
                 },

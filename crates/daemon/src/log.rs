@@ -1,7 +1,7 @@
 //! The daemon's log: JSON lines under the project's log directory, bounded in size.
 //!
-//! Two files at most: `daemon.jsonl` and the one before it. A line that cannot be written (full disk) is dropped and
-//! counted; the daemon never fails for its log.
+//! Two files at most: `daemon.jsonl` and the one before it. A line that cannot be written (full disk) is dropped;
+//! the daemon never fails for its log.
 
 use std::fs::{File, OpenOptions, rename};
 use std::io::{self, Write};
@@ -25,6 +25,8 @@ pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
         .flatten_event(true)
         .with_env_filter(filter)
         .with_writer(Shared(Arc::new(Mutex::new(file))))
+        // It would print them, and a print that fails on the same full disk panics.
+        .log_internal_errors(false)
         .try_init();
     Ok(())
 }
@@ -33,7 +35,12 @@ pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
 pub(crate) fn start_on_stderr() {
     let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     // As above: an earlier subscriber keeps working.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .log_internal_errors(false)
+        .try_init();
 }
 
 /// A file of whole lines that is moved aside when it has grown to its limit.
@@ -54,7 +61,7 @@ impl CappedFile {
     pub(crate) fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
         if self.written > 0 && self.written + line.len() as u64 > self.limit {
             rename(&self.path, self.path.with_extension("previous.jsonl"))?;
-            *self = CappedFile::open(std::mem::take(&mut self.path), self.limit)?;
+            *self = CappedFile::open(self.path.clone(), self.limit)?;
         }
         self.file.write_all(line)?;
         self.written += line.len() as u64;

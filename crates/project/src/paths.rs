@@ -146,7 +146,11 @@ impl Project {
         }
         let ignore = self.hob_dir.join(".gitignore");
         if ignore.symlink_metadata().is_err() {
-            fs::write(&ignore, "*\n").map_err(failed(&ignore))?;
+            fs::write(&ignore, "*\n").map_err(|error| {
+                // A full disk leaves an empty file, which would ignore nothing and be taken for ours next time.
+                let _ = fs::remove_file(&ignore);
+                failed(&ignore)(error)
+            })?;
         }
         Ok(&self.hob_dir)
     }

@@ -33,6 +33,14 @@ const IGNORE: &str = ".gitignore";
 
 impl Init {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let again = "Check that the directory is yours and its disk not full, then run it again.";
+        self.change(project).map_err(|failure| match failure.hints.is_empty() {
+            true => failure.hint(again),
+            false => failure,
+        })
+    }
+
+    fn change(&self, project: &Project) -> Result<Exit, Failure> {
         let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project.root())?;
         let edits = Edits::open(&place.base, &place.record)?;
         match self.undo {
@@ -52,7 +60,7 @@ impl Init {
                 }
             }
             let ignore = place.base.join(".hob/.gitignore");
-            if !ignore.exists() {
+            if Edits::read(&ignore)?.is_none_or(|text| text.is_empty()) {
                 edits.write(&ignore, IGNORE, "*\n")?;
                 terminal::line("Git ignores .hob/ (by .hob/.gitignore).");
             }

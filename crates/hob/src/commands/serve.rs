@@ -4,7 +4,7 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use daemon::{Options, ServeError};
+use daemon::Options;
 use project::{Hello, Project};
 
 use crate::exit::{Exit, Failure};
@@ -32,7 +32,7 @@ impl Serve {
             Ok(()) => Ok(Exit::Done),
             // Whoever started it was told already.
             Err(_) if background => Ok(Exit::Failed),
-            Err(error) => Err(failure(error)),
+            Err(error) => Err(Failure::new(error)),
         }
     }
 }
@@ -41,12 +41,4 @@ impl Serve {
 pub(crate) fn standalone(project: &Project, hello: &Hello) -> Result<Exit, Failure> {
     daemon::standalone(project, hello).map_err(Failure::new)?;
     Ok(Exit::Done)
-}
-
-fn failure(error: ServeError) -> Failure {
-    let failure = Failure::new(&error);
-    match error {
-        ServeError::Lock(_) => failure.hint("`hob status` shows it, `hob stop` ends it."),
-        _ => failure,
-    }
 }

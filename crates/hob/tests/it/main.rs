@@ -9,6 +9,7 @@
 mod daemon;
 mod init;
 mod transcripts;
+mod wrong_use;
 
 use testkit::TestProject;
 

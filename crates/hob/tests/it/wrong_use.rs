@@ -1,0 +1,207 @@
+//! What goes wrong on other people's machines: each is one clear sentence with the next step, and nothing hangs.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use testkit::{Ran, has_program, kill_hard, until};
+
+use crate::fresh;
+
+/// The failure of a command: its code, and its one message on stderr.
+fn failure(ran: Ran, code: i32) -> String {
+    assert_eq!(ran.code, Some(code), "{ran:#?}");
+    assert_eq!(ran.stderr.matches("error:").count(), 1, "said once: {ran:#?}");
+    assert_eq!(ran.stdout, "", "{ran:#?}");
+    ran.stderr
+}
+
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+}
+
+#[test]
+fn an_unknown_tool() {
+    let project = fresh();
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let id = peer.start_call("repl_evaluate", json!({}));
+    let response = peer.response(id);
+    assert_eq!(response["error"]["code"], -32602, "{response}");
+    assert_says(&response.to_string(), &["repl_evaluate"]);
+    let said = failure(project.run(["call", "repl_evla"]), 2);
+    assert_says(&said, &["no tool named repl_evla", "Did you mean `repl_eval`?", "hob tools"]);
+}
+
+#[test]
+fn a_wrong_argument_name() {
+    let project = fresh();
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let answer = peer.call("repl_eval", json!({"cod": "1 + 1"}));
+    assert!(answer.is_error);
+    assert_says(&answer.text, &["cod", "code"]);
+    let ran = project.run(["call", "repl_eval", "--cod", "1"]);
+    assert_eq!(ran.code, Some(2));
+    assert_says(&ran.stderr, &["unexpected argument '--cod'", "'--code'"]);
+    let said = failure(project.run(["call", "repl_eval", "--json", r#"{"cod": "1"}"#]), 4);
+    assert_says(&said, &["cod", "code"]);
+}
+
+#[test]
+fn ghci_is_not_installed() {
+    let project = fresh();
+    let bin = project.top().join("few");
+    fs::create_dir(&bin).unwrap();
+    let mut command = project.hob(["call", "repl_start", "--profile", "ghci"]);
+    command.env("PATH", &bin);
+    let said = failure(Ran::of(&mut command), 4);
+    assert_says(&said, &["\"ghci\"", "PATH", "Install it: "]);
+    let mut command = project.hob(["doctor"]);
+    project.write("Main.hs", "main = pure ()\n");
+    command.env("PATH", &bin);
+    let doctor = Ran::of(&mut command);
+    assert_eq!(doctor.code, Some(5), "{doctor:#?}");
+    assert_says(&doctor.stdout, &["!! ghci: missing", "install it:", "Main.hs needs it"]);
+}
+
+#[test]
+fn a_project_directory_that_does_not_exist() {
+    let project = fresh();
+    let said = failure(project.run(["--project", "/nowhere/at/all", "status"]), 1);
+    assert_says(&said, &["/nowhere/at/all", "--project DIR"]);
+    // An agent's client shows what the server answers, hardly ever what it prints, so the front-end must answer.
+    let mut peer = project.mcp(&["--project", "/nowhere/at/all"]);
+    let id = peer.request(
+        "initialize",
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}),
+    );
+    let response = peer.response(id);
+    assert_says(&response.to_string(), &["/nowhere/at/all", "--project DIR"]);
+}
+
+#[test]
+fn a_second_daemon() {
+    let project = fresh();
+    project.run(["tools"]).ok();
+    let said = failure(project.run(["serve"]), 1);
+    assert_says(&said, &["another daemon", "pid", "hob stop"]);
+}
+
+#[test]
+fn a_socket_path_that_is_too_long() {
+    let project = fresh();
+    let long = project.top().join("a-runtime-directory-whose-name-goes-on-and-on".repeat(3));
+    fs::create_dir(&long).unwrap();
+    fs::set_permissions(&long, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let mut command = project.hob(["call", "repl_list"]);
+    command.env("XDG_RUNTIME_DIR", &long);
+    let said = failure(Ran::of(&mut command), 3);
+    assert_says(&said, &["bytes", "XDG_RUNTIME_DIR"]);
+}
+
+/// Root sees no permissions, so this runs as nobody where the tests run as root.
+#[test]
+fn a_read_only_project() {
+    if !has_program("setpriv") {
+        return;
+    }
+    let project = fresh();
+    let hob = project.top().join("hob");
+    fs::copy(env!("CARGO_BIN_EXE_hob"), &hob).unwrap();
+    project.write("hob.toml", "");
+    let root = am_root();
+    if root {
+        for path in [
+            project.top().to_owned(),
+            project.root(),
+            project.home(),
+            project.runtime_dir(),
+            project.home().join(".cabal"),
+        ] {
+            std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
+        }
+        std::os::unix::fs::chown(project.root().join("hob.toml"), Some(65534), Some(65534)).unwrap();
+    }
+    set_mode(&project.root(), 0o555);
+    let run = |args: &[&str]| {
+        let mut command = match root {
+            true => project.command("setpriv"),
+            false => project.command("env"),
+        };
+        if root {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        Ran::of(command.arg(&hob).args(args))
+    };
+    let doctor = run(&["doctor"]);
+    assert_says(&doctor.stdout, &["the project is read-only, so it is kept in"]);
+    let started = run(&["call", "repl_start", "--session", "b", "--profile", "bash"]);
+    assert_eq!(started.code, Some(0), "{started:#?}");
+    let evaluated = run(&["call", "repl_eval", "--session", "b", "--code", "echo $((6 * 7))"]);
+    assert_says(&evaluated.stdout, &["42"]);
+    let init = run(&["init"]);
+    assert_eq!(init.code, Some(1), "{init:#?}");
+    assert_says(&init.stderr, &["cannot write"]);
+    assert_eq!(run(&["stop"]).code, Some(0));
+    assert!(!project.root().join(".hob").exists());
+    set_mode(&project.root(), 0o755);
+}
+
+/// A disk of 64 KiB, full but for a few bytes, in a mount namespace of its own.
+#[test]
+fn a_full_disk() {
+    if !has_program("unshare") {
+        return;
+    }
+    let project = fresh();
+    let script = format!(
+        "mount -t tmpfs -o size=64k,mode=700 tmpfs {root} && cd {root} && touch hob.toml && \
+         head -c 100000 /dev/zero > ballast 2>/dev/null; {hob} call repl_list; echo \"code $?\"; {hob} init; \
+         echo \"code $?\"; {hob} stop",
+        root = project.root().display(),
+        hob = env!("CARGO_BIN_EXE_hob"),
+    );
+    let unshare: &[&str] = if am_root() { &["-m"] } else { &["-m", "-U", "--map-root-user"] };
+    let ran = Ran::of(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert_says(&said, &["No space left on device", "disk"]);
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn a_daemon_that_hangs_is_named() {
+    let project = fresh();
+    project.run(["tools"]).ok();
+    let daemon = project.daemon_pid().unwrap();
+    signal(daemon, "STOP");
+    let said = failure(project.run(["status"]), 3);
+    assert_says(&said, &["does not answer", &daemon.to_string(), "kill -KILL"]);
+    kill_hard(daemon);
+    until("the daemon to end", || project.daemon_pid().is_none().then_some(()));
+    assert_says(&project.run(["status"]).ok(), &["No daemon runs"]);
+}
+
+#[test]
+fn a_hob_toml_with_a_mistake() {
+    let project = fresh();
+    project.write("hob.toml", "[limits]\nsessions = 0\n");
+    let said = failure(project.run(["call", "repl_list"]), 3);
+    assert_says(&said, &["limits.sessions = 0 is outside 1 to 1000", "correct it"]);
+}
+
+fn signal(pid: i32, name: &str) {
+    let status = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
+    assert!(status.is_ok_and(|status| status.success()));
+}
+
+fn am_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0)
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+}
