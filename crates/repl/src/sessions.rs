@@ -16,7 +16,7 @@ use project::{Caller, Limits};
 
 use crate::archive::Archive;
 use crate::error::ReplError;
-use crate::profile::Profiles;
+use crate::profile::{DriverKind, Profiles};
 use crate::resolve::{self, Wanted};
 use crate::session::{EvalRequest, Handle, SessionEvent, SessionInfo, Setup, Status, Witness, start};
 
@@ -254,6 +254,11 @@ impl Repl {
             }
         }
         Ok((handle, replayed))
+    }
+
+    /// Which code speaks to a session, as far as its profile is known.
+    pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
+        self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)
     }
 
     /// All sessions, sorted by worktree and name.

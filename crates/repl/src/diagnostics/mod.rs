@@ -71,7 +71,7 @@ impl Diagnostic {
             text.push_str("\n    ");
             text.push_str(line.strip_prefix("• ").unwrap_or(line));
         }
-        for hint in &self.hints {
+        for hint in self.hints.iter().filter(|hint| !self.message.contains(hint.as_str())) {
             text.push_str("\n    Hint: ");
             text.push_str(&hint.replace('\n', "\n    "));
         }

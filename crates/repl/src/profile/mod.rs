@@ -323,10 +323,10 @@ mod tests {
         let show = |profile: &Profile| format!("{} {:?} {}", profile.name, profile.driver, profile.command.join(" "));
         expect![[r#"
             bash Bash bash --noprofile --norc --noediting +H -i
-            cabal Ghci cabal repl --repl-options=-ferror-spans
-            ghci Ghci ghci -ferror-spans
+            cabal Ghci cabal repl --repl-options=-ferror-spans --repl-options=-haddock
+            ghci Ghci ghci -ferror-spans -haddock
             python Python python3
-            stack Ghci stack ghci --ghci-options=-ferror-spans"#]]
+            stack Ghci stack ghci --ghci-options=-ferror-spans -haddock"#]]
         .assert_eq(&Profiles::builtin().iter().map(show).collect::<Vec<_>>().join("\n"));
     }
 

@@ -29,6 +29,19 @@ pub struct Hole {
     pub fits: Vec<String>,
 }
 
+impl Hole {
+    /// The hole with its place, what is in scope and what fits, each on its line.
+    pub fn text(&self) -> String {
+        let mut text = format!("{} :: {}", self.name, self.type_);
+        if let (Some(file), Some(line), Some(column)) = (&self.file, self.line, self.column) {
+            text.push_str(&format!("  -- {file}:{line}:{column}"));
+        }
+        self.bindings.iter().for_each(|binding| text.push_str(&format!("\n  has {binding}")));
+        self.fits.iter().for_each(|fit| text.push_str(&format!("\n  fits {fit}")));
+        text
+    }
+}
+
 /// The holes among these messages.
 pub fn holes(diagnostics: &[Diagnostic]) -> Vec<Hole> {
     diagnostics.iter().filter_map(hole).collect()

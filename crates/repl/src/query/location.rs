@@ -33,6 +33,27 @@ pub struct Location {
     pub module: Option<String>,
 }
 
+impl Location {
+    /// `src/A.hs:7:1-4`, or the module and its package.
+    pub fn text(&self) -> String {
+        match (&self.file, self.line, self.column, self.end_line, self.end_column) {
+            (Some(file), Some(line), Some(column), Some(end_line), Some(end_column)) if end_line == line => {
+                match end_column == column {
+                    true => format!("{file}:{line}:{column}"),
+                    false => format!("{file}:{line}:{column}-{end_column}"),
+                }
+            }
+            (Some(file), Some(line), Some(column), Some(end_line), Some(end_column)) => {
+                format!("{file}:({line},{column})-({end_line},{end_column})")
+            }
+            _ => {
+                let module = self.module.as_deref().unwrap_or("?");
+                self.package.as_ref().map_or(module.to_owned(), |package| format!("{module} ({package})"))
+            }
+        }
+    }
+}
+
 /// Reads the answer of `:loc-at` and `:uses`; each place once, in the order given.
 pub fn locations(stdout: &str) -> Vec<Location> {
     let mut list: Vec<Location> = Vec::new();

@@ -1,10 +1,15 @@
 //! The tools of the toolset `repl`, one file each. Here: the list of them, and what they share.
 
+mod diagnostics;
 mod eval;
+#[cfg(test)]
+mod haskell_tests;
 mod input;
 mod interrupt;
 mod list;
+mod query;
 mod read;
+mod reload;
 mod restart;
 mod start;
 mod stop;
@@ -16,6 +21,8 @@ use std::time::{Duration, Instant};
 use mcp::tool::{AnyTool, Context, Progress, ToolError, tool};
 use project::Caller;
 
+use crate::profile::DriverKind;
+use crate::session::Handle;
 use crate::sessions::Repl;
 
 /// The longest a call waits by itself, since several clients give up after a minute.
@@ -30,11 +37,14 @@ const MAX_BYTES: usize = 200_000;
 /// All tools of the toolset, over these sessions.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
+        tool(diagnostics::Diagnostics(repl.clone())),
         tool(eval::Eval(repl.clone())),
         tool(input::Input(repl.clone())),
         tool(interrupt::Interrupt(repl.clone())),
         tool(list::List(repl.clone())),
+        tool(query::Query(repl.clone())),
         tool(read::Read(repl.clone())),
+        tool(reload::Reload(repl.clone())),
         tool(restart::Restart(repl.clone())),
         tool(start::Start(repl.clone())),
         tool(stop::Stop(repl.clone())),
@@ -45,6 +55,18 @@ pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
 /// Who calls. Connections that say nothing about themselves cannot own a session.
 pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
+}
+
+/// Refuses what only GHCi can answer, for sessions of other languages.
+pub(crate) fn ghci_only(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
+    let info = handle.info();
+    match repl.driver(&info) {
+        None | Some(DriverKind::Ghci) => Ok(()),
+        Some(_) => {
+            let error = ToolError::user(format!("Session {:?} is {}, not GHCi.", info.name, info.profile));
+            Err(error.hint("Ask it in its own language with repl_eval, or name another `session`."))
+        }
+    }
 }
 
 /// How long this call waits: as asked, within what the client allows.

@@ -1,0 +1,118 @@
+//! `repl_diagnostics`: the current list of the compiler's messages, never older than asked for.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{budget, caller, ghci_only, held};
+use crate::session::{Diagnostic, LoadRecord, SessionError, SessionState};
+use crate::sessions::Repl;
+use crate::text;
+
+/// The compiler's current messages about a Haskell session's modules, without loading anything. With `since`, waits
+/// until a load after that one has ended, so that the answer is never stale.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+    /// The `generation` of an earlier answer: wait for a newer load.
+    pub since: Option<u64>,
+    /// How long to wait for it; default 20000, at most 50000.
+    pub wait_ms: Option<u64>,
+}
+
+/// The list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The session.
+    pub session: String,
+    /// How many loads have ended; give it back as `since`.
+    pub generation: u64,
+    /// Whether a load has ended since the one asked about; true without `since`.
+    pub fresh: bool,
+    /// Whether everything compiled in the last load.
+    pub ok: bool,
+    /// The compiler's last word about the last load.
+    pub summary: String,
+    /// What is wrong with the program now.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The tool.
+pub(super) struct Diagnostics(pub(super) Arc<Repl>);
+
+impl Tool for Diagnostics {
+    const NAME: &'static str = "repl_diagnostics";
+    const TITLE: &'static str = "Compiler messages";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
+        ghci_only(&self.0, &handle)?;
+        let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
+        // The first load ends with the start of the session.
+        let since = args.since.unwrap_or(0);
+        let mut loads = handle.loads();
+        if args.since.is_some() || handle.info().state == SessionState::Starting {
+            let mut seen = handle.watch();
+            let newer = async {
+                tokio::select! {
+                    // An error means that the session is gone; then nothing newer will come.
+                    _ = loads.wait_for(|load| load.generation > since) => {}
+                    _ = seen.wait_for(|info| !info.state.is_alive()) => {}
+                    () = tokio::time::sleep(wait) => {}
+                }
+                Ok::<_, SessionError>(())
+            };
+            held(&cx, "waiting for a load", newer).await?;
+        }
+        let load = LoadRecord::clone(&loads.borrow());
+        Ok(Output {
+            session: handle.info().name,
+            generation: load.generation,
+            fresh: args.since.is_none_or(|since| load.generation > since),
+            ok: load.ok,
+            summary: load.summary,
+            diagnostics: load.diagnostics,
+        })
+    }
+
+    fn text(output: &Output) -> String {
+        let mut text = text::diagnostics(&output.diagnostics);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        if output.generation == 0 {
+            let _ = write!(text, "[{}: nothing has been loaded yet; repl_reload loads]", output.session);
+            return text;
+        }
+        let _ = write!(
+            text,
+            "{}\n[{}: {}; load {}",
+            output.summary,
+            output.session,
+            text::counts(&output.diagnostics),
+            output.generation
+        );
+        if !output.fresh {
+            text.push_str("; no load has ended since, repl_reload loads now");
+        }
+        text.push(']');
+        text
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![
+            Example { title: "What is wrong now", arguments: json!({}), text: None },
+            Example { title: "What the next load says", arguments: json!({"since": 3}), text: None },
+        ]
+    }
+}

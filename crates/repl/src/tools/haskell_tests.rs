@@ -1,0 +1,434 @@
+//! The tools about code, on a real package of two modules in `cabal repl`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use mcp::tool::{AnyTool, Content, Context};
+use process::Guard;
+use project::{Caller, Role};
+use serde_json::{Value, json};
+
+use super::tools;
+use crate::sessions::{Repl, ReplOptions};
+
+const CABAL: &str = "cabal-version: 2.4\nname: two\nversion: 0.1.0.0\nbuild-type: Simple\n\nlibrary\n  hs-source-dirs: src\n  \
+                     exposed-modules: Shape, Area\n  build-depends: base\n  default-language: Haskell2010\n  ghc-options: \
+                     -Wall\n";
+
+const SHAPE: &str = r#"-- | Shapes.
+module Shape (Shape (..), Named (..), unit, double) where
+
+import Data.List (sort)
+
+-- | A plane figure.
+data Shape
+  = -- | A circle with its radius.
+    Circle Double
+  | Square {side :: Double}
+  deriving (Eq, Show)
+
+-- | Things with a name.
+class Named a where
+  name :: a -> String
+
+instance Named Shape where
+  name (Circle _) = "circle"
+  name (Square _) = "square"
+
+unit :: Shape
+unit = Square 1
+
+double :: Shape -> Shape
+double (Circle r) = Circle (r * 2)
+double (Square s) = Square (s * 2)
+"#;
+
+const AREA: &str = "module Area where
+
+import Shape
+
+-- | The area of a shape.
+area :: Shape -> Double
+area shape = case shape of
+  Circle r -> pi * r * r
+  Square s -> let square = s * s in square
+
+total :: [Shape] -> Double
+total = sum . map area
+";
+
+/// A package, a caller in it, and the tools.
+struct Package {
+    dir: tempfile::TempDir,
+    tools: Vec<Arc<dyn AnyTool>>,
+    repl: Arc<Repl>,
+    caller: Caller,
+}
+
+impl Package {
+    fn new() -> Package {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path();
+        std::fs::create_dir_all(path.join("src")).expect("made");
+        std::fs::create_dir_all(path.join(".home/cabal")).expect("made");
+        // Without a package server: the package needs nothing that GHC does not bring.
+        std::fs::write(path.join(".home/cabal/config"), "-- none\n").expect("written");
+        let package = Package {
+            tools: Vec::new(),
+            repl: Repl::new(ReplOptions { guard: Guard::Without, ..ReplOptions::default() }),
+            caller: caller(path),
+            dir,
+        };
+        package.write("two.cabal", CABAL);
+        package.write("src/Shape.hs", SHAPE);
+        package.write("src/Area.hs", AREA);
+        Package { tools: tools(package.repl.clone()), ..package }
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.dir.path().join(file), text).expect("written");
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
+        let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
+        let raw = serde_json::value::to_raw_value(&arguments).expect("JSON");
+        let cx = Context::detached(Arc::new(self.caller.clone()));
+        match tool.call(cx, Some(&raw)).await {
+            Ok(outcome) => {
+                let Content::Text(text) = &outcome.content[0];
+                let structured =
+                    outcome.structured.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
+                (text.clone(), structured)
+            }
+            Err(error) => (format!("refused: {error}"), Value::Null),
+        }
+    }
+
+    async fn check(&self, name: &str, arguments: Value, expected: Expect) -> Value {
+        let (text, structured) = self.call(name, arguments).await;
+        expected.assert_eq(&text);
+        structured
+    }
+
+    async fn ask(&self, kind: &str, target: &str, expected: Expect) {
+        self.check("repl_query", json!({"kind": kind, "target": target}), expected).await;
+    }
+
+    async fn at(&self, kind: &str, place: (&str, u32, u32), expected: Expect) {
+        let position = json!({"file": place.0, "line": place.1, "column": place.2});
+        self.check("repl_query", json!({"kind": kind, "position": position}), expected).await;
+    }
+}
+
+fn caller(dir: &Path) -> Caller {
+    let mut env: BTreeMap<String, String> = BTreeMap::new();
+    env.insert("PATH".to_owned(), std::env::var("PATH").unwrap_or_default());
+    env.insert("HOME".to_owned(), dir.join(".home").display().to_string());
+    env.insert("CABAL_DIR".to_owned(), dir.join(".home/cabal").display().to_string());
+    Caller {
+        connection: 1,
+        role: Role::Mcp,
+        pid: 0,
+        cwd: dir.to_owned(),
+        worktree: dir.to_owned(),
+        env,
+        session: None,
+        name: None,
+        profile: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions() {
+    let package = Package::new();
+    let p = &package;
+    p.ask("type", "map", expect!["map :: (a -> b) -> [a] -> [b]"]).await;
+    p.ask(
+        "type",
+        "area",
+        expect![[r#"
+        Area.area :: Shape -> Double
+        area is not in scope at the prompt; it was found as Area.area."#]],
+    )
+    .await;
+    p.ask("type", "nope", expect![[r#"
+        refused: <interactive>:1:1: error: Variable not in scope: nope
+        Only what is in scope can be asked about: give the full name (Module.name), or `:module +` the module with repl_eval."#]]).await;
+    p.ask("kind", "Maybe", expect!["Maybe :: * -> *"]).await;
+    p.ask("kind", "Maybe Nope", expect![[r#"
+        refused: <interactive>:1:7: error: Not in scope: type constructor or class ‘Nope’
+        Only what is in scope can be asked about: give the full name (Module.name), or `:module +` the module with repl_eval."#]]).await;
+    p.ask(
+        "info",
+        "Shape",
+        expect![[r#"
+        type Shape :: *
+        data Shape = Circle Double | Square {side :: Double}  -- src/Shape.hs:7:1
+        instance Eq Shape  -- src/Shape.hs:11:13
+        instance Named Shape  -- src/Shape.hs:17:10
+        instance Show Shape  -- src/Shape.hs:11:17"#]],
+    )
+    .await;
+    p.ask(
+        "info",
+        "total",
+        expect![[r#"
+        Area.total :: [Shape] -> Double  -- src/Area.hs:12:1
+        total is not in scope at the prompt; it was found as Area.total."#]],
+    )
+    .await;
+    p.ask(
+        "doc",
+        "area",
+        expect![[r#"
+        The area of a shape.
+        area is not in scope at the prompt; it was found as Area.area."#]],
+    )
+    .await;
+    p.ask("doc", "Circle", expect!["A circle with its radius."]).await;
+    p.ask(
+        "doc",
+        "total",
+        expect![[r#"
+        refused: total: <has no documentation>
+        It has no documentation that GHCi can see; `info` shows its declaration."#]],
+    )
+    .await;
+    p.ask(
+        "browse",
+        "Area",
+        expect![[r#"
+        Area.area :: Shape -> Double
+        Area.total :: [Shape] -> Double"#]],
+    )
+    .await;
+    p.ask(
+        "browse",
+        "Nope",
+        expect![[r#"
+        refused: error: Could not find module ‘Nope’
+            It is not a module in the current program, or in any known package.
+        `target` is a module's name, such as Data.Map."#]],
+    )
+    .await;
+    p.ask(
+        "instances",
+        "Shape",
+        expect![[r#"
+        instance Eq Shape  -- src/Shape.hs:11:13
+        instance Show Shape  -- src/Shape.hs:11:17
+        instance Named Shape  -- src/Shape.hs:17:10"#]],
+    )
+    .await;
+    p.ask("complete", "mapM", expect!["mapM mapM_"]).await;
+    p.ask("complete", "zzz", expect![[r#"Nothing completes "zzz"."#]]).await;
+    p.ask(
+        "holes",
+        "map _ [1 :: Int] :: [String]",
+        expect![[r#"
+        _ :: Int -> String
+          fits show :: forall a. Show a => a -> String
+          fits mempty :: forall a. Monoid a => a"#]],
+    )
+    .await;
+    p.ask("holes", "map", expect!["No holes in map."]).await;
+    p.check("repl_query", json!({"kind": "holes"}), expect!["No holes in the loaded modules."]).await;
+    p.check(
+        "repl_query",
+        json!({"kind": "browse"}),
+        expect![[r#"
+        type Shape :: *
+        data Shape = Circle Double | Square {side :: Double}
+        type Named :: * -> Constraint
+        class Named a where
+          name :: a -> String
+          {-# MINIMAL name #-}
+        unit :: Shape
+        double :: Shape -> Shape"#]],
+    )
+    .await;
+    p.check(
+        "repl_query",
+        json!({"kind": "type"}),
+        expect![[r#"
+        refused: type needs a `target`.
+        Say in `target` what to ask about."#]],
+    )
+    .await;
+    p.check(
+        "repl_query",
+        json!({"kind": "type", "target": "a\nb"}),
+        expect![[r#"
+        refused: A question has one line.
+        Use repl_eval for code of several lines."#]],
+    )
+    .await;
+    p.at("type_at", ("src/Area.hs", 7, 7), expect![[r#"
+        shape :: Shape
+        Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once."#]]).await;
+    p.at("type_at", ("Area", 12, 16), expect!["map :: (Shape -> Double) -> [Shape] -> [Double]"]).await;
+    p.at("loc_at", ("src/Area.hs", 8, 4), expect!["src/Shape.hs:9:5-17"]).await;
+    p.at("loc_at", ("src/Area.hs", 8, 15), expect!["GHC.Float (base-4.15.1.0)"]).await;
+    p.at(
+        "uses",
+        ("src/Area.hs", 9, 37),
+        expect![[r#"
+        src/Area.hs:9:19-24
+        src/Area.hs:9:37-42"#]],
+    )
+    .await;
+    p.at(
+        "uses",
+        ("src/Area.hs", 9, 1),
+        expect![[r#"
+            refused: No name stands at line 9, column 1 of src/Area.hs.
+            Lines and columns count from 1; give `end_line` and `end_column` for an expression."#]],
+    )
+    .await;
+    p.at(
+        "uses",
+        ("src/Nope.hs", 9, 1),
+        expect![[r#"
+        refused: src/Nope.hs is not loaded in this session.
+        Loaded are src/Area.hs, src/Shape.hs; repl_reload with `targets` loads others."#]],
+    )
+    .await;
+    let span = json!({"file": "src/Area.hs", "line": 8, "column": 15, "end_column": 24});
+    p.check("repl_query", json!({"kind": "type_at", "position": span}), expect!["src/Area.hs:8:15-24 :: Double"]).await;
+    p.check(
+        "repl_query",
+        json!({"kind": "uses"}),
+        expect![[r#"
+        refused: uses needs a `position`.
+        Give `position` with file, line and column."#]],
+    )
+    .await;
+    package.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reloads() {
+    let package = Package::new();
+    let p = &package;
+    p.check(
+        "repl_diagnostics",
+        json!({}),
+        expect![[r#"
+        refused: There is no session "main" in this worktree.
+        Start one with repl_start or repl_eval."#]],
+    )
+    .await;
+    let first = p
+        .check(
+            "repl_reload",
+            json!({}),
+            expect![[r#"
+                Added:
+                src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+                      except perhaps to import instances from ‘Data.List’
+                    To import instances alone, use: import Data.List()
+                Ok, two modules loaded.
+                [main: done; no errors, 1 warning; load 1]
+                The session was started just now; its start was the load."#]],
+        )
+        .await;
+    assert_eq!(first["generation"], 1);
+    assert_eq!(first["added"][0]["flag"], "-Wunused-imports");
+    p.write("src/Area.hs", &AREA.replace("pi * r * r", "pi * radius"));
+    let broken = p
+        .check(
+            "repl_reload",
+            json!({}),
+            expect![[r#"
+        Added:
+        src/Area.hs:8:20: error: Variable not in scope: radius :: Double
+        Unchanged:
+        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+        Failed, one module loaded.
+        [main: error; 1 error, 1 warning; load 2]"#]],
+        )
+        .await;
+    assert_eq!((&broken["ok"], &broken["status"]), (&json!(false), &json!("error")));
+    // Somebody waits for the next load; it comes with the repair.
+    let repair = async {
+        p.write("src/Area.hs", AREA);
+        p.call("repl_eval", json!({"code": ":reload"})).await
+    };
+    let (waited, _) = tokio::join!(p.call("repl_diagnostics", json!({"since": broken["generation"]})), repair);
+    expect![[r#"
+        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+              except perhaps to import instances from ‘Data.List’
+            To import instances alone, use: import Data.List()
+        Ok, two modules loaded.
+        [main: no errors, 1 warning; load 3]"#]]
+    .assert_eq(&waited.0);
+    p.check(
+        "repl_diagnostics",
+        json!({"since": 3, "wait_ms": 10}),
+        expect![[r#"
+            src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+                  except perhaps to import instances from ‘Data.List’
+                To import instances alone, use: import Data.List()
+            Ok, two modules loaded.
+            [main: no errors, 1 warning; load 3; no load has ended since, repl_reload loads now]"#]],
+    )
+    .await;
+    p.check(
+        "repl_reload",
+        json!({"targets": ["src/Shape.hs"]}),
+        expect![[r#"
+        Unchanged:
+        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+        Ok, one module loaded.
+        [main: done; no errors, 1 warning; load 4]"#]],
+    )
+    .await;
+    p.check(
+        "repl_reload",
+        json!({"targets": ["Nope"]}),
+        expect![[r#"
+        Added:
+        error: module ‘Nope’ cannot be found locally
+        Gone:
+        src/Shape.hs:4:1: warning [-Wunused-imports]: The import of ‘Data.List’ is redundant
+        Failed, no modules loaded.
+        [main: error; 1 error, no warnings; load 5]"#]],
+    )
+    .await;
+    p.check(
+        "repl_reload",
+        json!({"targets": ["a\nb"]}),
+        expect![[r#"
+        refused: "a\nb" in `targets` is no module or file name.
+        Give names such as Data.Shape or src/Data/Shape.hs."#]],
+    )
+    .await;
+    package.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_ghci_is_asked() {
+    let package = Package::new();
+    package.call("repl_start", json!({"session": "sh", "profile": "bash"})).await;
+    package
+        .check(
+            "repl_query",
+            json!({"session": "sh", "kind": "type", "target": "map"}),
+            expect![[r#"
+        refused: Session "sh" is bash, not GHCi.
+        Ask it in its own language with repl_eval, or name another `session`."#]],
+        )
+        .await;
+    package
+        .check(
+            "repl_reload",
+            json!({"session": "sh"}),
+            expect![[r#"
+        refused: Session "sh" is bash, not GHCi.
+        Ask it in its own language with repl_eval, or name another `session`."#]],
+        )
+        .await;
+    package.repl.shutdown().await;
+}

@@ -1,0 +1,495 @@
+//! `repl_query`: questions about names, types and places, answered by GHCi as data.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{budget, caller, ghci_only, held};
+use crate::diagnostics;
+use crate::query::{self, Completions, Hole, Info, Instance, Item, Loaded, Location};
+use crate::session::{Handle, Severity};
+use crate::sessions::Repl;
+
+/// Ask GHCi about code without changing anything: the type of an expression, the kind of a type, a name's declaration,
+/// documentation, a module's exports, a type's instances, completions; and by place in a file: type_at, loc_at (where
+/// it is defined), uses; and typed holes with what fits them. Starts the session if needed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// What to ask.
+    pub kind: Question,
+    /// An expression (type, holes), a type (kind, instances), a name (info, doc), a module (browse), the beginning of a
+    /// name (complete). browse and holes also work without: the modules in scope, the holes of the loaded modules.
+    pub target: Option<String>,
+    /// Where, for type_at, loc_at and uses.
+    pub position: Option<Position>,
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+    /// How long to wait for the answer; default 20000, at most 50000.
+    pub wait_ms: Option<u64>,
+}
+
+/// The question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub(super) enum Question {
+    Type,
+    Kind,
+    Info,
+    Doc,
+    Browse,
+    Instances,
+    Complete,
+    TypeAt,
+    LocAt,
+    Uses,
+    Holes,
+}
+
+/// A place in a loaded file. Without an end it is the name that stands there.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Position {
+    /// The file, or the module's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The last line, to ask about a whole expression.
+    pub end_line: Option<u32>,
+    /// The last column, inclusive.
+    pub end_column: Option<u32>,
+}
+
+/// The answer; which fields are there depends on the kind.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The session.
+    pub session: String,
+    /// What was asked about, as GHCi was asked.
+    pub target: String,
+    /// The type, or the kind (type, kind, type_at).
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_: Option<String>,
+    /// What a type is equal to (kind).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normal_form: Option<String>,
+    /// Declarations, instances and fixity (info).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub info: Option<Info>,
+    /// Documentation (doc).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doc: Option<String>,
+    /// What a module exports (browse).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<Item>>,
+    /// Instances of a type (instances).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Vec<Instance>>,
+    /// Completions (complete).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Completions>,
+    /// Places (loc_at, uses).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locations: Option<Vec<Location>>,
+    /// Typed holes (holes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holes: Option<Vec<Hole>>,
+    /// What else is worth knowing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How many completions, exports and places one answer holds.
+const MANY: usize = 200;
+/// In how many modules a name is looked for that is not in scope at the prompt.
+const MODULES: usize = 30;
+
+/// The tool.
+pub(super) struct Query(pub(super) Arc<Repl>);
+
+impl Tool for Query {
+    const NAME: &'static str = "repl_query";
+    const TITLE: &'static str = "Ask about code";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let until = Instant::now() + budget(&cx, args.wait_ms, Duration::from_secs(20));
+        let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
+        ghci_only(&self.0, &started.handle)?;
+        let asking = Asking { handle: started.handle, until };
+        let mut output = held(&cx, "asking", asking.answer(&args)).await?;
+        output.session = asking.handle.info().name;
+        output.notes.splice(0..0, started.notes);
+        Ok(output)
+    }
+
+    fn text(output: &Output) -> String {
+        text(output)
+    }
+
+    fn examples() -> Vec<Example> {
+        let at = json!({"file": "src/Area.hs", "line": 8, "column": 15});
+        vec![
+            Example {
+                title: "The type of an expression",
+                arguments: json!({"kind": "type", "target": "map"}),
+                text: Some("map :: (a -> b) -> [a] -> [b]"),
+            },
+            Example { title: "Where a name is used", arguments: json!({"kind": "uses", "position": at}), text: None },
+            Example {
+                title: "What fits a hole",
+                arguments: json!({"kind": "holes", "target": "map _ [1, 2 :: Int] :: [String]"}),
+                text: None,
+            },
+        ]
+    }
+}
+
+/// One question under way.
+struct Asking {
+    handle: Handle,
+    until: Instant,
+}
+
+/// What GHCi printed.
+struct Answer {
+    stdout: String,
+    stderr: String,
+}
+
+impl Asking {
+    async fn answer(&self, args: &Args) -> Result<Output, ToolError> {
+        match args.kind {
+            Question::TypeAt | Question::LocAt | Question::Uses => {
+                let Some(position) = &args.position else {
+                    let error = ToolError::user(format!("{} needs a `position`.", name(args.kind)));
+                    return Err(error.hint("Give `position` with file, line and column."));
+                };
+                self.at(args.kind, position).await
+            }
+            Question::Holes => self.holes(args.target.as_deref()).await,
+            kind => {
+                let target = args.target.as_deref().map(str::trim).unwrap_or_default();
+                if target.is_empty() && kind != Question::Browse {
+                    let error = ToolError::user(format!("{} needs a `target`.", name(kind)));
+                    return Err(error.hint("Say in `target` what to ask about."));
+                }
+                one_line(target)?;
+                self.about(kind, target).await
+            }
+        }
+    }
+
+    async fn about(&self, kind: Question, target: &str) -> Result<Output, ToolError> {
+        let mut answer = self.ask(&line(kind, target)).await?;
+        if let Some(output) = read(kind, target, &answer) {
+            return Ok(output);
+        }
+        // The prompt of a package has one module in scope. A name of another is found by its full name.
+        if matches!(kind, Question::Type | Question::Info | Question::Doc | Question::Kind | Question::Instances)
+            && is_name(target)
+        {
+            for module in self.modules().await?.iter().take(MODULES) {
+                let qualified = match target.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+                    true => format!("{}.{target}", module.module),
+                    false => format!("({}.{})", module.module, target.trim_matches(['(', ')'])),
+                };
+                let elsewhere = self.ask(&line(kind, &qualified)).await?;
+                if let Some(mut output) = read(kind, &qualified, &elsewhere) {
+                    let note = format!("{target} is not in scope at the prompt; it was found as {qualified}.");
+                    output.notes.push(note);
+                    return Ok(output);
+                }
+                // It is there, and there is nothing to say about it: that is the better reason.
+                if !elsewhere.stderr.contains("ot in scope") {
+                    answer = elsewhere;
+                }
+            }
+        }
+        Err(self.refusal(kind, target, &answer))
+    }
+
+    async fn at(&self, kind: Question, position: &Position) -> Result<Output, ToolError> {
+        let cwd = self.handle.info().cwd;
+        one_line(&position.file)?;
+        let modules = self.modules().await?;
+        let Some(module) = modules.iter().find(|module| module.is(&position.file, &cwd)) else {
+            let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
+            let error = ToolError::user(format!("{} is not loaded in this session.", position.file));
+            return Err(error.hint(match known.is_empty() {
+                true => "Nothing is loaded; repl_reload with `targets` loads it.".to_owned(),
+                false => format!("Loaded are {}; repl_reload with `targets` loads others.", known.join(", ")),
+            }));
+        };
+        let (span, text) = span(position, &module.file, &cwd)?;
+        let command = match kind {
+            Question::TypeAt => "type-at",
+            Question::LocAt => "loc-at",
+            _ => "uses",
+        };
+        let line = format!(":{command} {} {span} {text}", quoted_path(&module.file));
+        let mut notes = Vec::new();
+        let mut answer = self.ask(&line).await?;
+        if lacks_information(&answer) {
+            // Positions are known only for what was loaded under `+c`.
+            self.ask(":set +c").await?;
+            self.ask(":reload").await?;
+            notes.push(
+                "Information about places is collected at each load from now on (:set +c); for that the modules were \
+                 reloaded once."
+                    .to_owned(),
+            );
+            answer = self.ask(&line).await?;
+        }
+        let target = if text.is_empty() { place(position, &module.file) } else { text.clone() };
+        let mut output = Output { target, notes, ..Output::default() };
+        if kind == Question::TypeAt {
+            output.type_ = query::typed(&text, &answer.stdout).map(|typed| typed.type_);
+        } else {
+            let mut found = query::locations(&(answer.stdout.clone() + &answer.stderr));
+            if found.len() > MANY {
+                output.notes.push(format!("{} places; the first {MANY} are here.", found.len()));
+                found.truncate(MANY);
+            }
+            output.locations = Some(found).filter(|found| !found.is_empty());
+        }
+        if output.type_.is_none() && output.locations.is_none() {
+            return Err(self.refusal(kind, &output.target, &answer));
+        }
+        Ok(output)
+    }
+
+    async fn holes(&self, target: Option<&str>) -> Result<Output, ToolError> {
+        let target = target.map(str::trim).filter(|target| !target.is_empty());
+        let list = match target {
+            Some(expression) => {
+                one_line(expression)?;
+                let answer = self.ask(&format!(":type {expression}")).await?;
+                let found = query::holes(&diagnostics::parse(&answer.stderr).diagnostics);
+                if found.is_empty() && query::typed(expression, &answer.stdout).is_none() {
+                    return Err(self.refusal(Question::Holes, expression, &answer));
+                }
+                found
+            }
+            None => query::holes(&self.handle.loads().borrow().diagnostics),
+        };
+        let target = target.unwrap_or("the loaded modules").to_owned();
+        Ok(Output { target, holes: Some(list), ..Output::default() })
+    }
+
+    async fn modules(&self) -> Result<Vec<Loaded>, ToolError> {
+        Ok(query::loaded(&self.ask(":show modules").await?.stdout))
+    }
+
+    async fn ask(&self, line: &str) -> Result<Answer, ToolError> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let raw = self.handle.command(line, left).await?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ok(Answer { stdout: text(&raw.stdout), stderr: text(&raw.stderr) })
+    }
+
+    /// Why there is no answer, in the compiler's words.
+    fn refusal(&self, kind: Question, target: &str, answer: &Answer) -> ToolError {
+        let parsed = diagnostics::parse(&answer.stderr);
+        let said = parsed.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
+        let message = match said {
+            Some(diagnostic) => diagnostic.full(),
+            None => match [answer.stderr.trim(), answer.stdout.trim()].into_iter().find(|text| !text.is_empty()) {
+                Some(text) => format!("{target}: {text}"),
+                None => format!("GHCi has no answer about {target}."),
+            },
+        };
+        let error = ToolError::user(message);
+        match kind {
+            Question::Doc if answer.stdout.contains("no documentation") || answer.stderr.contains("-haddock") => {
+                error.hint("It has no documentation that GHCi can see; `info` shows its declaration.")
+            }
+            Question::TypeAt | Question::LocAt | Question::Uses => {
+                error.hint("Point `position` at a name in code that compiles; repl_reload shows whether it does.")
+            }
+            Question::Browse => error.hint("`target` is a module's name, such as Data.Map."),
+            _ => error.hint(
+                "Only what is in scope can be asked about: give the full name (Module.name), or `:module +` the module \
+                 with repl_eval.",
+            ),
+        }
+    }
+}
+
+fn line(kind: Question, target: &str) -> String {
+    match kind {
+        Question::Kind => format!(":kind! {target}"),
+        Question::Info => format!(":info {target}"),
+        Question::Doc => format!(":doc {target}"),
+        Question::Browse => format!(":browse {target}"),
+        Question::Instances => format!(":instances {target}"),
+        Question::Complete => query::complete_command(target, MANY),
+        Question::Type | Question::TypeAt | Question::LocAt | Question::Uses | Question::Holes => {
+            format!(":type {target}")
+        }
+    }
+}
+
+fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
+    let mut output = Output { target: target.to_owned(), ..Output::default() };
+    match kind {
+        Question::Info => output.info = Some(query::info(&answer.stdout)?),
+        Question::Doc => output.doc = Some(query::doc(&answer.stdout)?),
+        Question::Browse => {
+            let mut items = query::browse(&answer.stdout);
+            if items.is_empty() && !answer.stderr.trim().is_empty() {
+                return None;
+            }
+            if items.len() > MANY {
+                output.notes.push(format!("{} things; the first {MANY} are here.", items.len()));
+                items.truncate(MANY);
+            }
+            output.items = Some(items);
+        }
+        Question::Instances => {
+            let list = query::instances(&answer.stdout);
+            if list.is_empty() && !answer.stderr.trim().is_empty() {
+                return None;
+            }
+            output.instances = Some(list);
+        }
+        Question::Complete => output.completions = Some(query::completions(&answer.stdout)?),
+        Question::Type | Question::Kind | Question::TypeAt | Question::LocAt | Question::Uses | Question::Holes => {
+            let typed = query::typed(target, &answer.stdout)?;
+            // A type equal to itself is no news.
+            output.normal_form = typed.normal_form.filter(|normal| normal != target);
+            output.type_ = Some(typed.type_);
+        }
+    }
+    Some(output)
+}
+
+/// The span as GHCi wants it, its end exclusive, and the name that stands there.
+fn span(position: &Position, file: &str, cwd: &Path) -> Result<(String, String), ToolError> {
+    let Position { line, column, .. } = *position;
+    if let Some(end_column) = position.end_column {
+        let end_line = position.end_line.unwrap_or(line);
+        return Ok((format!("{line} {column} {end_line} {}", end_column.saturating_add(1)), String::new()));
+    }
+    let text = std::fs::read_to_string(cwd.join(file)).map_err(|error| {
+        let problem = ToolError::user(format!("{file} cannot be read: {error}."));
+        problem.hint("Give `end_line` and `end_column` too; then the file is not needed.")
+    })?;
+    let content = usize::try_from(line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
+    match content.and_then(|content| query::identifier_at(content, column)) {
+        Some((from, to, name)) => Ok((format!("{line} {from} {line} {to}"), name)),
+        None => {
+            let error = ToolError::user(format!("No name stands at line {line}, column {column} of {file}."));
+            Err(error.hint("Lines and columns count from 1; give `end_line` and `end_column` for an expression."))
+        }
+    }
+}
+
+fn place(position: &Position, file: &str) -> String {
+    let location = Location {
+        file: Some(file.to_owned()),
+        line: Some(position.line),
+        column: Some(position.column),
+        end_line: position.end_line.or(Some(position.line)),
+        end_column: position.end_column,
+        package: None,
+        module: None,
+    };
+    location.text()
+}
+
+fn lacks_information(answer: &Answer) -> bool {
+    let marks = ["Couldn't guess that module name", "Couldn't find", "No module info", "not an expression"];
+    marks.iter().any(|mark| answer.stdout.contains(mark) || answer.stderr.contains(mark))
+        || answer.stderr.contains("Variable not in scope")
+        || answer.stdout.contains("Couldn't resolve")
+}
+
+fn quoted_path(path: &str) -> String {
+    if path.contains(' ') { format!("\"{path}\"") } else { path.to_owned() }
+}
+
+fn one_line(text: &str) -> Result<(), ToolError> {
+    if text.contains(['\n', '\r']) {
+        return Err(ToolError::user("A question has one line.").hint("Use repl_eval for code of several lines."));
+    }
+    Ok(())
+}
+
+/// A name without qualification: anything else is not looked for elsewhere.
+fn is_name(target: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+    let operator = |c: char| "!#$%&*+./<=>?@\\^|-~:".contains(c);
+    let bare = target.trim_matches(['(', ')']);
+    !bare.is_empty() && (target.chars().all(word) || bare.chars().all(operator))
+}
+
+fn name(kind: Question) -> &'static str {
+    match kind {
+        Question::Type => "type",
+        Question::Kind => "kind",
+        Question::Info => "info",
+        Question::Doc => "doc",
+        Question::Browse => "browse",
+        Question::Instances => "instances",
+        Question::Complete => "complete",
+        Question::TypeAt => "type_at",
+        Question::LocAt => "loc_at",
+        Question::Uses => "uses",
+        Question::Holes => "holes",
+    }
+}
+
+fn text(output: &Output) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(type_) = &output.type_ {
+        lines.push(format!("{} :: {type_}", output.target));
+    }
+    lines.extend(output.normal_form.iter().map(|normal| format!("= {normal}")));
+    let declared = |entry: &Instance| match &entry.defined {
+        Some(defined) => format!("{}  -- {defined}", entry.declaration),
+        None => entry.declaration.clone(),
+    };
+    if let Some(info) = &output.info {
+        lines.extend(info.declarations.iter().chain(&info.instances).map(declared));
+        lines.extend(info.fixity.clone());
+    }
+    lines.extend(output.doc.clone());
+    lines.extend(output.items.iter().flatten().map(|item| item.declaration.clone()));
+    if let Some(instances) = &output.instances {
+        match instances.is_empty() {
+            true => lines.push(format!("{} has no instances in scope.", output.target)),
+            false => lines.extend(instances.iter().map(declared)),
+        }
+    }
+    if let Some(completions) = &output.completions {
+        let Completions { prefix, total, candidates } = completions;
+        lines.push(match *total {
+            0 => format!("Nothing completes {:?}.", output.target),
+            _ => candidates.iter().map(|word| format!("{prefix}{word}")).collect::<Vec<_>>().join(" "),
+        });
+        if *total > candidates.len() {
+            lines.push(format!("[{} of {total}]", candidates.len()));
+        }
+    }
+    lines.extend(output.locations.iter().flatten().map(Location::text));
+    if let Some(holes) = &output.holes {
+        if holes.is_empty() {
+            lines.push(format!("No holes in {}.", output.target));
+        }
+        lines.extend(holes.iter().map(Hole::text));
+    }
+    lines.extend(output.notes.iter().cloned());
+    lines.join("\n")
+}

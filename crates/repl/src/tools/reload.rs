@@ -1,0 +1,209 @@
+//! `repl_reload`: compile what changed, and hear what that changed.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{budget, caller, ghci_only, held};
+use crate::diagnostics::Delta;
+use crate::query;
+use crate::session::{Diagnostic, EvalRequest, Handle, LoadRecord, SessionError, SessionState, Status};
+use crate::sessions::Repl;
+use crate::text;
+
+/// Reload a Haskell session after editing files, and get the compiler's messages split into added, removed and
+/// unchanged since the last load. Starts the session if needed (that loads too). Warnings of modules that did not
+/// change are kept. Bindings made at the prompt are lost, as GHCi does it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+    /// Load these modules or files instead of what is loaded now.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// How long to wait for the end; default 20000, at most 50000.
+    pub wait_ms: Option<u64>,
+}
+
+/// What the load came to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The session.
+    pub session: String,
+    /// How it stands: done and error have messages, running goes on and repl_wait or repl_diagnostics collects it.
+    pub status: Status,
+    /// The evaluation that loads; absent when the start of the session was the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eval: Option<u64>,
+    /// Whether everything compiled.
+    pub ok: bool,
+    /// The compiler's last word.
+    pub summary: String,
+    /// Counts loads; give it to repl_diagnostics as `since`.
+    pub generation: u64,
+    /// What changed.
+    #[serde(flatten)]
+    pub delta: Delta,
+    /// What else is worth knowing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The tool.
+pub(super) struct Reload(pub(super) Arc<Repl>);
+
+impl Tool for Reload {
+    const NAME: &'static str = "repl_reload";
+    const TITLE: &'static str = "Reload and diagnose";
+    const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
+        let until = tokio::time::Instant::now() + wait;
+        let code = command(&args.targets)?;
+        let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
+        let handle = started.handle;
+        ghci_only(&self.0, &handle)?;
+        let mut notes = started.notes;
+        if started.fresh && args.targets.is_empty() {
+            // A new session has just loaded everything: that is the answer.
+            let ready = async { Ok::<_, SessionError>(super::start::ready(&handle, wait).await) };
+            let info = held(&cx, "loading", ready).await?;
+            if !info.state.is_alive() {
+                return Err(super::start::not_started(&info));
+            }
+            notes.push("The session was started just now; its start was the load.".to_owned());
+            let status = if info.state == SessionState::Starting { Status::Starting } else { Status::Done };
+            return Ok(output(&handle, status, None, 0, notes, until).await);
+        }
+        let before = handle.loads().borrow().generation;
+        let request = EvalRequest { wait, ..EvalRequest::new(code) };
+        let result = held(&cx, "loading", handle.eval(request)).await?;
+        notes.extend(result.notes);
+        Ok(output(&handle, result.status, Some(result.eval), before, notes, until).await)
+    }
+
+    fn text(output: &Output) -> String {
+        let mut text = String::new();
+        section(&mut text, "Added", &output.delta.added, true);
+        section(&mut text, "Unchanged", &output.delta.unchanged, false);
+        section(&mut text, "Gone", &output.delta.removed, false);
+        let mut current = output.delta.added.clone();
+        current.extend(output.delta.unchanged.iter().cloned());
+        let summary = if output.summary.is_empty() { "No load has ended." } else { &output.summary };
+        let _ = write!(text, "{summary}\n[{}: {}", output.session, output.status.name());
+        let _ = write!(text, "; {}; load {}", text::counts(&current), output.generation);
+        if !output.status.is_final() {
+            let _ = write!(text, "; repl_diagnostics with since {} waits for it", output.generation);
+        }
+        text.push(']');
+        for note in &output.notes {
+            text.push('\n');
+            text.push_str(note);
+        }
+        text
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![
+            Example { title: "After editing files", arguments: json!({}), text: None },
+            Example { title: "Load one file", arguments: json!({"targets": ["src/Area.hs"]}), text: None },
+        ]
+    }
+}
+
+async fn output(
+    handle: &Handle,
+    status: Status,
+    eval: Option<u64>,
+    before: u64,
+    notes: Vec<String>,
+    until: tokio::time::Instant,
+) -> Output {
+    let load = LoadRecord::clone(&handle.loads().borrow());
+    let ended = load.generation > before;
+    let load = if ended && status.is_final() { without_gone_files(handle, load, until).await } else { load };
+    // Without a load that ended there is nothing to compare: what was known still stands.
+    let delta = if ended { load.delta } else { Delta { unchanged: load.diagnostics, ..Delta::default() } };
+    let status = if ended && !load.ok && status == Status::Done { Status::Error } else { status };
+    Output {
+        session: handle.info().name,
+        status,
+        eval,
+        ok: ended && load.ok,
+        summary: if ended { load.summary } else { String::new() },
+        generation: load.generation,
+        delta,
+        notes,
+    }
+}
+
+/// A warning about a module that the program no longer has is no news.
+pub(super) async fn without_gone_files(handle: &Handle, load: LoadRecord, until: tokio::time::Instant) -> LoadRecord {
+    // With errors the compiler has unloaded modules that are still part of the program.
+    if !load.ok || load.diagnostics.is_empty() {
+        return load;
+    }
+    let left = until.saturating_duration_since(tokio::time::Instant::now());
+    match handle.command(":show modules", left).await {
+        Ok(raw) => {
+            let shown = String::from_utf8_lossy(&raw.stdout).into_owned();
+            let files: Vec<String> = query::loaded(&shown).into_iter().map(|module| module.file).collect();
+            load.without_files_other_than(&files)
+        }
+        Err(_) => load,
+    }
+}
+
+/// The line that GHCi reads.
+fn command(targets: &[String]) -> Result<String, ToolError> {
+    if targets.is_empty() {
+        return Ok(":reload".to_owned());
+    }
+    let mut line = ":load".to_owned();
+    for target in targets {
+        if target.trim().is_empty() || target.contains(['\n', '\r', '"', '\\']) {
+            let message = format!("{target:?} in `targets` is no module or file name.");
+            return Err(ToolError::user(message).hint("Give names such as Data.Shape or src/Data/Shape.hs."));
+        }
+        // GHCi takes a word in quotes as one name.
+        let quote = if target.contains(' ') { "\"" } else { "" };
+        let _ = write!(line, " {quote}{target}{quote}");
+    }
+    Ok(line)
+}
+
+fn section(text: &mut String, title: &str, list: &[Diagnostic], full: bool) {
+    if list.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{title}:");
+    if full {
+        let _ = writeln!(text, "{}", text::diagnostics(list));
+    } else {
+        for diagnostic in list {
+            let _ = writeln!(text, "{}", diagnostic.summary());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_for_ghci() {
+        let line = |targets: &[&str]| command(&targets.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
+        assert_eq!(line(&[]).expect("fine"), ":reload");
+        assert_eq!(line(&["A", "my dir/B.hs"]).expect("fine"), ":load A \"my dir/B.hs\"");
+        assert!(line(&["A\n:! rm x"]).is_err() && line(&["\"; x"]).is_err() && line(&[" "]).is_err());
+    }
+}
