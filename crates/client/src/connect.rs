@@ -164,3 +164,7 @@ fn exchange(stream: &mut UnixStream, framer: &mut Framer, hello: &Hello) -> io::
     stream.set_write_timeout(None)?;
     Ok(Some(line))
 }
+
+#[cfg(test)]
+#[path = "connect_tests.rs"]
+mod tests;

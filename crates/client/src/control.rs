@@ -217,3 +217,87 @@ fn without_nulls(mut value: Value) -> Value {
     }
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use mcp::wire::Framer;
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    /// A control connection whose other end has already said everything, and what it will have been asked.
+    fn told(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(lines.as_bytes()).unwrap();
+        let asked = thread::spawn(move || {
+            let mut asked = String::new();
+            theirs.shutdown(std::net::Shutdown::Write).unwrap();
+            theirs.read_to_string(&mut asked).unwrap();
+            asked
+        });
+        let ack = HelloAck::accepted(1, "life");
+        (Control::over(Connection { stream: ours, framer: Framer::default(), ack }), asked)
+    }
+
+    #[test]
+    fn calls_and_what_comes_meanwhile() {
+        let (mut control, asked) = told(concat!(
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5,"message":"half"}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"repl/output","params":{"text":"x"}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no tool of that name"}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a"}]}}"#,
+            "\n",
+        ));
+        let mut heard = Vec::new();
+        let mut progress = Vec::new();
+        let result = control.call(
+            "repl_eval",
+            Map::new(),
+            |report| progress.push(report.message.unwrap_or_default()),
+            |method, params| heard.push(format!("{method} {params}")),
+        );
+        assert_eq!(result.unwrap(), json!({"content": []}));
+        assert_eq!((progress, heard), (vec!["half".to_owned()], vec![r#"repl/output {"text":"x"}"#.to_owned()]));
+        let refused = control.call("nope", Map::new(), |_| {}, |_, _| {}).unwrap_err();
+        assert_eq!(refused.to_string(), "no tool of that name");
+        assert_eq!(control.tools(Some("repl"), None).unwrap(), [json!({"name": "a"})]);
+        let lost = control.ping().unwrap_err();
+        assert_eq!(
+            lost.to_string(),
+            "the daemon went away before it answered ping; call again, the next call starts a new one"
+        );
+        drop(control);
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{},"_meta":{"progressToken":1}}}
+            {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"nope","arguments":{},"_meta":{"progressToken":2}}}
+            {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"toolset":"repl"}}
+            {"jsonrpc":"2.0","id":4,"method":"ping","params":{}}
+        "#]]
+        .assert_eq(&asked.join().unwrap());
+    }
+
+    #[test]
+    fn the_journal_is_followed_to_its_end() {
+        let (control, _) = told(concat!(
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"events/entry","params":{"seq":1,"at_ms":5,"record":"daemon_stopping","reason":"idle"}}"#,
+            "\n",
+        ));
+        let mut entries = Vec::new();
+        control
+            .events(|entry| {
+                entries.push(entry);
+                true
+            })
+            .unwrap();
+        assert_eq!(entries.len(), 1);
+        assert_eq!(entries[0].record, journal::Record::DaemonStopping { reason: "idle".into() });
+    }
+}
