@@ -3,7 +3,6 @@
 //!
 //! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
 
-use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,13 +15,14 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use super::handle::{Command, Finished};
-use super::machine::{Action, Death, Event, Machine, Probed, Waiter};
+use super::machine::{Action, Death, Ending, Event, Machine, Probed, Waiter};
 use super::pipes::{Found, Inputs, Output};
+use super::replies::{Replies, Reply};
 use super::scan::Piece;
 use super::script::Scripts;
 use super::show::{self, Frame};
 use super::start::Witness;
-use super::{InputOutcome, InterruptReport, LoadRecord, SessionError, SessionEvent, SessionInfo, Stream};
+use super::{InterruptReport, LoadRecord, SessionError, SessionEvent, SessionInfo, Stream};
 
 /// How often one wake reads before others get their turn.
 const READS: usize = 16;
@@ -54,8 +54,7 @@ pub(super) struct Actor {
 
 /// What the loop itself keeps between two wakes.
 pub(super) struct Rest {
-    replies: HashMap<Waiter, Reply>,
-    next: u64,
+    replies: Replies,
     /// Those who wait for the process to be gone.
     stopping: Vec<oneshot::Sender<()>>,
     /// Under way: kept here, so that a dropped wait loses nothing.
@@ -75,8 +74,7 @@ pub(super) struct Rest {
 impl Rest {
     pub(super) fn new(group: &Group) -> Rest {
         Rest {
-            replies: HashMap::new(),
-            next: 0,
+            replies: Replies::default(),
             stopping: Vec::new(),
             probe: None,
             prober: Some(Prober::new(group)),
@@ -89,12 +87,6 @@ impl Rest {
             orphaned: false,
         }
     }
-}
-
-enum Reply {
-    Eval(oneshot::Sender<Result<Finished, SessionError>>, usize),
-    Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
-    Interrupt(oneshot::Sender<InterruptReport>, usize),
 }
 
 enum Wake {
@@ -225,25 +217,25 @@ impl Actor {
             Command::Eval { request, quiet, claim, reply } => {
                 // What was printed before belongs to nobody.
                 self.read();
-                let waiter = self.waiter(Reply::Eval(reply, request.max_bytes));
+                let waiter = self.rest.replies.add(Reply::Eval(reply, request.max_bytes));
                 self.on(Event::Eval { code: request.code, stdin: request.stdin, quiet, claim, waiter });
             }
             Command::Wait { which, max_bytes, reply } => {
-                let waiter = self.waiter(Reply::Eval(reply, max_bytes));
+                let waiter = self.rest.replies.add(Reply::Eval(reply, max_bytes));
                 self.on(Event::Wait { which, waiter });
             }
             Command::Look { which, max_bytes, reply } => {
-                let waiter = self.waiter(Reply::Eval(reply, max_bytes));
+                let waiter = self.rest.replies.add(Reply::Eval(reply, max_bytes));
                 self.on(Event::Look { which, waiter });
             }
             Command::Input { text, eof, reply } => {
-                let waiter = self.waiter(Reply::Input(reply));
+                let waiter = self.rest.replies.add(Reply::Input(reply));
                 self.on(Event::Input { text, eof, waiter });
             }
             Command::Interrupt { max_bytes, reply } => {
                 // Perhaps it has ended already.
                 self.read();
-                let waiter = self.waiter(Reply::Interrupt(reply, max_bytes));
+                let waiter = self.rest.replies.add(Reply::Interrupt(reply, max_bytes));
                 self.on(Event::Interrupt { waiter });
             }
             // Whoever has stopped waiting needs no answer.
@@ -260,27 +252,16 @@ impl Actor {
         }
     }
 
-    fn waiter(&mut self, reply: Reply) -> Waiter {
-        self.rest.next += 1;
-        let waiter = Waiter(self.rest.next);
-        // Those who have stopped waiting are forgotten when there are many.
-        if self.rest.replies.len() > 256 {
-            self.rest.replies.retain(|_, reply| !reply.is_closed());
-        }
-        self.rest.replies.insert(waiter, reply);
-        waiter
-    }
-
-    /// Does what the machine has decided, and publishes how things stand.
+    /// Publishes how things stand, then does what the machine has decided: whoever gets an answer sees what it says.
     fn perform(&mut self) {
         loop {
             let actions = self.machine.take_actions();
+            self.publish();
             if actions.is_empty() {
                 break;
             }
             actions.into_iter().for_each(|action| self.act(action));
         }
-        self.publish();
     }
 
     fn act(&mut self, action: Action) {
@@ -294,20 +275,16 @@ impl Actor {
             // The group may be gone already, which the exit tells.
             Action::Signal => drop(self.group.signal(Signal::INT)),
             Action::Probe => self.probe(),
-            Action::End { quit } => self.end(quit),
+            Action::End(ending) => self.end(ending),
             Action::Answer { waiter, eval } => self.answer(waiter, eval),
-            Action::Refuse { waiter, error } => match self.rest.replies.remove(&waiter) {
-                Some(Reply::Eval(reply, _)) => drop(reply.send(Err(error))),
-                Some(Reply::Input(reply)) => drop(reply.send(Err(error))),
-                _ => {}
-            },
+            Action::Refuse { waiter, error } => self.rest.replies.refuse(waiter, error),
             Action::Accept { waiter, input } => {
-                if let Some(Reply::Input(reply)) = self.rest.replies.remove(&waiter) {
+                if let Some(Reply::Input(reply)) = self.rest.replies.remove(waiter) {
                     drop(reply.send(Ok(input)));
                 }
             }
             Action::Interrupted { waiter, outcome, eval, took } => {
-                if let Some(Reply::Interrupt(reply, max_bytes)) = self.rest.replies.remove(&waiter) {
+                if let Some(Reply::Interrupt(reply, max_bytes)) = self.rest.replies.remove(waiter) {
                     let eval = eval.and_then(|eval| self.finished(eval, max_bytes)).map(|finished| finished.result);
                     drop(reply.send(InterruptReport { outcome, eval, took }));
                 }
@@ -330,7 +307,7 @@ impl Actor {
     }
 
     fn answer(&mut self, waiter: Waiter, eval: u64) {
-        let Some(Reply::Eval(reply, max_bytes)) = self.rest.replies.remove(&waiter) else { return };
+        let Some(Reply::Eval(reply, max_bytes)) = self.rest.replies.remove(waiter) else { return };
         let answer = match self.finished(eval, max_bytes) {
             Some(finished) => Ok(finished),
             None => Err(SessionError::UnknownEval { session: self.session.clone(), eval }),
@@ -389,20 +366,20 @@ impl Actor {
         self.info.send_modify(|info| info.memory = Some(memory));
         if memory > self.memory_limit {
             let (used, limit) = (memory >> 20, self.memory_limit >> 20);
-            self.on(Event::Stop { reason: format!("it used {used} MiB of memory; the limit is {limit} MiB") });
+            self.on(Event::Kill { reason: format!("it used {used} MiB of memory; the limit is {limit} MiB") });
         }
     }
 
     /// The ladder, on a task of its own; the loop reads on meanwhile.
-    fn end(&mut self, quit: Option<Vec<u8>>) {
+    fn end(&mut self, ending: Ending) {
         if self.rest.ending.is_some() {
             return;
         }
         let (group, stdin) = (self.group.clone(), self.inputs.stdin.take());
-        let quiet = Duration::ZERO;
-        let ladder = match quit {
-            Some(quit) => Ladder { quit: Some(quit), ..Ladder::default() },
-            None => Ladder { quit_wait: quiet, close_wait: quiet, ..Ladder::default() },
+        let ladder = match ending {
+            Ending::Ask(quit) => Ladder { quit: Some(quit), ..Ladder::default() },
+            Ending::Terminate => Ladder { close_wait: Duration::ZERO, ..Ladder::default() },
+            Ending::Kill => Ladder::at_once(),
         };
         self.rest.ending = Some(tokio::spawn(async move {
             let ended = group.end(stdin, &ladder).await;
@@ -440,7 +417,7 @@ impl Actor {
         self.machine.on(Event::Died(death), now);
         self.scripts.clear();
         // What it left behind goes too.
-        self.end(None);
+        self.end(Ending::Kill);
     }
 
     fn stopped(&mut self) {
@@ -482,16 +459,6 @@ impl Actor {
         });
         if ready && !dead {
             self.measure();
-        }
-    }
-}
-
-impl Reply {
-    fn is_closed(&self) -> bool {
-        match self {
-            Reply::Eval(reply, _) => reply.is_closed(),
-            Reply::Input(reply) => reply.is_closed(),
-            Reply::Interrupt(reply, _) => reply.is_closed(),
         }
     }
 }

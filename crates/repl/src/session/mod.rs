@@ -10,6 +10,7 @@ mod handle;
 mod launch;
 mod machine;
 mod pipes;
+mod replies;
 mod result;
 mod scan;
 mod script;

@@ -4,24 +4,32 @@ use std::time::Instant;
 
 use super::super::handle::SessionError;
 use super::super::{InterruptOutcome, SessionEvent, Status, Stream};
-use super::{Action, Death, Machine, Phase};
+use super::{Action, Death, Ending, Machine, Phase};
 
 impl Machine {
     /// Ends the process. The first reason stands.
     pub(super) fn stop(&mut self, reason: String) {
-        if self.ending.is_some() || matches!(self.phase, Phase::Ended { .. }) {
-            return;
-        }
-        self.ending = Some(reason);
         // At its prompt it can end by itself; otherwise the line would only be read by what runs.
-        let quit = matches!(self.phase, Phase::Idle { .. }).then(|| self.adapter.quit());
-        self.actions.push(Action::End { quit });
+        let listens = matches!(self.phase, Phase::Idle { .. });
+        self.end(reason, if listens { Ending::Ask(self.adapter.quit()) } else { Ending::Terminate });
+    }
+
+    /// Ends the process without asking it.
+    pub(super) fn kill(&mut self, reason: String) {
+        self.end(reason, Ending::Kill);
+    }
+
+    fn end(&mut self, reason: String, ending: Ending) {
+        if self.ending.is_none() && !matches!(self.phase, Phase::Ended { .. }) {
+            self.ending = Some(reason);
+            self.actions.push(Action::End(ending));
+        }
     }
 
     /// Without its streams the process is of no use, and nobody would hear of its end.
     pub(super) fn closed(&mut self, stream: Stream) {
         let name = if stream == Stream::Stdout { "output" } else { "error" };
-        self.stop(format!("it closed its standard {name}"));
+        self.kill(format!("it closed its standard {name}"));
     }
 
     pub(super) fn died(&mut self, death: Death, now: Instant) {

@@ -1,7 +1,7 @@
 //! Decides what a session does next: events in, actions out, no input or output of its own. The actor performs.
 //!
-//! This file holds the vocabulary and the state; `starting`, `running` and `syncing` are the phases of a living session,
-//! `ending` what is left when the process has gone.
+//! `vocabulary` is what goes in and out; this file holds the state; `starting`, `running` and `syncing` are the phases
+//! of a living session, `ending` what is left when the process has gone.
 
 mod ending;
 mod records;
@@ -10,6 +10,7 @@ mod starting;
 mod syncing;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,117 +19,14 @@ use std::time::{Duration, Instant};
 
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
-use super::{Completion, InputOutcome, InterruptOutcome, LoadRecord, SessionEvent, SessionState, Status, Stream};
+use super::{Completion, LoadRecord, SessionState, Status, Stream};
 use crate::adapter::{Adapter, Channel, Nonce};
 use records::Records;
 use running::Run;
 use syncing::Sync;
 
 pub(super) use records::Record;
-
-/// Names somebody who waits for an answer; the actor knows who.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Waiter(pub(super) u64);
-
-/// Which evaluation is meant.
-#[derive(Debug, Clone)]
-pub(super) enum Which {
-    Last,
-    Number(u64),
-    Claimed(Arc<Claim>),
-}
-
-/// What the kernel says about the session's standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Probed {
-    Waiting,
-    Busy,
-    Unknown,
-}
-
-/// How the process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Death {
-    pub(super) code: Option<i32>,
-    pub(super) signal: Option<i32>,
-}
-
-/// Everything that can happen to a session, output apart (see [`Machine::data`] and [`Machine::marker`]).
-#[derive(Debug)]
-pub(super) enum Event {
-    Eval {
-        code: String,
-        stdin: Option<String>,
-        quiet: bool,
-        claim: Arc<Claim>,
-        waiter: Waiter,
-    },
-    Wait {
-        which: Which,
-        waiter: Waiter,
-    },
-    Look {
-        which: Which,
-        waiter: Waiter,
-    },
-    Input {
-        text: String,
-        eof: bool,
-        waiter: Waiter,
-    },
-    Interrupt {
-        waiter: Waiter,
-    },
-    /// Somebody or some limit ends the process.
-    Stop {
-        reason: String,
-    },
-    /// The answer to [`Action::Probe`], after everything printed before it was handed in.
-    Probed(Probed),
-    /// An output stream was closed while the process lives.
-    Closed(Stream),
-    /// The process is gone, and everything it printed was handed in.
-    Died(Death),
-    /// A deadline has come.
-    Tick,
-}
-
-/// Everything a session can do.
-#[derive(Debug)]
-pub(super) enum Action {
-    /// Write to the code channel; `script` goes to a file first, whose path replaces the mark in the bytes.
-    Code { bytes: Vec<u8>, script: Option<Vec<u8>> },
-    /// Write to the program's standard input.
-    Feed(Vec<u8>),
-    /// Close the program's standard input after what was written.
-    CloseStdin,
-    /// SIGINT to the process group.
-    Signal,
-    /// Ask the kernel about standard input.
-    Probe,
-    /// End the process: the quit line first when it listens.
-    End { quit: Option<Vec<u8>> },
-    /// The evaluation as it stands is the answer.
-    Answer { waiter: Waiter, eval: u64 },
-    /// This is the answer.
-    Refuse { waiter: Waiter, error: SessionError },
-    /// This is the answer.
-    Accept { waiter: Waiter, input: InputOutcome },
-    /// This is the answer.
-    Interrupted { waiter: Waiter, outcome: InterruptOutcome, eval: Option<u64>, took: Duration },
-    /// Tell subscribers.
-    Emit(SessionEvent),
-    /// Publish a load.
-    Loaded(LoadRecord),
-}
-
-/// What bounds a session.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
-    pub(super) queue: usize,
-    pub(super) start: Duration,
-    pub(super) idle: Option<Duration>,
-}
+pub(super) use vocabulary::{Action, Bounds, Death, Ending, Event, Probed, Waiter, Which};
 
 /// The state of a session.
 #[derive(Debug)]
@@ -304,6 +202,7 @@ impl Machine {
             Event::Input { text, eof, waiter } => self.input(text, eof, waiter, now),
             Event::Interrupt { waiter } => self.interrupt(waiter, now),
             Event::Stop { reason } => self.stop(reason),
+            Event::Kill { reason } => self.kill(reason),
             Event::Probed(probed) => self.probed(probed, now),
             Event::Closed(stream) => self.closed(stream),
             Event::Died(death) => self.died(death, now),

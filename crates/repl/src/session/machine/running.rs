@@ -183,13 +183,10 @@ impl Machine {
 
     /// After a barrier: goes on with the steps of an evaluation that used its input, or ends it.
     pub(super) fn resume(&mut self, mut run: Run, now: Instant) {
-        let eval = run.eval;
-        if run.steps.is_empty() || self.judge(eval).error {
-            return self.finish(eval, None, now);
-        }
+        let (eval, last) = (run.eval, run.steps.is_empty());
         run.fed = false;
         self.phase = Phase::Running(Box::new(run));
-        self.next_step(now);
+        if last || self.judge(eval).error { self.finish(eval, None, now) } else { self.next_step(now) }
     }
 
     /// What the output so far means.

@@ -239,7 +239,10 @@ impl Machine {
                     self.synchronized(now);
                 }
             }
-            Stage::GaveUp => self.send_barrier(now),
+            Stage::GaveUp => {
+                sync.begun = now;
+                self.send_barrier(now);
+            }
             Stage::Held { .. } => {
                 let run = sync.run.as_ref();
                 if run.is_some_and(|run| sides.iter().all(|side| side.number >= run.expected)) {
@@ -319,10 +322,8 @@ impl Machine {
         match why {
             Why::Interrupt => self.interrupted(eval, now),
             Why::Input => {
-                let Phase::Syncing(sync) = std::mem::replace(&mut self.phase, Phase::Idle { since: now }) else {
-                    return;
-                };
-                let run = sync.run.expect("just seen");
+                let Phase::Syncing(sync) = &mut self.phase else { return };
+                let run = sync.run.take().expect("just seen");
                 self.resume(run, now);
             }
             Why::Doubt | Why::Start => self.finish(eval, None, now),

@@ -1,6 +1,8 @@
 //! Sessions on real programs.
 
 mod ghci;
+mod hostile;
+mod stress;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use std::time::Duration;
 
 use process::Guard;
 
-use super::{EvalRequest, EvalResult, Handle, Launch, Setup, start};
+use super::{EvalRequest, EvalResult, Handle, Launch, SessionState, Setup, start};
 use crate::adapter::Adapter;
 use crate::adapter::ghci::Ghci;
 
@@ -57,4 +59,11 @@ pub(crate) async fn eval(session: &Handle, code: &str) -> EvalResult {
 /// `status | stdout | stderr`, escaped.
 pub(crate) fn line(result: &EvalResult) -> String {
     format!("{} | {:?} | {:?}", result.status.name(), result.stdout, result.stderr)
+}
+
+/// Waits until the session stands as wished.
+pub(crate) async fn until(session: &Handle, wish: impl Fn(SessionState) -> bool) {
+    let mut seen = session.watch();
+    let waited = tokio::time::timeout(LONG, seen.wait_for(|info| wish(info.state))).await;
+    waited.expect("it comes in time").expect("the session tells");
 }

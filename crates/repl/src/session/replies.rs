@@ -1,0 +1,63 @@
+//! Who waits for which answer.
+
+use std::collections::HashMap;
+
+use tokio::sync::oneshot;
+
+use super::handle::Finished;
+use super::machine::Waiter;
+use super::{InputOutcome, InterruptReport, SessionError};
+
+/// When there are more, those who have stopped waiting are forgotten.
+const MANY: usize = 256;
+
+/// A way to answer, with how much output the answer may show.
+pub(super) enum Reply {
+    Eval(oneshot::Sender<Result<Finished, SessionError>>, usize),
+    Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
+    Interrupt(oneshot::Sender<InterruptReport>, usize),
+}
+
+/// All that are open.
+#[derive(Default)]
+pub(super) struct Replies {
+    open: HashMap<Waiter, Reply>,
+    last: u64,
+}
+
+impl Replies {
+    /// Keeps a reply under a fresh name.
+    pub(super) fn add(&mut self, reply: Reply) -> Waiter {
+        if self.open.len() > MANY {
+            self.open.retain(|_, reply| !reply.is_closed());
+        }
+        self.last += 1;
+        let waiter = Waiter(self.last);
+        self.open.insert(waiter, reply);
+        waiter
+    }
+
+    pub(super) fn remove(&mut self, waiter: Waiter) -> Option<Reply> {
+        self.open.remove(&waiter)
+    }
+
+    /// Gives the error to whoever it is.
+    pub(super) fn refuse(&mut self, waiter: Waiter, error: SessionError) {
+        // Whoever has stopped waiting needs no answer.
+        match self.remove(waiter) {
+            Some(Reply::Eval(reply, _)) => drop(reply.send(Err(error))),
+            Some(Reply::Input(reply)) => drop(reply.send(Err(error))),
+            Some(Reply::Interrupt(..)) | None => {}
+        }
+    }
+}
+
+impl Reply {
+    fn is_closed(&self) -> bool {
+        match self {
+            Reply::Eval(reply, _) => reply.is_closed(),
+            Reply::Input(reply) => reply.is_closed(),
+            Reply::Interrupt(reply, _) => reply.is_closed(),
+        }
+    }
+}
