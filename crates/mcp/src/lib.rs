@@ -1,9 +1,71 @@
-//! An asynchronous MCP (Model Context Protocol) server library: every protocol revision from 2024-11-05 to 2026-07-28,
-//! answers and notifications at any time and from anywhere.
+//! An asynchronous MCP (Model Context Protocol) server library: every protocol revision from 2024-11-05 to 2026-07-28
+//! on every connection, answers and notifications at any time and from anywhere.
 //!
-//! The layers, each its own module: [`wire`] (framing and JSON-RPC, no I/O), `era` (the protocol's revisions),
-//! [`server`] (a connection's life), [`tool`] (what a tool is, for the person who writes one), [`transport`] (the
-//! streams a server is reached by).
+//! ```
+//! use std::sync::Arc;
+//!
+//! use mcp::server::{ConnectionOptions, Server, ServerInfo};
+//! use mcp::tool::{Context, Effect, Registry, Tool, ToolError, tool};
+//! use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+//!
+//! /// Gives back what it is given.
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! #[serde(deny_unknown_fields)]
+//! struct Args {
+//!     /// What to give back.
+//!     text: String,
+//! }
+//!
+//! struct Echo;
+//!
+//! impl Tool for Echo {
+//!     const NAME: &'static str = "echo";
+//!     const EFFECT: Effect = Effect::READ;
+//!     const STRUCTURED: bool = false;
+//!     type Args = Args;
+//!     type Output = String;
+//!
+//!     async fn call(&self, _: Context, args: Args) -> Result<String, ToolError> {
+//!         Ok(args.text)
+//!     }
+//!
+//!     fn text(output: &String) -> String {
+//!         output.clone()
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! let server = Server::new(ServerInfo::new("echo", "1.0.0"), Arc::new(Registry::new([tool(Echo)])));
+//! // On standard streams: `stdio::serve(&server, stdio::take()?, ConnectionOptions::default()).await?`.
+//! let (client, _) = mcp::transport::memory::connect(&server, ConnectionOptions::default());
+//! let mut client = BufReader::new(client);
+//! let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}"#;
+//! client.write_all(format!("{call}\n").as_bytes()).await?;
+//! let mut answer = String::new();
+//! client.read_line(&mut answer).await?;
+//! assert_eq!(answer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it promises
+//!
+//! - Nothing but protocol messages reaches a protocol's stdout ([`transport::stdio`]); every tool result is valid MCP
+//!   content; a server lives until its input ends, whatever comes in. [`server::odd_input`] is the table of what is
+//!   answered to what, and every row of it is a test.
+//! - A call may be answered at any time from any thread ([`tool::Context::answer_later`]), and may notify as long as
+//!   the connection lives ([`tool::Context::notify`]); no sender ever blocks, and what a slow peer leaves unread is
+//!   bounded ([`server::Limits`]).
+//! - A panic is one call's error. A client that floods, stalls or vanishes slows down nobody else.
+//! - The last progress of a call and its answer never come in one read.
+//!
+//! # Where to start
+//!
+//! The layers, each its own module: [`wire`] (framing and JSON-RPC, no I/O; all there is with the feature `wire`
+//! alone), `era` (the protocol's revisions), [`server`] (a connection's life), [`tool`] (what a tool is, for the person
+//! who writes one), [`transport`] (the streams a server is reached by). The example `echo` is a whole server, the
+//! example `everything` one that shows each thing a call may do.
 
 #[cfg(feature = "server")]
 mod era;

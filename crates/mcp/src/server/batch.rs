@@ -23,6 +23,11 @@ impl Session {
         if items.is_empty() {
             return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, "the batch is empty"));
         }
+        let limit = self.limits.batch;
+        if items.len() > limit {
+            let message = format!("the batch has {} messages, more than the limit of {limit}", items.len());
+            return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, message));
+        }
         let batch = self.new_key().0;
         // One more than its requests, so that it cannot be complete before it is read.
         self.batches.insert(batch, Batch { open: 1, body: Vec::new() });

@@ -47,6 +47,8 @@ pub struct Limits {
     pub running: usize,
     /// How many calls wait; with more the server stops reading until one has started.
     pub waiting: usize,
+    /// How many messages a batch may have.
+    pub batch: usize,
     /// How many bytes the arguments of waiting calls hold; a call beyond that is refused.
     pub waiting_bytes: usize,
     /// How many bytes of output wait for the peer to read; with more the server stops reading.
@@ -75,6 +77,7 @@ impl Default for Limits {
             line: DEFAULT_LINE_LIMIT,
             running: 64,
             waiting: 1024,
+            batch: 1024,
             waiting_bytes: 64 << 20,
             output: 32 << 20,
             notifications: 1024,

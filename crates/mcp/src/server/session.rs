@@ -175,8 +175,8 @@ impl Session {
             return self.start(key, call, input);
         }
         let bytes = input.map_or(0, |input| input.get().len());
-        if self.calls.waiting_bytes() + bytes > self.limits.waiting_bytes {
-            let limit = self.limits.waiting_bytes;
+        let limit = self.limits.waiting_bytes;
+        if self.calls.waiting_bytes() + bytes > limit {
             let error = RpcError::new(code::INTERNAL, format!("too many calls wait: over {limit} bytes of arguments"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit}));
             return match &call.id {

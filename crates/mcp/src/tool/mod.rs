@@ -38,6 +38,10 @@ pub trait Tool: Send + Sync + 'static {
     type Output: Serialize + JsonSchema + Send;
 
     /// Does the work. Errors become results a model can act on, never protocol errors.
+    ///
+    /// It is polled first by the connection itself, so that quick calls cost no task: it must not block its thread,
+    /// least of all before its first `await`. What it must not lose when it is dropped (its client cancelled and
+    /// waited, or went away) it keeps outside of itself.
     fn call(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
     /// The compact form of the result, for a model's context.
