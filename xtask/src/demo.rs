@@ -23,7 +23,7 @@ warm :: Int -> Int
 warm n = n + \"one\"
 
 cold :: Bool
-cold = wram 3
+cold = warm 3
 ";
 const MENDED: &str = "\
 module Shelf where
@@ -99,7 +99,7 @@ fn haskell(stage: &mut Stage, dir: &Path) -> Result<()> {
     if !(lines.contains(&4) && lines.contains(&7)) {
         bail!("the faults are in lines 4 and 7 of Shelf.hs, the diagnostics name {lines:?}");
     }
-    println!("\nThe agent mends it:\n");
+    println!("\nThe agent mends it:\n\n{}", indented(MENDED));
     std::fs::write(dir.join("Shelf.hs"), MENDED).context("could not write Shelf.hs")?;
     stage.call("repl_reload", json!({}), "no diagnostics", |result| {
         diagnostics(result).is_none_or(|list| list.is_empty())
