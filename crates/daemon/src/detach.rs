@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -17,9 +18,15 @@ use rustix::io::FdFlags;
 /// Marks the second step.
 const SECOND_STEP: &str = "HOB_DETACHED";
 
-/// Whether this process is the second step.
+/// Whether this process is the second step. Then it goes by its own name from here on: it was started through a link
+/// called `exe`, which is what `ps` and `top` would show.
 pub(crate) fn is_detached() -> bool {
-    std::env::var_os(SECOND_STEP).is_some()
+    let detached = std::env::var_os(SECOND_STEP).is_some();
+    if detached {
+        // For people only.
+        let _ = rustix::thread::set_name(c"hob");
+    }
+    detached
 }
 
 /// The first step: starts the second and returns; the caller exits. `arguments` are those of this process.
@@ -28,6 +35,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     let _ = rustix::process::setsid();
     close_inherited_on_exec()?;
     Command::new("/proc/self/exe")
+        .arg0("hob")
         .args(arguments)
         .env(SECOND_STEP, "1")
         // The second stands elsewhere and would look for another project there.
