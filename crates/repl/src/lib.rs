@@ -7,6 +7,7 @@ pub mod adapter;
 mod archive;
 pub mod diagnostics;
 mod error;
+mod ghc_mcp;
 pub mod profile;
 pub mod query;
 mod resolve;
@@ -16,5 +17,6 @@ pub mod text;
 mod tools;
 
 pub use error::ReplError;
+pub use ghc_mcp::ghc_mcp_tools;
 pub use sessions::{DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, StartRequest, Started};
 pub use tools::tools;

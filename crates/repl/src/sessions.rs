@@ -9,6 +9,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use process::Guard;
 use process::output::OutputLog;
 use project::journal::Record;
@@ -65,6 +67,8 @@ pub struct Repl {
     sessions: Mutex<HashMap<Key, Entry>>,
     archive: Archive,
     evals: Arc<AtomicU64>,
+    /// Counts starts, for those who wait for one.
+    started: watch::Sender<u64>,
 }
 
 /// A session's whole name.
@@ -121,7 +125,13 @@ impl Repl {
     /// No session yet.
     pub fn new(options: ReplOptions) -> Arc<Repl> {
         let archive = Archive::new(options.output_dir.clone());
-        Arc::new(Repl { options, sessions: Mutex::default(), archive, evals: Arc::new(AtomicU64::new(1)) })
+        Arc::new(Repl {
+            options,
+            sessions: Mutex::default(),
+            archive,
+            evals: Arc::new(AtomicU64::new(1)),
+            started: watch::Sender::new(0),
+        })
     }
 
     /// Starts a session, or finds the running one of that name. Does not wait for its first prompt.
@@ -149,6 +159,7 @@ impl Repl {
         let setup = self.setup(caller, &key, request)?;
         let handle = self.launch(&setup)?;
         sessions.insert(key, Entry { handle: handle.clone(), setup });
+        self.announce();
         Ok(Started { handle, fresh: true, notes })
     }
 
@@ -164,6 +175,7 @@ impl Repl {
             Some((info, setup)) => {
                 let handle = self.launch(&setup)?;
                 self.lock().insert(key, Entry { handle: handle.clone(), setup });
+                self.announce();
                 Ok(Started { handle, fresh: true, notes: vec![died(&info)] })
             }
             None => self.start(caller, StartRequest { session: session.map(str::to_owned), ..StartRequest::default() }),
@@ -237,6 +249,7 @@ impl Repl {
                 return Err(ReplError::Unknown { session: key.name, known: Vec::new() });
             };
             entry.handle = self.launch(&entry.setup)?;
+            self.announce();
             entry.handle.clone()
         };
         let mut replayed = Replayed::default();
@@ -259,6 +272,27 @@ impl Repl {
     /// Which code speaks to a session, as far as its profile is known.
     pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
         self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)
+    }
+
+    /// Wakes whenever a session has been started, whichever.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.started.subscribe()
+    }
+
+    fn announce(&self) {
+        self.started.send_modify(|started| *started += 1);
+    }
+
+    /// The profile that the caller's directory suggests among those of one driver.
+    pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> String {
+        let path = caller.env.get("PATH").map_or("", String::as_str);
+        let profiles = self.options.profiles.of(driver);
+        let configured = self.options.default_profile.as_deref().filter(|name| profiles.get(name).is_ok());
+        match configured {
+            Some(name) => name.to_owned(),
+            None if profiles.iter().next().is_none() => "ghci".to_owned(),
+            None => profiles.detect(&caller.cwd, &caller.worktree, path).profile.name.clone(),
+        }
     }
 
     /// All sessions, sorted by worktree and name.

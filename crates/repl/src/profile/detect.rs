@@ -36,7 +36,8 @@ impl Profiles {
                 return Detected { profile, dir: dir.to_owned(), because: Some(because.clone()) };
             }
         }
-        let profile = self.by_name.get(DEFAULT).expect("GHCi is built in and can only be replaced");
+        let default = self.by_name.get(DEFAULT).or_else(|| self.by_name.values().next());
+        let profile = default.expect("profiles are built in, and can only be replaced");
         Detected { profile, dir: cwd.to_owned(), because: None }
     }
 

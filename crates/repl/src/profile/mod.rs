@@ -266,6 +266,14 @@ impl Profiles {
         self.by_name.get(name).ok_or_else(|| ProfileError::Unknown { name: name.to_owned(), known: self.names() })
     }
 
+    /// Those of one driver.
+    #[must_use]
+    pub fn of(&self, driver: DriverKind) -> Profiles {
+        let of =
+            |(name, profile): (&String, &Profile)| (profile.driver == driver).then(|| (name.clone(), profile.clone()));
+        Profiles { by_name: self.by_name.iter().filter_map(of).collect() }
+    }
+
     /// All of them, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.by_name.values()

@@ -34,6 +34,8 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The most output one answer shows.
 const MAX_BYTES: usize = 200_000;
 
+pub(crate) use start::{not_started, ready};
+
 /// All tools of the toolset, over these sessions.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![

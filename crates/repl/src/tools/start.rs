@@ -106,7 +106,7 @@ impl Tool for Start {
 }
 
 /// Waits until the session is past its start, or the time is over.
-pub(super) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
+pub(crate) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
     let mut seen = handle.watch();
     // Out of time or ended: either way the state now is the answer.
     let _ = tokio::time::timeout(wait, seen.wait_for(|info| info.state != SessionState::Starting)).await;
@@ -114,7 +114,7 @@ pub(super) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
 }
 
 /// What the program said before it ended, and why it ended.
-pub(super) fn not_started(info: &SessionInfo) -> ToolError {
+pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let mut message = format!("{} did not start: {reason}.", info.command.join(" "));
     let said = info.banner.trim();

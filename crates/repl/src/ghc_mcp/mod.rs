@@ -1,0 +1,79 @@
+//! The profile `ghc-mcp`: the tools, texts and notifications of the server of that name, over our sessions, so that its
+//! users change one line of configuration. Two tools are new: `send_sync` and `read`, which return text.
+//!
+//! Results are plain text, word for word. Here: the list, and what the tools share.
+
+mod listen;
+mod read;
+mod send;
+mod send_sync;
+mod start;
+mod status;
+mod stop;
+
+use std::sync::Arc;
+
+use mcp::tool::{AnyTool, Context, ToolError, tool};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::profile::DriverKind;
+use crate::session::Handle;
+use crate::sessions::Repl;
+use crate::tools::caller;
+
+/// All tools of the profile, over these sessions.
+pub fn ghc_mcp_tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        tool(listen::Listen::new(repl.clone())),
+        tool(read::Read(repl.clone())),
+        tool(send::Send(repl.clone())),
+        tool(send_sync::SendSync(repl.clone())),
+        tool(start::Start(repl.clone())),
+        tool(status::Status(repl.clone())),
+        tool(stop::Stop(repl)),
+    ]
+}
+
+/// A result that is nothing but its text.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reply {
+    text: String,
+}
+
+impl Reply {
+    fn new(text: impl Into<String>) -> Reply {
+        Reply { text: text.into() }
+    }
+}
+
+const NOT_RUNNING: &str = "GHCi is not running";
+
+/// Why a session is ended by `stop`; tells it from one that ended by itself.
+const STOPPED: &str = "it was stopped";
+
+/// The living GHCi of that name.
+fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, ToolError> {
+    match repl.find(caller(cx)?, session) {
+        Ok(handle) if handle.info().state.is_alive() => {
+            ghci(repl, &handle)?;
+            Ok(handle)
+        }
+        _ => Err(ToolError::user(NOT_RUNNING).hint("Call start first.")),
+    }
+}
+
+/// A session of another language is nobody's GHCi.
+fn ghci(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
+    let info = handle.info();
+    match repl.driver(&info) {
+        None | Some(DriverKind::Ghci) => Ok(()),
+        Some(_) => {
+            let error = ToolError::user(format!("Session {:?} is {}, not GHCi", info.name, info.profile));
+            Err(error.hint("Name another one in `session`."))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! `send`: a line for GHCi, answered at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Reply, running};
+use crate::profile::DriverKind;
+use crate::session::{EvalRequest, SessionError, SessionState};
+use crate::sessions::Repl;
+
+/// Send a command or an expression to GHCi and return at once. Its output comes as ghci/output notifications after
+/// listen, and from read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// What to send. A program that waits for input gets it as a line.
+    command: String,
+    /// The session, if there are several; default is this worktree's own.
+    session: Option<String>,
+}
+
+/// The tool.
+pub(super) struct Send(pub(super) Arc<Repl>);
+
+impl Tool for Send {
+    const NAME: &'static str = "send";
+    const TITLE: &'static str = "Send to GHCi";
+    const EFFECT: Effect = Effect::DESTRUCTIVE.open_world();
+    const STRUCTURED: bool = false;
+    type Args = Args;
+    type Output = Reply;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
+        let handle = running(&self.0, &cx, args.session.as_deref())?;
+        let waiting = handle.info().state == SessionState::WaitingForInput;
+        if !waiting {
+            // Refused before it is announced.
+            DriverKind::Ghci.adapter().plan(&args.command).map_err(SessionError::Refused)?;
+        }
+        // Before the command is handed over, so that it comes before the command's output. A client that is gone or
+        // full needs no news.
+        let _ = cx.notify("ghci/command_sent", &json!({"command": args.command}));
+        if waiting {
+            handle.input(format!("{}\n", args.command), false).await?;
+        } else {
+            // Without waiting: it stands for itself from then on.
+            handle.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(args.command.clone()) }).await?;
+        }
+        Ok(Reply::new(format!("Sent command: {}", args.command)))
+    }
+
+    fn text(output: &Reply) -> String {
+        output.text.clone()
+    }
+}

@@ -1,0 +1,62 @@
+//! `start`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Reply, ghci};
+use crate::profile::DriverKind;
+use crate::session::SessionError;
+use crate::sessions::{Repl, StartRequest};
+use crate::tools::{caller, held, not_started, ready};
+
+/// How long a start is waited for; a package that builds its dependencies goes on after that.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Start a GHCi process (cabal repl or stack ghci in a package).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The session, if there are several; default is this worktree's own.
+    session: Option<String>,
+}
+
+/// The tool.
+pub(super) struct Start(pub(super) Arc<Repl>);
+
+impl Tool for Start {
+    const NAME: &'static str = "start";
+    const TITLE: &'static str = "Start GHCi";
+    const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
+    const STRUCTURED: bool = false;
+    type Args = Args;
+    type Output = Reply;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
+        let caller = caller(&cx)?;
+        if let Ok(handle) = self.0.find(caller, args.session.as_deref())
+            && handle.info().state.is_alive()
+        {
+            ghci(&self.0, &handle)?;
+            return Ok(Reply::new("GHCi is already running"));
+        }
+        let profile = self.0.detect(caller, DriverKind::Ghci);
+        let request = StartRequest { session: args.session, profile: Some(profile), ..StartRequest::default() };
+        let handle = self.0.start(caller, request)?.handle;
+        let begun = async { Ok::<_, SessionError>(ready(&handle, WAIT).await) };
+        let info = held(&cx, "starting", begun).await?;
+        if !info.state.is_alive() {
+            return Err(not_started(&info));
+        }
+        // A client that is gone or full needs no news.
+        let _ = cx.notify("ghci/started", &serde_json::json!({}));
+        Ok(Reply::new("Started GHCi"))
+    }
+
+    fn text(output: &Reply) -> String {
+        output.text.clone()
+    }
+}
