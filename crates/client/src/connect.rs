@@ -166,5 +166,4 @@ fn exchange(stream: &mut UnixStream, framer: &mut Framer, hello: &Hello) -> io::
 }
 
 #[cfg(test)]
-#[path = "connect_tests.rs"]
 mod tests;

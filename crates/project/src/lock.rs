@@ -14,6 +14,8 @@ use crate::{PathError, Project, VERSION};
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+    /// Held too where the state is outside the project.
+    _root: Option<File>,
 }
 
 /// Why the lock was not taken.
@@ -34,6 +36,7 @@ impl Lock {
         project.create_hob_dir()?;
         let path = project.lock_path();
         let failed = |source: io::Error| LockError::Io { path: path.clone(), source };
+        let root = lock_root(project)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -50,7 +53,23 @@ impl Lock {
         }
         // On a full disk the note is lost and the lock still holds.
         let _ = note(&mut file);
-        Ok(Lock { _file: file })
+        Ok(Lock { _file: file, _root: root })
+    }
+}
+
+/// The state directory of a read-only project depends on the environment, its root does not: locking the root keeps
+/// daemons with different environments apart, and needs no right to write.
+fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
+    if !project.is_read_only() {
+        return Ok(None);
+    }
+    let path = project.root();
+    let failed = |source: io::Error| LockError::Io { path: path.to_owned(), source };
+    let root = File::open(path).map_err(failed)?;
+    match flock(&root, FlockOperation::NonBlockingLockExclusive) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Held { pid: None }),
+        // A file system without locks (some network ones): the lock in the state directory has to do.
+        _ => Ok(Some(root)),
     }
 }
 

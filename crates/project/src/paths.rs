@@ -202,6 +202,29 @@ mod tests {
     }
 
     #[test]
+    fn worktrees_of_a_repository_share_the_project_and_differ() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let (main, linked) = (top.join("main"), top.join("linked"));
+        let git_dir = main.join(".git/worktrees/linked");
+        fs::create_dir_all(&git_dir).unwrap();
+        fs::create_dir_all(linked.join("src")).unwrap();
+        fs::write(main.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(linked.join(".git"), format!("gitdir: {}\n", git_dir.display())).unwrap();
+        fs::write(git_dir.join("gitdir"), format!("{}\n", linked.join(".git").display())).unwrap();
+        fs::write(git_dir.join("commondir"), "../..\n").unwrap();
+        // A copy of its own changes nothing.
+        fs::write(linked.join("hob.toml"), "").unwrap();
+        let (one, two) = (find(None, None, &main).unwrap(), find(None, None, &linked.join("src")).unwrap());
+        assert_eq!(one, (main.clone(), FoundBy::Git));
+        assert_eq!(two, one);
+        let project = Project::find(Some(&main), Path::new("/")).unwrap();
+        assert_eq!(project.worktree(&linked.join("src")), linked);
+        assert_eq!(project.worktree(&main), main);
+        assert_eq!(project.worktree(&top), main);
+    }
+
+    #[test]
     fn the_state_directory_hides_itself_from_git_and_is_no_link() {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();

@@ -100,5 +100,10 @@ fn error(may_have_run: bool, fate: &Fate) -> build::RpcError {
         }
         (_, true) => format!("the daemon went away: the calls may have run. {}", fate.of_sessions(None, None)),
     };
-    build::RpcError::new(code::INTERNAL, text).with_data(&json!({"reason": "daemon_lost", "mayHaveRun": may_have_run}))
+    let reason = match fate {
+        Fate::Unreachable(_) => "no_daemon",
+        Fate::InputEnded => "input_ended",
+        Fate::Replaced | Fate::SameLife => "daemon_lost",
+    };
+    build::RpcError::new(code::INTERNAL, text).with_data(&json!({"reason": reason, "mayHaveRun": may_have_run}))
 }

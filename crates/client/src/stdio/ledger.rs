@@ -405,5 +405,4 @@ fn is_listen(item: &Item) -> bool {
 }
 
 #[cfg(test)]
-#[path = "ledger_tests.rs"]
 mod tests;

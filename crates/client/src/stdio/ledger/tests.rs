@@ -168,7 +168,7 @@ fn without_a_daemon_every_request_hears_why() {
     check(
         ledger.give_up_all(&Fate::Unreachable("no room; make some".into())),
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"hob has no daemon to ask: no room; make some","data":{"reason":"daemon_lost","mayHaveRun":false}}}
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"hob has no daemon to ask: no room; make some","data":{"reason":"no_daemon","mayHaveRun":false}}}
         "#]],
     );
     assert!(!ledger.needs_daemon());
