@@ -14,11 +14,13 @@ pub mod text;
 mod writer;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, LockResult, Mutex, MutexGuard, PoisonError, WaitTimeoutResult};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{FlockOperation, flock};
 use tokio::sync::watch;
 
 pub use read::{Cut, Found, Piece, Query, Slice, Take};
@@ -93,6 +95,8 @@ pub(crate) struct Shared {
     progress: Condvar,
     end: watch::Sender<u64>,
     directory: Option<PathBuf>,
+    /// The open directory, locked while the log may be written to.
+    _lock: Option<File>,
     began: (Instant, u64),
 }
 
@@ -103,6 +107,10 @@ pub(crate) struct State {
     /// Everything before this offset is on disk or was given up.
     written: u64,
     evals: BTreeMap<u64, Printed>,
+    /// Older ones were there.
+    evals_forgotten: bool,
+    /// They were put together from files in which something is missing.
+    evals_partial: bool,
     limits: Limits,
     disk: Disk,
     damaged: usize,
@@ -118,13 +126,24 @@ pub(crate) struct State {
 struct Keeper(Arc<Shared>);
 
 impl OutputLog {
+    /// Whether a log that can still be appended to, of this process or another, is kept in the directory. Ask before
+    /// removing it.
+    pub fn is_in_use(directory: &Path) -> bool {
+        let lock = File::open(directory).and_then(|open| Ok(flock(&open, FlockOperation::NonBlockingLockShared)?));
+        lock.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// An empty log; with a directory, which is made if need be and must hold no other log, it is kept on disk too.
     ///
     /// # Errors
     /// When the directory cannot be made. Later failures of the disk are a matter of [`Status::disk`].
     pub fn create(directory: Option<&Path>, limits: Limits) -> io::Result<OutputLog> {
+        let mut lock = None;
         if let Some(directory) = directory {
             std::fs::create_dir_all(directory)?;
+            // A lock that cannot be had, on a file system without locks, protects nothing, and is no reason to fail.
+            lock =
+                File::open(directory).ok().filter(|open| flock(open, FlockOperation::NonBlockingLockExclusive).is_ok());
             let (segments, damaged) = Segment::find_all(directory)?;
             if !segments.is_empty() || damaged > 0 {
                 return Err(io::Error::new(
@@ -141,6 +160,8 @@ impl OutputLog {
             segments: Vec::new(),
             written: 0,
             evals: BTreeMap::new(),
+            evals_forgotten: false,
+            evals_partial: false,
             limits,
             disk,
             damaged: 0,
@@ -149,7 +170,7 @@ impl OutputLog {
             closing: false,
             flushing: false,
         };
-        let log = OutputLog::with(state, directory);
+        let log = OutputLog::with(state, directory, lock);
         if directory.is_some() {
             let shared = log.shared.clone();
             std::thread::Builder::new().name("output-log".into()).spawn(move || writer::run(&shared))?;
@@ -164,20 +185,23 @@ impl OutputLog {
     pub fn open(directory: &Path) -> io::Result<OutputLog> {
         let (segments, damaged) = Segment::find_all(directory)?;
         let mut evals = BTreeMap::new();
+        let mut evals_forgotten = false;
         let limits = Limits::default();
         for segment in &segments {
             segment.open(directory)?.each_from(0, |record| {
-                note(&mut evals, limits.evals, &record);
+                evals_forgotten |= note(&mut evals, limits.evals, &record);
                 true
             })?;
         }
         let (written, total) = segments.last().map_or_else(Default::default, |last| (last.end(), last.after));
-        let state = State {
+        let mut state = State {
             ring: Ring::at(written, total),
             total,
             segments,
             written,
             evals,
+            evals_forgotten,
+            evals_partial: false,
             limits,
             disk: Disk::Closed,
             damaged,
@@ -186,16 +210,17 @@ impl OutputLog {
             closing: true,
             flushing: false,
         };
-        Ok(OutputLog::with(state, Some(directory)))
+        state.evals_partial = state.dropped() != Counts::default();
+        Ok(OutputLog::with(state, Some(directory), None))
     }
 
-    fn with(state: State, directory: Option<&Path>) -> OutputLog {
+    fn with(state: State, directory: Option<&Path>, lock: Option<File>) -> OutputLog {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let began = (Instant::now(), u64::try_from(now.as_micros()).unwrap_or(u64::MAX));
         let end = watch::Sender::new(state.ring.end());
         let (work, progress) = (Condvar::new(), Condvar::new());
         let directory = directory.map(Path::to_owned);
-        let shared = Arc::new(Shared { state: Mutex::new(state), work, progress, end, directory, began });
+        let shared = Arc::new(Shared { state: Mutex::new(state), work, progress, end, directory, _lock: lock, began });
         OutputLog { _keeper: Arc::new(Keeper(shared.clone())), shared }
     }
 
@@ -216,7 +241,8 @@ impl OutputLog {
             let record = state.ring.append(stream, eval, at, bytes);
             state.total += record.counts();
             let limit = state.limits.evals;
-            note(&mut state.evals, limit, &record);
+            let forgotten = note(&mut state.evals, limit, &record);
+            state.evals_forgotten |= forgotten;
         }
         let end = state.ring.end();
         let wake = state.disk != Disk::None && (state.idle || state.much_to_write());
@@ -270,15 +296,16 @@ impl OutputLog {
     }
 }
 
-/// Enters a record into its evaluation's account; the oldest evaluations are forgotten.
-fn note(evals: &mut BTreeMap<u64, Printed>, limit: usize, record: &Record) {
-    if let Some(eval) = record.eval {
-        let printed = Printed::add(evals.get(&eval).copied(), record);
-        evals.insert(eval, printed);
-        while evals.len() > limit {
-            evals.pop_first();
-        }
+/// Enters a record into its evaluation's account. True when the oldest evaluation was forgotten over it.
+fn note(evals: &mut BTreeMap<u64, Printed>, limit: usize, record: &Record) -> bool {
+    let Some(eval) = record.eval else { return false };
+    let printed = Printed::add(evals.get(&eval).copied(), record);
+    evals.insert(eval, printed);
+    let forget = evals.len() > limit;
+    if forget {
+        evals.pop_first();
     }
+    forget
 }
 
 impl Shared {

@@ -15,7 +15,8 @@ pub struct Query {
     pub range: Range<u64>,
     /// Only these streams.
     pub streams: Vec<Stream>,
-    /// Only this evaluation; `Some(None)` is what came while none was running.
+    /// Only this evaluation; `Some(None)` is what came while none was running. A numbered one narrows the range to what
+    /// lies between its first and its last byte.
     pub eval: Option<Option<u64>>,
     /// At most so many bytes.
     pub max_bytes: usize,
@@ -132,6 +133,8 @@ pub struct Found {
 pub struct Cut {
     /// Search on from here.
     pub next: u64,
+    /// Bytes before that, of any stream, that are no longer kept and so were not searched.
+    pub missing: u64,
     /// It stopped at the limit on matches, not at the end.
     pub more: bool,
 }
@@ -144,9 +147,10 @@ const WINDOW: usize = 1 << 20;
 impl OutputLog {
     /// Reads at once. What has left the memory is read from files, which blocks: see [`OutputLog::read`].
     pub fn read_blocking(&self, query: &Query) -> Slice {
+        let query = self.narrowed(query);
         match query.take {
-            Take::First => self.first(query),
-            Take::Last => self.last(query),
+            Take::First => self.first(&query),
+            Take::Last => self.last(&query),
         }
     }
 
@@ -167,9 +171,11 @@ impl OutputLog {
     pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
         let mut found: Vec<Found> = Vec::new();
         let mut partial: [Option<Found>; 3] = [None, None, None];
-        let mut query = Query { max_bytes: WINDOW, take: Take::First, ..query.clone() };
+        let mut query = Query { max_bytes: WINDOW, take: Take::First, ..self.narrowed(query) };
+        let mut missing = 0;
         loop {
             let slice = self.first(&query);
+            missing += slice.missing;
             for piece in &slice.pieces {
                 let pending = &mut partial[usize::from(piece.record.stream.number())];
                 let mut offset = piece.record.offset;
@@ -183,7 +189,7 @@ impl OutputLog {
                     if let Some(line) = pending.take_if(|line| ended && matches(&line.line)) {
                         found.push(line);
                         if found.len() == limit {
-                            return (found, Cut { next: offset, more: true });
+                            return (found, Cut { next: offset, missing, more: true });
                         }
                     } else if ended {
                         *pending = None;
@@ -196,7 +202,7 @@ impl OutputLog {
                 let unfinished = partial.into_iter().flatten().filter(|line| matches(&line.line));
                 found.extend(unfinished.take(limit - found.len()));
                 found.sort_by_key(|line| line.offset);
-                return (found, Cut { next: slice.next, more: false });
+                return (found, Cut { next: slice.next, missing, more: false });
             }
         }
     }
@@ -206,14 +212,34 @@ impl OutputLog {
     pub fn excerpt_blocking(&self, query: &Query, shape: &Shape) -> Excerpt {
         // Folding and stripping may shrink the text, so more is read than is shown; the rest is only counted.
         let side = shape.max_bytes.saturating_mul(8).max(64 << 10);
-        let (total, missing) = self.count(query);
-        let whole = Query { max_bytes: side.saturating_mul(2), take: Take::First, ..query.clone() };
+        let query = self.narrowed(query);
+        let (total, missing) = self.count(&query);
+        let whole = Query { max_bytes: side.saturating_mul(2), take: Take::First, ..query };
         if total <= whole.max_bytes as u64 {
             return text::excerpt(&self.first(&whole).bytes(), shape).with_lost(missing);
         }
         let head = self.first(&Query { max_bytes: side, ..whole.clone() }).bytes();
         let tail = self.last(&Query { max_bytes: side, ..whole }).bytes();
         text::excerpt_of_parts(&head, &tail, total, shape).with_lost(missing)
+    }
+
+    /// The query with its range narrowed to where its evaluation can be.
+    fn narrowed(&self, query: &Query) -> Query {
+        let mut query = query.clone();
+        if let Some(Some(eval)) = query.eval {
+            let state = self.shared.state();
+            let end = state.ring.end();
+            let too_old = state.evals_forgotten && state.evals.keys().next().is_some_and(|&first| eval < first);
+            let (from, to) = match state.evals.get(&eval) {
+                // Anywhere, as far as is known.
+                _ if too_old || state.evals_partial => (0, end),
+                Some(printed) => (printed.from, printed.to),
+                None => (end, end),
+            };
+            let start = query.range.start.max(from).min(end);
+            query.range = start..query.range.end.min(to).max(start);
+        }
+        query
     }
 
     /// How many bytes match, and how many of the range are lost.

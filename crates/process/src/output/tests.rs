@@ -161,6 +161,11 @@ fn evaluations_are_accounted_even_for_what_is_dropped() {
     assert_eq!((seven.from, seven.to, seven.counts), (0, 100, Counts { stdout: 100, ..Counts::default() }));
     assert_eq!(log.printed(8).unwrap().counts.stderr, 3);
     assert_eq!(log.printed(9), None);
+    // What is missing is counted within the evaluation alone.
+    let of = |eval| log.read_blocking(&Query { eval: Some(Some(eval)), ..Query::default() });
+    assert_eq!((of(7).bytes(), of(7).missing, of(7).next), (b"aaa".to_vec(), 97, 100));
+    assert_eq!((of(8).bytes(), of(8).missing, of(8).next), (b"bcd".to_vec(), 0, 107));
+    assert_eq!((of(9).bytes(), of(9).missing, of(9).next), (Vec::new(), 0, 107));
     let between = log.read_blocking(&Query { eval: Some(None), ..Query::default() });
     assert_eq!((between.bytes(), between.missing), (b"late".to_vec(), 97));
 }
@@ -176,8 +181,8 @@ fn lines_are_found_whole_across_pieces() {
     let (found, cut) = search(10);
     let lines: Vec<_> = found.iter().map(|found| (found.offset, String::from_utf8_lossy(&found.line))).collect();
     assert_eq!(lines, [(0, "first error here".into()), (38, "last error".into())]);
-    assert_eq!(cut, Cut { next: 48, more: false });
-    assert_eq!(search(1).1, Cut { next: 30, more: true });
+    assert_eq!(cut, Cut { next: 48, missing: 0, more: false });
+    assert_eq!(search(1).1, Cut { next: 30, missing: 0, more: true });
 }
 
 #[test]
@@ -205,7 +210,11 @@ fn a_torn_write_is_not_believed() {
     let log = OutputLog::create(Some(place.path()), Limits::default()).unwrap();
     log.append(Stream::Stdout, Some(1), b"whole");
     assert!(log.flush(Duration::from_secs(20)));
+    assert!(OutputLog::is_in_use(place.path()));
     drop(log);
+    while OutputLog::is_in_use(place.path()) {
+        std::thread::yield_now(); // The writing thread finishes.
+    }
     let file = |extension| place.path().join(format!("{:020}.{extension}", 0));
     let mut bytes = std::fs::read(file("out")).unwrap();
     bytes.extend_from_slice(b"torn");
