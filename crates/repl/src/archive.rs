@@ -51,7 +51,9 @@ impl Archive {
 
     fn forget_old(&self) {
         let places = self.places();
-        for old in places.iter().take((places.len() + 1).saturating_sub(KEPT)) {
+        // An old session that still lives, or is still remembered, keeps its output.
+        let spare = |path: &&PathBuf| !OutputLog::is_in_use(path);
+        for old in places.iter().take((places.len() + 1).saturating_sub(KEPT)).filter(spare) {
             if let Err(error) = std::fs::remove_dir_all(old) {
                 tracing::warn!(path = %old.display(), %error, "remove the output of an old session");
             }

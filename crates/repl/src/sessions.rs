@@ -25,6 +25,9 @@ use crate::session::{EvalRequest, Handle, SessionEvent, SessionInfo, Setup, Stat
 /// The session of those who name none.
 pub const DEFAULT_SESSION: &str = "main";
 
+/// How long the end waits for the disk to take the last output.
+const FLUSH: Duration = Duration::from_millis(500);
+
 /// Takes what happens.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
@@ -310,8 +313,13 @@ impl Repl {
     /// Ends all sessions, at the same time. Takes a few seconds at most.
     pub async fn shutdown(&self) {
         let handles: Vec<Handle> = self.lock().values().map(|entry| entry.handle.clone()).collect();
-        let ends: Vec<_> =
-            handles.into_iter().map(|handle| tokio::spawn(async move { handle.stop("hob ends").await })).collect();
+        let end = |handle: Handle| async move {
+            handle.stop("hob ends").await;
+            // The process is about to end, and the log's own thread with it.
+            let log = handle.output().clone();
+            let _ = tokio::task::spawn_blocking(move || log.flush(FLUSH)).await;
+        };
+        let ends: Vec<_> = handles.into_iter().map(|handle| tokio::spawn(end(handle))).collect();
         for end in ends {
             // A panic there has been reported by the runtime.
             let _ = end.await;

@@ -122,8 +122,7 @@ fn read(session: String, log: &OutputLog, args: &Args) -> Output {
         // Of a match that did not fit, the next call begins with its line.
         let cursor = found.get(taken).map_or(cut.next, |line| line.offset);
         let more = cut.more || taken < found.len();
-        let dropped = log.status().oldest.saturating_sub(args.cursor);
-        return Output { session, text, cursor, more, end, dropped, matches: Some(taken) };
+        return Output { session, text, cursor, more, end, dropped: cut.missing, matches: Some(taken) };
     }
     query.take = if args.tail { Take::Last } else { Take::First };
     let slice = log.read_blocking(&query);
