@@ -158,6 +158,7 @@ fn limits(daemon: &Daemon) -> Limits {
     let limits = &daemon.config.limits;
     Limits {
         line: limit(limits.line_bytes),
+        line_hint: "send less in one message, or raise limits.line_bytes in hob.toml",
         running: limit(limits.calls_running),
         waiting: limit(limits.calls_waiting),
         ..Limits::default()

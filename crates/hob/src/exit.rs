@@ -12,7 +12,7 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The command line is wrong.
     Usage = 2,
-    /// The project's daemon could not be reached or started.
+    /// The project's daemon could not be reached or started, or refused the connection.
     NoDaemon = 3,
     /// The tool answered with an error.
     ToolError = 4,
@@ -26,7 +26,7 @@ Exit codes:
   0  it worked
   1  it did not work; the message says why and what to do
   2  the command line is wrong
-  3  the project's daemon could not be reached or started
+  3  the project's daemon could not be reached or started, or refused
   4  the tool answered with an error
   5  `hob doctor` found something that would break";
 

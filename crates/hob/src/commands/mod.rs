@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use client::Control;
-use project::Project;
+use project::{Hello, Project};
 
 use crate::exit::{Exit, Failure};
 
@@ -86,14 +86,16 @@ fn cwd() -> Result<PathBuf, Failure> {
     })
 }
 
+fn hello(project: &Project) -> Result<Hello, Failure> {
+    Ok(Control::hello(project, &cwd()?))
+}
+
 /// A control connection to the project's daemon, if one runs.
 fn connect(project: &Project) -> Result<Option<Control>, Failure> {
-    Control::connect(project, &Control::hello(project, &cwd()?))
-        .map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
+    Control::connect(project, &hello(project)?).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
 }
 
 /// A control connection to the project's daemon, which is started where none runs.
-fn connect_or_start(project: &Project) -> Result<Control, Failure> {
-    Control::connect_or_start(project, &Control::hello(project, &cwd()?))
-        .map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
+fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, Failure> {
+    Control::connect_or_start(project, hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))
 }

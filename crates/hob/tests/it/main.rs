@@ -4,11 +4,14 @@
 //! cannot show.
 
 // All of this binary is tests, their helpers too.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod daemon;
 mod init;
+mod limits;
+mod survival;
 mod transcripts;
+mod worktrees;
 mod wrong_use;
 
 use testkit::TestProject;

@@ -21,11 +21,26 @@ macro_rules! transcripts {
 }
 
 transcripts! {
+    mcp: "commands/mcp";
+    serve: "commands/serve";
+    status: "commands/status";
+    stop: "commands/stop";
+    call: "commands/call";
+    tools: "commands/tools";
     init: "commands/init";
     trust: "commands/trust";
     doctor: "commands/doctor";
-    usage: "commands/usage";
     completions: "commands/completions";
+    usage: "commands/usage";
+    repl_start: "tools/repl_start" needs "ghci";
+    repl_eval: "tools/repl_eval" needs "ghci";
+    repl_wait: "tools/repl_wait";
+    repl_read: "tools/repl_read";
+    repl_input: "tools/repl_input" needs "ghci";
+    repl_interrupt: "tools/repl_interrupt" needs "ghci";
+    repl_restart: "tools/repl_restart" needs "ghci";
+    repl_stop: "tools/repl_stop";
+    repl_list: "tools/repl_list" needs "python3";
 }
 
 fn dir() -> PathBuf {

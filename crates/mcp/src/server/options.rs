@@ -43,6 +43,8 @@ impl ServerInfo {
 pub struct Limits {
     /// The longest line of input, in bytes. A longer request is answered with an error.
     pub line: usize,
+    /// What to do about a longer line, for the error: names the embedding program's setting. Empty for nothing.
+    pub line_hint: &'static str,
     /// How many calls run at once; more wait.
     pub running: usize,
     /// How many calls wait; with more the server stops reading until one has started.
@@ -75,6 +77,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             line: DEFAULT_LINE_LIMIT,
+            line_hint: "",
             running: 64,
             waiting: 1024,
             batch: 1024,

@@ -115,7 +115,11 @@ impl Session {
             },
             Frame::TooLong(TooLong { bytes, id: Some(id), method: true }) => {
                 let limit = self.limits.line;
-                let message = format!("the message has {bytes} bytes, more than the limit of {limit}");
+                let mut message = format!("the message has {bytes} bytes, more than the limit of {limit}");
+                if !self.limits.line_hint.is_empty() {
+                    message.push_str("; ");
+                    message.push_str(self.limits.line_hint);
+                }
                 self.refuse(None, Some(&id), &RpcError::new(code::INVALID_REQUEST, message));
             }
             Frame::TooLong(TooLong { bytes, .. }) => {

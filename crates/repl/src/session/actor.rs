@@ -366,7 +366,9 @@ impl Actor {
         self.info.send_modify(|info| info.memory = Some(memory));
         if memory > self.memory_limit {
             let (used, limit) = (memory >> 20, self.memory_limit >> 20);
-            self.on(Event::Kill { reason: format!("it used {used} MiB of memory; the limit is {limit} MiB") });
+            self.on(Event::Kill {
+                reason: format!("it used {used} MiB of memory; the limit is {limit} MiB (limits.session_memory)"),
+            });
         }
     }
 

@@ -55,7 +55,7 @@ impl Call {
             Some(name) => name,
         };
         let project = super::find_project(explicit.as_deref())?;
-        let mut control = super::connect_or_start(&project)?;
+        let mut control = super::connect_or_start(&project, &super::hello(&project)?)?;
         let tools = declared(control.tools(None, None))?;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else { return Err(unknown(name, &tools)) };
         let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
@@ -91,7 +91,11 @@ fn take_project(flags: &mut Vec<OsString>) -> Option<PathBuf> {
 
 /// The tools of the project's daemon, which is started where none runs.
 pub(crate) fn tools(project: &Project, toolset: Option<&str>, profile: Option<&str>) -> Result<Vec<Tool>, Failure> {
-    declared(super::connect_or_start(project)?.tools(toolset, profile))
+    // What a connection may call is decided by its first line, as it is for agents.
+    let mut hello = super::hello(project)?;
+    hello.toolsets = toolset.map(str::to_owned).into_iter().collect();
+    hello.profile = profile.map(str::to_owned);
+    declared(super::connect_or_start(project, &hello)?.tools(None, None))
 }
 
 fn declared(tools: Result<Vec<Value>, ControlError>) -> Result<Vec<Tool>, Failure> {

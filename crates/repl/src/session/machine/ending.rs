@@ -41,6 +41,7 @@ impl Machine {
                 Phase::Starting { .. } | Phase::Idle { .. } | Phase::Ended { .. } => (None, Vec::new()),
             };
         if let Some(eval) = running {
+            self.records.running(eval).notes.push(format!("The session ended: {reason}."));
             self.finish(eval, Some(status), now);
         }
         for waiter in waiters {

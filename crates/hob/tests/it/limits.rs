@@ -1,0 +1,141 @@
+//! Every limit is reached once: the answer names the limit and its setting, and nothing is dropped silently.
+
+use serde_json::json;
+use testkit::{McpPeer, TestProject, has_program, until};
+
+use crate::fresh;
+
+/// A project with one limit set low, and a client.
+fn limited(setting: &str) -> (TestProject, McpPeer) {
+    let project = fresh();
+    project.write("hob.toml", setting);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    (project, peer)
+}
+
+fn start(peer: &mut McpPeer, session: &str, profile: &str) {
+    let started = peer.call("repl_start", json!({"session": session, "profile": profile, "wait_ms": 50_000}));
+    assert!(!started.is_error, "{}", started.text);
+}
+
+#[track_caller]
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+}
+
+#[test]
+fn sessions() {
+    let (_project, mut peer) = limited("[limits]\nsessions = 1\n");
+    start(&mut peer, "one", "bash");
+    let refused = peer.call("repl_start", json!({"session": "two", "profile": "bash"}));
+    assert!(refused.is_error);
+    assert_says(&refused.text, &["limits.sessions", "1", "repl_stop"]);
+    peer.call("repl_stop", json!({"session": "one"}));
+    start(&mut peer, "two", "bash");
+}
+
+#[test]
+fn queued_evaluations() {
+    let (_project, mut peer) = limited("[limits]\nqueued_evaluations = 1\n");
+    start(&mut peer, "main", "bash");
+    let running = peer.call("repl_eval", json!({"code": "sleep 60", "wait_ms": 0}));
+    assert!(!running.is_error, "{}", running.text);
+    let queued = peer.call("repl_eval", json!({"code": "echo queued", "wait_ms": 0}));
+    assert_eq!(queued.structured["status"], "queued", "{queued:#?}");
+    let refused = peer.call("repl_eval", json!({"code": "echo refused", "wait_ms": 0}));
+    assert!(refused.is_error);
+    assert_says(&refused.text, &["limits.queued_evaluations", "1"]);
+    peer.call("repl_interrupt", json!({}));
+    let waited = peer.call("repl_wait", json!({"eval": queued.structured["eval"], "wait_ms": 50_000}));
+    assert_says(&waited.text, &["queued"]);
+}
+
+#[test]
+fn session_memory() {
+    if !has_program("python3") {
+        return;
+    }
+    let (_project, mut peer) = limited("[limits]\nsession_memory = 200000000\n");
+    start(&mut peer, "main", "python");
+    let killed =
+        peer.call("repl_eval", json!({"code": "x = bytearray(10**9)\nimport time; time.sleep(60)", "wait_ms": 50_000}));
+    assert_eq!(killed.structured["status"], "killed", "{killed:#?}");
+    assert_says(&killed.text, &["memory"]);
+}
+
+#[test]
+fn output_in_memory_and_on_disk() {
+    if !has_program("python3") {
+        return;
+    }
+    let (_project, mut peer) = limited("[limits]\noutput_memory = 65536\noutput_file = 1048576\n");
+    start(&mut peer, "main", "python");
+    let flood = peer.call("repl_eval", json!({"code": "print('0123456789abcdef' * 300_000)", "wait_ms": 50_000}));
+    let stdout = &flood.structured["truncated"]["stdout"];
+    assert_eq!(stdout["total"], 4_800_001, "{stdout}");
+    assert!(stdout["dropped"].as_u64().is_some_and(|dropped| dropped > 3_000_000), "{stdout}");
+    let oldest = peer.call("repl_read", json!({"cursor": 0, "max_bytes": 100}));
+    assert_says(&oldest.structured.to_string(), &["dropped"]);
+    let next = peer.call("repl_eval", json!({"code": "6 * 7"}));
+    assert_says(&next.text, &["42"]);
+}
+
+#[test]
+fn bytes_in_an_answer() {
+    let (_project, mut peer) = limited("");
+    start(&mut peer, "main", "bash");
+    let cut = peer.call("repl_eval", json!({"code": "seq 1 100000", "max_bytes": 1000, "wait_ms": 50_000}));
+    assert!(cut.text.len() < 3000, "{}", cut.text.len());
+    assert_says(&cut.text, &["1\n2\n", "100000", "repl_read"]);
+    assert_eq!(cut.structured["truncated"]["stdout"]["total"], 588_895, "{}", cut.structured["truncated"]);
+}
+
+#[test]
+fn bytes_in_a_line() {
+    let (_project, mut peer) = limited("[limits]\nline_bytes = 65536\n");
+    let id = peer.start_call("repl_eval", json!({"code": "x".repeat(100_000)}));
+    let response = peer.response(id);
+    assert_says(&response["error"].to_string(), &["65536", "limits.line_bytes"]);
+    assert!(!peer.call("repl_list", json!({})).is_error);
+}
+
+#[test]
+fn calls_running_and_waiting() {
+    let (_project, mut peer) = limited("[limits]\ncalls_running = 1\ncalls_waiting = 1\n");
+    start(&mut peer, "main", "bash");
+    let held = peer.start_call("repl_eval", json!({"code": "sleep 1; echo held", "wait_ms": 50_000}));
+    // One of these waits; for the others hob stops reading, and none is lost.
+    let others: Vec<i64> = (0..3).map(|_| peer.start_call("repl_list", json!({}))).collect();
+    let first = peer.next_message();
+    assert_eq!(first["id"], held, "{first}");
+    assert_says(&first["result"].to_string(), &["held"]);
+    for id in others {
+        assert!(!peer.answer(id).is_error);
+    }
+}
+
+#[test]
+fn connections() {
+    let (project, _peer) = limited("[limits]\nconnections = 1\n");
+    let mut refused = project.mcp(&[]);
+    let id = refused.request("ping", json!({}));
+    assert_says(&refused.response(id)["error"].to_string(), &["limits.connections", "its limit"]);
+    // The command line still gets in, to look and to end it.
+    assert_says(&project.run(["status"]).ok(), &["connections:"]);
+}
+
+#[test]
+fn idle_sessions_and_daemons_end() {
+    let (project, mut peer) = limited("[daemon]\nidle = \"1s\"\n[repl]\nidle = \"1s\"\n");
+    start(&mut peer, "main", "bash");
+    until("the idle session to end", || {
+        let list = peer.call("repl_list", json!({}));
+        list.text.contains("idle").then_some(())
+    });
+    let (status, _) = peer.close();
+    assert!(status.success());
+    project.wait_for_nothing_left();
+}

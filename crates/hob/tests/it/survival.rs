@@ -1,0 +1,128 @@
+//! What lives on when something is killed: sessions without their front-end, the front-end without its daemon, and
+//! that nothing of a dead daemon's sessions stays behind.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, TestProject, has_program, is_alive, kill_hard, until};
+
+use crate::fresh;
+
+#[test]
+fn a_session_survives_its_front_end() {
+    if !has_program("ghci") {
+        return;
+    }
+    let project = fresh();
+    let mut first = project.mcp(&[]);
+    first.initialize();
+    let started = first.call("repl_start", json!({"profile": "ghci", "wait_ms": 50_000}));
+    assert!(!started.is_error, "{}", started.text);
+    first.start_call("repl_eval", json!({"code": "Control.Concurrent.threadDelay 1500000 >> print (6 * 7)"}));
+    let mut second = project.mcp(&[]);
+    second.initialize();
+    until("the evaluation to run", || {
+        let list = second.call("repl_list", json!({}));
+        list.structured.to_string().contains("running").then_some(())
+    });
+    first.kill();
+    let waited = second.call("repl_wait", json!({"wait_ms": 50_000}));
+    assert!(waited.text.contains("42"), "{waited:#?}");
+    assert_eq!(waited.structured["status"], "done", "{waited:#?}");
+}
+
+/// The daemon is killed at random moments with eight calls in flight, each time: every call is answered exactly once,
+/// the front-end lives, the next call works, and no process of a session is left.
+///
+/// `HOB_TEST_KILLS` sets how often, `HOB_TEST_SEED` repeats a run.
+#[test]
+fn a_front_end_survives_its_daemon() {
+    let (kills, seed) = (number("HOB_TEST_KILLS", 10), number("HOB_TEST_SEED", u64::from(std::process::id())));
+    eprintln!("{kills} kills, HOB_TEST_SEED={seed}");
+    if !has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    let mut random = Random(seed | 1);
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let (mut slowest, mut hit) = (Duration::ZERO, 0);
+    for round in 0..kills {
+        let left = one_kill(&project, &mut peer, &mut random, round, &mut hit);
+        slowest = slowest.max(left);
+    }
+    eprintln!("{hit} of {} calls were lost with the daemon; sessions were gone after at most {slowest:?}", kills * 8);
+    let (status, unread) = peer.close();
+    assert!(status.success(), "{status}");
+    let answers: Vec<&Value> = unread.iter().filter(|message| message.get("id").is_some()).collect();
+    assert!(answers.is_empty(), "answered twice: {answers:#?}");
+}
+
+/// One round; returns how long the sessions' processes outlived the daemon.
+fn one_kill(project: &TestProject, peer: &mut McpPeer, random: &mut Random, round: u64, hit: &mut u64) -> Duration {
+    let start = |peer: &mut McpPeer, session: &str| {
+        let started = peer.call("repl_start", json!({"session": session, "profile": "python", "wait_ms": 50_000}));
+        assert!(!started.is_error, "round {round}: {}", started.text);
+    };
+    start(peer, "held");
+    start(peer, "wide");
+    let daemon = project.daemon_pid().expect("a daemon after a call");
+    let ids = [
+        peer.start_call("repl_eval", json!({"session": "held", "code": "import time; time.sleep(60)"})),
+        peer.start_call("repl_eval", json!({"session": "held", "code": "1 + 1"})),
+        peer.start_call(
+            "repl_eval",
+            json!({"session": "wide", "code": "print('x' * 1_000_000)", "max_bytes": 1_000_000}),
+        ),
+        peer.request("ping", json!({})),
+        peer.request("tools/list", json!({})),
+        peer.start_call("repl_list", json!({})),
+        peer.start_call("repl_wait", json!({"session": "held", "wait_ms": 40_000})),
+        peer.start_call("repl_read", json!({"session": "wide", "max_bytes": 100_000})),
+    ];
+    std::thread::sleep(Duration::from_micros(random.below(250_000)));
+    let sessions: Vec<i32> = project
+        .processes()
+        .into_iter()
+        .filter(|process| process.pid != daemon && process.pid != peer.pid())
+        .map(|process| process.pid)
+        .collect();
+    assert!(sessions.len() >= 2, "round {round}: two sessions have processes: {sessions:?}");
+    kill_hard(daemon);
+    let killed = Instant::now();
+    until("the killed daemon's sessions to end", || sessions.iter().all(|pid| !is_alive(*pid)).then_some(()));
+    let gone = killed.elapsed();
+
+    let mut answered = BTreeSet::new();
+    for id in ids {
+        let response = peer.response(id);
+        assert!(answered.insert(id));
+        let text = response.to_string();
+        if text.contains("may have run") {
+            *hit += 1;
+        }
+        assert!(response.get("result").is_some() || response["error"]["message"].is_string(), "round {round}: {text}");
+    }
+    assert!(peer.is_running(), "round {round}: the front-end is gone; stderr: {}", peer.stderr());
+    start(peer, "next");
+    let next = peer.call("repl_eval", json!({"session": "next", "code": "20 + 22"}));
+    assert!(next.text.contains("42"), "round {round}: {next:#?}");
+    gone
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Xorshift: the same numbers for the same seed, everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
