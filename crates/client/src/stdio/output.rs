@@ -13,7 +13,7 @@ use rustix::io::Errno;
 /// What is gathered before it is written, in bytes; also what an idle buffer keeps.
 const BATCH: usize = 64 * 1024;
 /// How long a reader is waited for before a line that has to be apart from the last one.
-const DRAINED_WITHIN: Duration = Duration::from_millis(50);
+const DRAINED_WITHIN: Duration = Duration::from_millis(250);
 /// The least time between two lines that have to be apart.
 const APART: Duration = Duration::from_millis(1);
 
