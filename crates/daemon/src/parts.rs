@@ -44,7 +44,7 @@ impl Parts {
         let profiles = vec![Toolset {
             name: "ghc-mcp",
             about: "the tools, texts and notifications of ghc-mcp",
-            tools: Vec::new(),
+            tools: repl::ghc_mcp_tools(repl.clone()),
         }];
         let catalogue = Catalogue::new(toolsets, profiles, config.toolsets.clone())?;
         Ok(Parts { repl, catalogue, servers: Mutex::default() })

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use process::output::text::grouped;
+
 use crate::session::{Between, Diagnostic, EvalResult, Severity, Status, Truncated};
 
 /// An evaluation: what it printed, its value, and how it stands.
@@ -103,19 +105,6 @@ fn shown(truncated: &Truncated) -> String {
         if shown.dropped > 0 {
             let _ = write!(text, ", {} dropped for good", grouped(shown.dropped));
         }
-    }
-    text
-}
-
-/// `1234567` → `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
     }
     text
 }
