@@ -26,8 +26,12 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         complaints
             .push(format!("{shown}: {split} lines before its tests; the limit is {MAX_LINES}, so split off a module"));
     }
+    let mut is_paused = false;
     for (index, line) in text.lines().enumerate() {
-        let Some(rule) = forbidden_call(line, index >= split) else { continue };
+        if line.trim_start().starts_with("#[tokio::test") {
+            is_paused = line.contains("start_paused = true");
+        }
+        let Some(rule) = forbidden_call(line, index >= split, is_paused) else { continue };
         complaints.push(format!("{shown}:{}: {rule}", index + 1));
     }
     complaints
@@ -49,8 +53,8 @@ fn tests_start(file: &Path, text: &str) -> usize {
     start.unwrap_or(lines.len())
 }
 
-/// What is wrong with the line, if anything.
-fn forbidden_call(line: &str, is_test: bool) -> Option<&'static str> {
+/// What is wrong with the line, if anything. Where a test's time is paused, its sleeps cost nothing.
+fn forbidden_call(line: &str, is_test: bool, is_paused: bool) -> Option<&'static str> {
     let code = line.trim_start();
     if code.starts_with("//") {
         return None;
@@ -66,10 +70,11 @@ fn forbidden_call(line: &str, is_test: bool) -> Option<&'static str> {
     if !is_test && has(".unw", "rap()") {
         return Some("no unwrap outside tests: return an error, or `expect` the invariant");
     }
-    let sleeps = has("thread::", "sleep(") || has("time::", "sleep(") || code.starts_with("sleep(");
-    if is_test && sleeps && !code.contains("// polls:") {
+    let sleeps = has("thread::", "sleep(") || (!is_paused && has("time::", "sleep(")) || code.starts_with("sleep(");
+    let is_explained = code.contains("// polls:") || code.contains("// sleeps:");
+    if is_test && sleeps && !is_explained {
         return Some(
-            "tests wait on a value, they do not sleep (a poll of foreign state says `// polls: what` on its line)",
+            "tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)",
         );
     }
     None
@@ -118,11 +123,16 @@ mod tests {
             concat!("    tokio::time::", "sleep(ms).await; // polls: the process table"),
             concat!("    todo", "!()"),
             "}",
+            "#[tokio::test(start_paused = true)]",
+            concat!("    tokio::time::", "sleep(ms).await;"),
+            "#[tokio::test]",
+            concat!("    tokio::time::", "sleep(ms).await;"),
         ];
         expect![[r#"
             crates/a/tests/it/a.rs:2: no test is ignored: a missing program is named and counted as skipped
-            crates/a/tests/it/a.rs:4: tests wait on a value, they do not sleep (a poll of foreign state says `// polls: what` on its line)
-            crates/a/tests/it/a.rs:6: nothing unfinished is committed"#]].assert_eq(&said("crates/a/tests/it/a.rs", &text.join("\n")));
+            crates/a/tests/it/a.rs:4: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)
+            crates/a/tests/it/a.rs:6: nothing unfinished is committed
+            crates/a/tests/it/a.rs:11: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)"#]].assert_eq(&said("crates/a/tests/it/a.rs", &text.join("\n")));
     }
 
     #[test]

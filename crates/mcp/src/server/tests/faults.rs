@@ -81,7 +81,7 @@ async fn fault_2_a_panic_is_answered_at_any_time() {
 #[tokio::test]
 async fn fault_3_a_call_that_notifies_is_answered_when_input_has_ended() {
     let chatty = made("chatty", |cx| async move {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await; // sleeps: until the input has ended
         cx.notify("notifications/x", &json!({})).map_err(ToolError::internal)?;
         Ok(Outcome::text("done"))
     });

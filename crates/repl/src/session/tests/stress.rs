@@ -75,7 +75,7 @@ async fn the_evaluation_after_an_interrupt_is_right() {
         let running =
             session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) }).await.expect("taken");
         let delay = if racing { end.saturating_sub(10) + random.below(20) } else { random.below(60) };
-        tokio::time::sleep(Duration::from_millis(delay)).await;
+        tokio::time::sleep(Duration::from_millis(delay)).await; // sleeps: the moment is what is tested
         let report = session.interrupt(1000).await.expect("an answer");
         took.push(report.took);
         match report.outcome {
