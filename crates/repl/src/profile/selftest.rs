@@ -185,3 +185,79 @@ async fn bash() {
     )
     .await;
 }
+
+/// Interrupts at random times, some racing the natural end; each must leave the next result exactly right.
+/// `HOB_STRESS_INTERRUPTS` raises the count, `HOB_STRESS_SEED` repeats a run.
+async fn interrupted_at_random(profile: &str, prepare: &str, codes: &[&str], next: impl Fn(u64) -> (String, String)) {
+    let setting = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let mut seed = setting("HOB_STRESS_SEED").unwrap_or(clock.as_nanos() as u64 | 1);
+    println!("HOB_STRESS_SEED={seed}");
+    let mut below = |bound: u64| {
+        seed ^= seed >> 12;
+        seed ^= seed << 25;
+        seed ^= seed >> 27;
+        (seed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
+    };
+    let session = session(profile);
+    eval(&session, prepare).await;
+    let (mut hit, mut missed) = (0, 0);
+    for n in 0..setting("HOB_STRESS_INTERRUPTS").unwrap_or(40) {
+        let code =
+            codes[usize::try_from(below(codes.len() as u64)).expect("small")].replace("MS", &below(40).to_string());
+        let running = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) }).await;
+        let running = running.expect("taken");
+        tokio::time::sleep(Duration::from_millis(below(40))).await;
+        let report = session.interrupt(1000).await.expect("an answer");
+        match report.outcome {
+            InterruptOutcome::Interrupted => hit += 1,
+            InterruptOutcome::Finished | InterruptOutcome::Idle => missed += 1,
+            other => panic!("interrupt {n} of {code:?}: {other:?}"),
+        }
+        let ended = session.wait(Some(running.eval), LONG, 1000).await.expect("it is remembered");
+        assert!(ended.status.is_final(), "{code:?}: {ended:?}");
+        let (code_after, expected) = next(n);
+        let after = eval(&session, &code_after).await;
+        assert_eq!(line(&after), expected, "after interrupt {n} of {code:?}: {:?}", report.outcome);
+        assert!(after.between.is_none(), "after {code:?}: {:?}", after.between);
+    }
+    println!("{profile}: {hit} hit a running evaluation, {missed} lost the race; 0 wrong next results");
+    assert!(hit > missed, "{hit} of {}", hit + missed);
+    session.stop("the test is over").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_interrupted_at_random() {
+    let codes = [
+        "while True: pass",
+        "while True: print('flood')",
+        "input()",
+        "time.sleep(1000)",
+        "time.sleep(MS / 1000)",
+        "sum(range(MS * 20000))",
+        "subprocess.run(['sleep', '1000'])",
+        "try:\n    time.sleep(1000)\nfinally:\n    print('cleaned')",
+    ];
+    let next = |n| {
+        (format!("print('out{n}'); print('err{n}', file=sys.stderr); {n} + 1"), {
+            format!("done | \"out{n}\\n\" | \"err{n}\\n\" = {}", n + 1)
+        })
+    };
+    interrupted_at_random("python", "import sys, time, subprocess", &codes, next).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_interrupted_at_random() {
+    let codes = [
+        "while :; do :; done",
+        "while :; do echo flood; done",
+        "read -r line",
+        "sleep 1000",
+        "sleep 0.0MS",
+        "sleep 1000 | cat",
+        "for ((i = 0; i < MS * 1000; i++)); do :; done",
+        "cat",
+    ];
+    let next = |n| (format!("echo out{n}; echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
+    interrupted_at_random("bash", ":", &codes, next).await;
+}
