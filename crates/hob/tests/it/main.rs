@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod daemon;
+mod ghc_mcp;
 mod init;
 mod limits;
 mod survival;

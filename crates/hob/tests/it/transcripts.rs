@@ -38,6 +38,9 @@ transcripts! {
     repl_read: "tools/repl_read";
     repl_input: "tools/repl_input" needs "ghci";
     repl_interrupt: "tools/repl_interrupt" needs "ghci";
+    repl_reload: "tools/repl_reload" needs "ghci";
+    repl_diagnostics: "tools/repl_diagnostics" needs "ghci";
+    repl_query: "tools/repl_query" needs "ghci", "cabal";
     repl_restart: "tools/repl_restart" needs "ghci";
     repl_stop: "tools/repl_stop";
     repl_list: "tools/repl_list" needs "python3";
