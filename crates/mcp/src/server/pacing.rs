@@ -29,6 +29,7 @@ enum Stage {
     /// Written; the peer has not read it, as far as is known.
     Reading {
         since: Instant,
+        look: Instant,
     },
     Gap {
         until: Instant,
@@ -65,9 +66,13 @@ impl Held {
         self.answers.retain_mut(|(answer, stage)| {
             loop {
                 match stage {
-                    Stage::Writing(end) if written >= *end => *stage = Stage::Reading { since: now },
-                    Stage::Reading { since } if drained != Some(false) || now >= *since + self.patience => {
+                    Stage::Writing(end) if written >= *end => *stage = Stage::Reading { since: now, look: now },
+                    Stage::Reading { since, .. } if drained != Some(false) || now >= *since + self.patience => {
                         *stage = Stage::Gap { until: now + GAP };
+                    }
+                    Stage::Reading { look, .. } if now >= *look => {
+                        *look = now + LOOK;
+                        return true;
                     }
                     Stage::Gap { until } if now >= *until => {
                         self.bytes -= answer.len();
@@ -92,7 +97,7 @@ impl Held {
             .iter()
             .filter_map(|(_, stage)| match stage {
                 Stage::Writing(_) => None,
-                Stage::Reading { .. } => Some(Instant::now() + LOOK),
+                Stage::Reading { look, .. } => Some(*look),
                 Stage::Gap { until } => Some(*until),
             })
             .min()

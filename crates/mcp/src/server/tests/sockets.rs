@@ -44,6 +44,25 @@ async fn progress_and_its_answer_never_come_in_one_read() {
 }
 
 #[tokio::test]
+async fn an_answer_does_not_wait_for_ever_for_its_progress_to_be_read() {
+    let mut client = connect(&everything(), ConnectionOptions::default());
+    let params = json!({"name": "report", "arguments": {"count": 1}, "_meta": {"progressToken": 1}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    client.write_all(format!("{call}\n").as_bytes()).await.expect("it reads");
+    // Reads nothing until both are there.
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        client.readable().await.expect("it writes");
+        let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
+        let count = rustix::net::recv(&client, &mut buffer, flags).map_or(0, |(count, _)| count);
+        if String::from_utf8_lossy(&buffer[..count]).contains("\"result\"") {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_holds_up_nobody_else() {
     let server = everything();
     let mut lazy = connect(&server, ConnectionOptions::default());
