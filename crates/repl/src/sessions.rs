@@ -154,35 +154,28 @@ impl Repl {
             }
             notes.push(died(&info));
         }
-        let alive = sessions.values().filter(|entry| entry.handle.info().state.is_alive()).count();
-        let limit = usize::try_from(self.options.limits.sessions).unwrap_or(usize::MAX);
-        if alive >= limit {
-            return Err(ReplError::TooMany { limit });
-        }
         let setup = self.setup(caller, &key, request)?;
-        let handle = self.launch(&setup)?;
-        sessions.insert(key, Entry { handle: handle.clone(), setup });
-        self.announce();
+        let handle = self.launch(&mut sessions, key, setup)?;
         Ok(Started { handle, fresh: true, notes })
     }
 
-    /// The session of that name, started with what the project suggests if it is not there or has died.
+    /// The session of that name, started with what the project suggests if it is not there. One that has died comes
+    /// back as it was started, not as its directory would suggest.
     pub fn ensure(&self, caller: &Caller, session: Option<&str>) -> Result<Started, ReplError> {
         let key = self.key(caller, session)?;
-        if let Some(entry) = self.lock().get(&key).filter(|entry| entry.handle.info().state.is_alive()) {
-            return Ok(Started { handle: entry.handle.clone(), fresh: false, notes: Vec::new() });
-        }
-        let former = self.lock().get(&key).map(|entry| (entry.handle.info(), entry.setup.clone()));
-        match former {
-            // It comes back as it was started, not as its directory would suggest.
-            Some((info, setup)) => {
-                let handle = self.launch(&setup)?;
-                self.lock().insert(key, Entry { handle: handle.clone(), setup });
-                self.announce();
-                Ok(Started { handle, fresh: true, notes: vec![died(&info)] })
+        {
+            let mut sessions = self.lock();
+            if let Some(entry) = sessions.get(&key) {
+                let info = entry.handle.info();
+                if info.state.is_alive() {
+                    return Ok(Started { handle: entry.handle.clone(), fresh: false, notes: Vec::new() });
+                }
+                let setup = entry.setup.clone();
+                let handle = self.launch(&mut sessions, key, setup)?;
+                return Ok(Started { handle, fresh: true, notes: vec![died(&info)] });
             }
-            None => self.start(caller, StartRequest { session: session.map(str::to_owned), ..StartRequest::default() }),
         }
+        self.start(caller, StartRequest { session: session.map(str::to_owned), ..StartRequest::default() })
     }
 
     /// The session of that name, alive or dead.
@@ -248,12 +241,10 @@ impl Repl {
         old.stop("it was restarted").await;
         let handle = {
             let mut sessions = self.lock();
-            let Some(entry) = sessions.get_mut(&key) else {
+            let Some(setup) = sessions.get(&key).map(|entry| entry.setup.clone()) else {
                 return Err(ReplError::Unknown { session: key.name, known: Vec::new() });
             };
-            entry.handle = self.launch(&entry.setup)?;
-            self.announce();
-            entry.handle.clone()
+            self.launch(&mut sessions, key, setup)?
         };
         let mut replayed = Replayed::default();
         let total = code.len();
@@ -357,16 +348,31 @@ impl Repl {
         })
     }
 
-    fn launch(&self, setup: &Setup) -> Result<Handle, ReplError> {
-        let mut setup = setup.clone();
-        setup.output = self.archive.place(&setup.worktree, &setup.name);
-        let (session, profile) = (setup.name.clone(), setup.launch.profile.clone());
-        let (worktree, hint) = (setup.worktree.clone(), setup.launch.install_hint.clone());
-        let handle = start(setup).map_err(|source| ReplError::Start { session: session.clone(), source, hint })?;
-        if let Some(journal) = &self.options.journal {
-            let pid = handle.info().pid.unwrap_or(0);
-            journal(Record::SessionStarted { session, worktree, profile, pid });
+    /// Starts the process and remembers it. The lock is held for the few milliseconds of two forks, so that a name is
+    /// never started twice.
+    fn launch(&self, sessions: &mut HashMap<Key, Entry>, key: Key, setup: Setup) -> Result<Handle, ReplError> {
+        let alive = sessions.values().filter(|entry| entry.handle.info().state.is_alive()).count();
+        let limit = usize::try_from(self.options.limits.sessions).unwrap_or(usize::MAX);
+        if alive >= limit {
+            return Err(ReplError::TooMany { limit });
         }
+        let output = self.archive.place(&setup.worktree, &setup.name);
+        let started = start(Setup { output, ..setup.clone() });
+        let failed = |source| {
+            let hint = setup.launch.install_hint.clone();
+            ReplError::Start { session: key.name.clone(), source, hint }
+        };
+        let handle = started.map_err(failed)?;
+        if let Some(journal) = &self.options.journal {
+            journal(Record::SessionStarted {
+                session: key.name.clone(),
+                worktree: key.worktree.clone(),
+                profile: setup.launch.profile.clone(),
+                pid: handle.info().pid.unwrap_or(0),
+            });
+        }
+        sessions.insert(key, Entry { handle: handle.clone(), setup });
+        self.announce();
         Ok(handle)
     }
 

@@ -238,4 +238,9 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     fn replayable(&self, _code: &str) -> bool {
         false
     }
+
+    /// The part of the code that only restores definitions, if any.
+    fn definitions(&self, code: &str) -> Option<String> {
+        self.replayable(code).then(|| code.to_owned())
+    }
 }

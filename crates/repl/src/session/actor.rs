@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
 use super::handle::{Command, Finished};
-use super::machine::{Action, Death, Ending, Event, Machine, Probed, Waiter};
+use super::machine::{Action, Death, Ending, Event, Machine, Owner, Probed, Waiter};
 use super::pipes::{Found, Inputs, Output};
 use super::replies::{Replies, Reply};
 use super::scan::Piece;
@@ -252,15 +252,19 @@ impl Actor {
         }
     }
 
-    /// Publishes how things stand, then does what the machine has decided: whoever gets an answer sees what it says.
+    /// Does what the machine has decided, in an order that never lets anybody see an answer before what it is about:
+    /// output and loads, then how things stand, then answers.
     fn perform(&mut self) {
         loop {
             let actions = self.machine.take_actions();
+            let data = |action: &Action| matches!(action, Action::Loaded(_) | Action::Log { .. });
+            let (data, others): (Vec<_>, Vec<_>) = actions.into_iter().partition(data);
+            data.into_iter().for_each(|action| self.act(action));
             self.publish();
-            if actions.is_empty() {
+            if others.is_empty() {
                 break;
             }
-            actions.into_iter().for_each(|action| self.act(action));
+            others.into_iter().for_each(|action| self.act(action));
         }
     }
 
@@ -301,6 +305,12 @@ impl Actor {
                 }
                 // Without subscribers it is for nobody.
                 let _ = self.events.send(event);
+            }
+            Action::Log { stream, bytes } => {
+                self.log.append(stream.logged(), None, &bytes);
+                self.rest.logged[stream as usize] += bytes.len() as u64;
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                let _ = self.events.send(SessionEvent::Output { eval: None, stream, text });
             }
             Action::Loaded(load) => drop(self.loads.send_replace(Arc::new(load))),
         }
@@ -453,6 +463,9 @@ impl Actor {
             }
             if ready {
                 info.banner = machine.banner(Stream::Stdout);
+                if dead {
+                    info.banner += &machine.banner(Stream::Stderr);
+                }
                 info.version = machine.version();
                 info.prompt = machine.prompt();
                 info.times.used = Instant::now();
@@ -477,7 +490,11 @@ fn take(
 ) {
     match piece {
         Piece::Data(bytes) => {
-            let eval = machine.data(stream, bytes, now);
+            let eval = match machine.data(stream, bytes, now) {
+                Owner::Eval(eval) => Some(eval),
+                Owner::Nobody => None,
+                Owner::Open => return,
+            };
             log.append(stream.logged(), eval, bytes);
             *logged += bytes.len() as u64;
             if events.receiver_count() > 0 && machine.is_public(eval) {

@@ -11,6 +11,8 @@ mod query;
 mod read;
 mod reload;
 mod restart;
+#[cfg(test)]
+mod session_tests;
 mod start;
 mod stop;
 mod wait;

@@ -101,8 +101,24 @@ pub(super) fn is_quit(line: &str) -> bool {
     line.strip_prefix(':').is_some_and(|word| !word.is_empty() && "quit".starts_with(word.trim()))
 }
 
-pub(super) fn replayable(code: &str) -> bool {
-    let definition = |unit: &Unit| match unit.kind {
+/// What of some code only defines something.
+pub(super) struct Definitions {
+    pub(super) code: String,
+    /// Whether that is all of it.
+    pub(super) whole: bool,
+}
+
+/// The definitions in some code, if any: imports, declarations, `let`, and commands that load and set.
+pub(super) fn definitions(code: &str) -> Option<Definitions> {
+    let units = units(code);
+    let kept: Vec<String> = units.iter().filter(|unit| defines(unit)).map(|unit| unit.lines.join("\n")).collect();
+    let whole = kept.len() == units.len();
+    (!kept.is_empty()).then(|| Definitions { code: kept.join("\n"), whole })
+}
+
+fn defines(unit: &Unit) -> bool {
+    let kind = if unit.kind == Kind::Block { kind(&unit.lines.join("\n")) } else { unit.kind };
+    match kind {
         Kind::Import | Kind::Declaration => true,
         Kind::Command => {
             let name = unit.lines[0][1..].split_whitespace().next().unwrap_or_default().trim_end_matches('!');
@@ -115,9 +131,7 @@ pub(super) fn replayable(code: &str) -> bool {
             unit.lines[0].starts_with("let ")
                 && !unit.lines.iter().any(|line| line.split_whitespace().any(|word| word == "in"))
         }
-    };
-    let units = units(code);
-    !units.is_empty() && units.iter().all(definition)
+    }
 }
 
 /// Cuts code into units.
@@ -515,11 +529,13 @@ mod tests {
     fn only_definitions_are_replayed() {
         for code in ["import Data.List", ":load A", ":set -XGADTs", "f x = x", "let a = 1", "data T = T\nf :: T\nf = T"]
         {
-            assert!(replayable(code), "{code}");
+            assert!(definitions(code).is_some_and(|definitions| definitions.whole), "{code}");
         }
-        for code in ["print 1", "x <- getLine", "let a = 1 in a", ":! ls", ":main", "f x = x\nprint 1", ""] {
-            assert!(!replayable(code), "{code}");
+        for code in ["print 1", "x <- getLine", "let a = 1 in a", ":! ls", ":main", ""] {
+            assert!(definitions(code).is_none(), "{code}");
         }
+        let mixed = definitions("f x =\n  x\nprint 1\nimport Data.List").expect("some");
+        assert_eq!((mixed.code.as_str(), mixed.whole), ("f x =\n  x\nimport Data.List", false));
     }
 
     #[test]

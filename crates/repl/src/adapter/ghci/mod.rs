@@ -108,7 +108,11 @@ impl Adapter for Ghci {
     }
 
     fn replayable(&self, code: &str) -> bool {
-        code::replayable(code)
+        code::definitions(code).is_some_and(|definitions| definitions.whole)
+    }
+
+    fn definitions(&self, code: &str) -> Option<String> {
+        code::definitions(code).map(|definitions| definitions.code)
     }
 }
 

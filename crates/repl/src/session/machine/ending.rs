@@ -34,6 +34,8 @@ impl Machine {
 
     pub(super) fn died(&mut self, death: Death, now: Instant) {
         let (status, reason) = self.verdict_on(death);
+        self.keep_strays();
+        let unstarted = matches!(self.phase, Phase::Starting { .. });
         let (running, waiters) =
             match std::mem::replace(&mut self.phase, Phase::Ended { status, reason: reason.clone() }) {
                 Phase::Running(run) => (Some(run.eval), Vec::new()),
@@ -49,7 +51,12 @@ impl Machine {
             self.actions.push(Action::Interrupted { waiter, outcome, eval: running, took: std::time::Duration::ZERO });
         }
         for queued in std::mem::take(&mut self.queue) {
-            self.records.running(queued.eval).notes.push(format!("It never ran: {reason}."));
+            let record = self.records.running(queued.eval);
+            record.notes.push(format!("It never ran: {reason}."));
+            if unstarted {
+                // What the program said instead of a prompt is what its user needs to read.
+                record.output = self.banner.clone();
+            }
             self.waiters.push((queued.eval, queued.waiter));
             self.finish(queued.eval, Some(status), now);
         }

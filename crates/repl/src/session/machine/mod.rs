@@ -26,7 +26,7 @@ use running::Run;
 use syncing::Sync;
 
 pub(super) use records::Record;
-pub(super) use vocabulary::{Action, Bounds, Death, Ending, Event, Probed, Waiter, Which};
+pub(super) use vocabulary::{Action, Bounds, Death, Ending, Event, Owner, Probed, Waiter, Which};
 
 /// The state of a session.
 #[derive(Debug)]
@@ -138,30 +138,27 @@ impl Machine {
         }
     }
 
-    /// Takes output, and says which evaluation it belongs to.
-    pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Option<u64> {
+    /// Takes output, and says whose it is.
+    pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Owner {
         let side = stream as usize;
         match &mut self.phase {
-            Phase::Starting { .. } => {
-                self.banner[side].push(bytes);
-                None
-            }
-            Phase::Running(run) if !run.has_ended(side, &self.sides[side]) => {
+            Phase::Starting { .. } => self.banner[side].push(bytes),
+            Phase::Running(run) if !run.has_ended(&self.sides[side]) => {
                 let eval = run.eval;
                 run.heard(now);
                 self.records.running(eval).output[side].push(bytes);
-                Some(eval)
+                return Owner::Eval(eval);
             }
             Phase::Syncing(sync) => {
-                let eval = sync.data(side, bytes, &self.sides[side])?;
-                self.records.running(eval).output[side].push(bytes);
-                Some(eval)
+                let owner = sync.data(side, bytes, &self.sides[side]);
+                if let Owner::Eval(eval) = owner {
+                    self.records.running(eval).output[side].push(bytes);
+                }
+                return owner;
             }
-            _ => {
-                self.between[side].push(bytes);
-                None
-            }
+            _ => self.between[side].push(bytes),
         }
+        Owner::Nobody
     }
 
     /// Takes a marker.

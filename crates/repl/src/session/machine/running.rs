@@ -58,7 +58,7 @@ impl Run {
     }
 
     /// Whether a stream is past the evaluation.
-    pub(super) fn has_ended(&self, _side: usize, seen: &Side) -> bool {
+    pub(super) fn has_ended(&self, seen: &Side) -> bool {
         self.steps.is_empty() && seen.number >= self.expected
     }
 
@@ -222,8 +222,8 @@ impl Machine {
         }
         let quiet = record.quiet;
         let duration = record.started.map(|started| now - started).unwrap_or_default();
-        if status == Status::Done && !quiet && self.adapter.replayable(&record.code) {
-            self.history.push_back(record.code.clone());
+        if status == Status::Done && !quiet {
+            self.history.extend(self.adapter.definitions(&record.code));
             if self.history.len() > MAX_HISTORY {
                 self.history.pop_front();
             }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::super::capture::Capture;
 use super::super::{InterruptOutcome, SessionState, Status, Stream};
 use super::running::{Run, plural};
-use super::{Action, Machine, Phase, Side, Waiter};
+use super::{Action, Machine, Owner, Phase, Side, Waiter};
 
 /// A signal sooner than this after the code could hit the REPL while it reads the code.
 const READING: Duration = Duration::from_millis(20);
@@ -23,6 +23,10 @@ const PATIENT_BARRIER: Duration = Duration::from_secs(5);
 const GIVE_UP: Duration = Duration::from_secs(10);
 /// How much of the latest output is searched for a barrier's answer.
 const LISTEN: usize = 16 * 1024;
+
+/// Said when input that a program left over went to the REPL.
+const RAN_AS_CODE: &str = "Input that the program did not read was run as code; its output stands in `between` of the \
+                           next evaluation.";
 
 /// Why the session has to get in step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,8 +117,8 @@ impl Sync {
         }
     }
 
-    /// Takes output, and says which evaluation it belongs to.
-    pub(super) fn data(&mut self, side: usize, bytes: &[u8], seen: &Side) -> Option<u64> {
+    /// Takes output, and says whose it is.
+    pub(super) fn data(&mut self, side: usize, bytes: &[u8], seen: &Side) -> Owner {
         if side == Stream::Stdout as usize
             && let Stage::Barrier { echo: Some(echo), echoed, .. } = &mut self.stage
             && !*echoed
@@ -125,10 +129,10 @@ impl Sync {
             self.listen.drain(..excess);
         }
         match &self.run {
-            Some(run) if !self.is_past(run, seen) => Some(run.eval),
+            Some(run) if !self.is_past(run, seen) => Owner::Eval(run.eval),
             _ => {
                 self.strays[side].push(bytes);
-                None
+                Owner::Open
             }
         }
     }
@@ -305,7 +309,10 @@ impl Machine {
         let payload = self.payload.clone();
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let why = sync.why;
-        let Some(run) = &sync.run else { return self.synchronized_start(now) };
+        let Some(run) = &sync.run else {
+            self.keep_strays();
+            return self.started(now);
+        };
         let eval = run.eval;
         if why == Why::Interrupt && !sync.recovered {
             sync.recovered = true;
@@ -330,10 +337,6 @@ impl Machine {
         }
     }
 
-    fn synchronized_start(&mut self, now: Instant) {
-        self.started(now);
-    }
-
     /// Ends the evaluation that was interrupted, and says so to those who asked for it.
     fn interrupted(&mut self, eval: u64, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
@@ -355,19 +358,20 @@ impl Machine {
     }
 
     /// What came after the evaluation's end is nobody's, except what the barriers themselves said.
-    fn keep_strays(&mut self) {
-        let adapter = &self.adapter;
+    pub(super) fn keep_strays(&mut self) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        for (side, stray) in sync.strays.iter().enumerate() {
-            let (bytes, _) = stray.bytes();
-            let kept = adapter.without_barriers(&bytes, &self.nonce);
-            if side == Stream::Stdout as usize && sync.why == Why::Input && !kept.is_empty() {
-                let note = "Input that the program did not read was run as code; its output stands in `between` of the next evaluation.";
-                if let Some(run) = &sync.run {
-                    self.records.running(run.eval).notes.push(note.to_owned());
-                }
+        let (why, eval) = (sync.why, sync.eval());
+        let strays = std::mem::replace(&mut sync.strays, [Capture::new(), Capture::new()]);
+        for (stream, stray) in [Stream::Stdout, Stream::Stderr].into_iter().zip(strays) {
+            let kept = self.adapter.without_barriers(&stray.bytes().0, &self.nonce);
+            if kept.is_empty() {
+                continue;
             }
-            self.between[side].push(&kept);
+            if let (Why::Input, Stream::Stdout, Some(eval)) = (why, stream, eval) {
+                self.records.running(eval).notes.push(RAN_AS_CODE.to_owned());
+            }
+            self.between[stream as usize].push(&kept);
+            self.actions.push(Action::Log { stream, bytes: kept });
         }
     }
 

@@ -6,6 +6,15 @@ use std::time::Duration;
 use super::super::handle::{Claim, SessionError};
 use super::super::{InputOutcome, InterruptOutcome, LoadRecord, SessionEvent, Stream};
 
+/// Whose output it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Owner {
+    Eval(u64),
+    Nobody,
+    /// Not yet known: it may be the answer to a barrier. [`Action::Log`] follows for what is not.
+    Open,
+}
+
 /// Names somebody who waits for an answer; the actor knows who.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) struct Waiter(pub(in super::super) u64);
@@ -100,6 +109,8 @@ pub(in super::super) enum Action {
     Accept { waiter: Waiter, input: InputOutcome },
     /// This is the answer.
     Interrupted { waiter: Waiter, outcome: InterruptOutcome, eval: Option<u64>, took: Duration },
+    /// Output whose owner was open is nobody's.
+    Log { stream: Stream, bytes: Vec<u8> },
     /// Tell subscribers.
     Emit(SessionEvent),
     /// Publish a load.
