@@ -204,7 +204,7 @@ async fn a_session_from_start_to_end() {
                 "hello"
                 "hello"
                 Interrupted.
-                [main: up to 144 of 144]"#]],
+                [main: up to 132 of 132]"#]],
         )
         .await;
     house
@@ -217,7 +217,7 @@ async fn a_session_from_start_to_end() {
                 3
                 4
                 5
-                [main: up to 144 of 144]"#]],
+                [main: up to 103 of 132]"#]],
         )
         .await;
     house
@@ -228,7 +228,7 @@ async fn a_session_from_start_to_end() {
                 GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
                 "hello"
                 "hello"
-                [main: 3 lines, up to 144 of 144]"#]],
+                [main: 3 lines, up to 132 of 132]"#]],
         )
         .await;
     house.check("repl_list", json!({}), expect!["main (ghci): idle, N MiB, up N s, idle N s, ends in 59 min"]).await;
@@ -515,8 +515,8 @@ async fn output_outlives_its_session_and_its_daemon() {
             "repl_read",
             json!({"grep": "remember"}),
             expect![[r#"
-                ghci> ghci> remember me
-                [main: 1 lines, up to 101 of 101]"#]],
+                remember me
+                [main: 1 lines, up to 89 of 89]"#]],
         )
         .await;
     house

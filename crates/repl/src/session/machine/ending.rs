@@ -35,6 +35,7 @@ impl Machine {
     pub(super) fn died(&mut self, death: Death, now: Instant) {
         let (status, reason) = self.verdict_on(death);
         self.keep_strays();
+        self.log_rest();
         let unstarted = matches!(self.phase, Phase::Starting { .. });
         let (running, waiters) =
             match std::mem::replace(&mut self.phase, Phase::Ended { status, reason: reason.clone() }) {

@@ -48,6 +48,8 @@ pub(super) struct Machine {
     waiters: Vec<(u64, Waiter)>,
     between: [Capture; 2],
     banner: [Capture; 2],
+    /// What of it is no whole line yet.
+    unlogged: [Vec<u8>; 2],
     payload: String,
     barriers: u64,
     /// The last load, and with it the current list of diagnostics.
@@ -112,6 +114,7 @@ impl Machine {
             waiters: Vec::new(),
             between: [Capture::new(), Capture::new()],
             banner: [Capture::new(), Capture::new()],
+            unlogged: Default::default(),
             payload: String::new(),
             barriers: 0,
             load: LoadRecord::default(),
@@ -142,7 +145,11 @@ impl Machine {
     pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Owner {
         let side = stream as usize;
         match &mut self.phase {
-            Phase::Starting { .. } => self.banner[side].push(bytes),
+            Phase::Starting { .. } => {
+                self.banner[side].push(bytes);
+                self.log_lines(stream, bytes);
+                return Owner::Open;
+            }
             Phase::Running(run) if !run.has_ended(&self.sides[side]) => {
                 let eval = run.eval;
                 run.heard(now);

@@ -3,10 +3,13 @@
 use std::time::Instant;
 
 use super::super::capture::Capture;
-use super::super::{Completion, LoadRecord, SessionEvent};
+use super::super::{Completion, LoadRecord, SessionEvent, Stream};
 use super::syncing::{Sync, Why};
 use super::{Action, Machine, Phase};
 use crate::adapter::{Printed, Setup};
+
+/// A longer line is logged before its end.
+const LONG_LINE: usize = 64 * 1024;
 
 impl Machine {
     pub(super) fn starting_marker(&mut self, number: Option<u64>, now: Instant) {
@@ -38,10 +41,33 @@ impl Machine {
         self.send_barrier(now);
     }
 
+    /// Before the first prompt of ours, only whole lines are logged: what is left then is a prompt of the REPL's own.
+    pub(super) fn log_lines(&mut self, stream: Stream, bytes: &[u8]) {
+        let open = &mut self.unlogged[stream as usize];
+        open.extend_from_slice(bytes);
+        let whole = memchr::memrchr(b'\n', open).map_or(0, |at| at + 1);
+        let whole = if open.len() - whole > LONG_LINE { open.len() } else { whole };
+        if whole > 0 {
+            let bytes = open.drain(..whole).collect();
+            self.actions.push(Action::Log { stream, bytes });
+        }
+    }
+
+    /// Logs the rest, of a program that ended before its first prompt.
+    pub(super) fn log_rest(&mut self) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let bytes = std::mem::take(&mut self.unlogged[stream as usize]);
+            if !bytes.is_empty() {
+                self.actions.push(Action::Log { stream, bytes });
+            }
+        }
+    }
+
     /// The session is ready.
     pub(super) fn started(&mut self, now: Instant) {
         self.trim_banner();
-        let (stdout, stderr) = (self.banner(super::Stream::Stdout), self.banner(super::Stream::Stderr));
+        self.unlogged = Default::default();
+        let (stdout, stderr) = (self.banner(Stream::Stdout), self.banner(Stream::Stderr));
         let printed = Printed { code: "", stdout: &stdout, stderr: &stderr, payload: &self.payload };
         let load = self.adapter.classify(printed).load;
         if let Some(load) = load {

@@ -128,6 +128,7 @@ fn from_the_start_to_the_first_answer() {
         .mark(4)
         .check(expect![[r#"
             write the install lines
+            Log { stream: Stdout, bytes: [71, 72, 67, 105, 44, 32, 118, 101, 114, 115, 105, 111, 110, 32, 57, 46, 48, 46, 50, 10] }
             write ":hob-0123456789ab-1\n""#]])
         .barrier(1, 5)
         .out("2\n")
