@@ -3,6 +3,7 @@
 mod anything;
 mod client;
 mod faults;
+mod load;
 mod process;
 mod sockets;
 mod streams;
