@@ -129,7 +129,7 @@ pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started
 pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
     // It was not awaited, so even if it has ended its entry is still there.
     let start = Member::read(started.pid).map_or(0, |member| member.start);
-    let identity = Identity { nonce, leader: Some((started.pid, start)) };
+    let identity = Identity { nonce, leader: Some((started.pid, start)), since: start };
     Group::new(identity, input, started.exit.subscribe(), guardian)
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::nonce::Nonce;
-use crate::procfs::{Identity, Known};
+use crate::procfs::{Identity, Known, Member};
 use crate::spec::{close_on_exec_from, default_signals};
 use crate::subreaper;
 
@@ -81,7 +81,7 @@ impl Post {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let mut command = tokio::process::Command::new(&self.program);
         // No environment: above all not the session's nonce, by which it would be found and ended itself.
-        command.args(&self.args).arg(self.nonce.as_str()).env_clear().current_dir("/");
+        command.arg0("hob").args(&self.args).arg(self.nonce.as_str()).env_clear().current_dir("/");
         command.stdin(Stdio::from(read)).stdout(Stdio::null()).stderr(Stdio::null());
         in_own_session(&mut command);
         let (child, pid) = subreaper::owned(|| {
@@ -167,7 +167,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let _ = rustix::process::chdir("/");
     let _ = rustix::thread::set_name(c"hob-guardian");
     ignore_signals();
-    match listen(Identity { nonce, leader: None }) {
+    // The session's first process is started after its guardian.
+    let since = Member::read(std::process::id().cast_signed()).map_or(0, |me| me.start);
+    match listen(Identity { nonce, leader: None, since }) {
         Some(orphaned) => {
             let (_, left) = orphaned.end(Known::new(), GRACE, LIMIT);
             if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -196,6 +198,8 @@ fn listen(mut session: Identity) -> Option<Identity> {
                 && let (Ok(pid), Ok(start)) = (pid.parse(), start.parse())
             {
                 session.leader = Some((pid, start));
+                // A guardian that replaces another is younger than the session.
+                session.since = session.since.min(start);
             }
             kept.copy_within(end + 1..filled, 0);
             filled -= end + 1;

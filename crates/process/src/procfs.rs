@@ -71,6 +71,8 @@ pub(crate) struct Identity {
     pub(crate) nonce: Nonce,
     /// The first process, if it was started: its number is that of its group and session too.
     pub(crate) leader: Option<(i32, u64)>,
+    /// Nothing that started earlier can belong to it, so environments that are costly to read need not be read.
+    pub(crate) since: u64,
 }
 
 impl Identity {
@@ -99,6 +101,9 @@ impl Identity {
         let mut ours: HashSet<i32> = HashSet::new();
         for found in &all {
             let in_group = self.leader.is_some_and(|(pid, _)| found.session == pid || found.group == pid);
+            if found.start < self.since {
+                continue;
+            }
             if (in_group && !reused && (leader_lives || found.parent == me)) || belongs(found) {
                 ours.insert(found.pid);
             }
@@ -114,31 +119,66 @@ impl Identity {
     /// are left.
     ///
     /// What has left the session and its environment is known by its parents, and these may be the first to end: so what
-    /// was found once stays known.
+    /// was found once stays known, and everything is stopped before anything is ended.
     pub(crate) fn end(&self, mut known: Known, grace: Duration, limit: Duration) -> (usize, usize) {
         const BETWEEN: Duration = Duration::from_millis(25);
+        /// No program takes so long to begin.
+        const UNDECIDED: Duration = Duration::from_secs(1);
         let began = Instant::now();
-        let mut signalled = HashSet::new();
+        let mut signalled = Known::new();
         let mut clean = 0;
         loop {
-            let members = self.members(&known);
+            let hard = began.elapsed() >= grace;
+            // What has had its TERM is left alone until its grace is over.
+            let members = if hard || signalled.is_empty() { self.stop_all(&mut known) } else { self.members(&known) };
             known.extend(members.iter().map(Member::key));
-            clean = if members.is_empty() { clean + 1 } else { 0 };
+            let clear = members.is_empty() && !(began.elapsed() < UNDECIDED && self.undecided());
+            clean = if clear { clean + 1 } else { 0 };
             if clean == 2 || began.elapsed() >= limit {
                 return (signalled.len(), members.len());
             }
-            let hard = began.elapsed() >= grace;
             for member in &members {
+                let first = signalled.insert(member.key());
                 if hard {
                     member.signal(Signal::KILL);
-                    signalled.insert(member.key());
-                } else if signalled.insert(member.key()) {
+                } else if first {
                     member.signal(Signal::TERM);
                     // A stopped process acts on TERM only once it goes on.
                     member.signal(Signal::CONT);
                 }
             }
             std::thread::sleep(BETWEEN);
+        }
+    }
+
+    /// Whether something that may belong to the session is just becoming another program: for a moment it has let go of
+    /// our descriptors and has no environment yet.
+    fn undecided(&self) -> bool {
+        const KERNEL: i32 = 2;
+        let empty = |pid, file| read_small(pid, file, 1).is_some_and(|bytes| bytes.is_empty());
+        let mut young = processes().filter_map(Member::read).filter(|found| {
+            found.start >= self.since && !found.is_zombie() && found.parent != KERNEL && found.pid != KERNEL
+        });
+        young.any(|found| empty(found.pid, "environ") && empty(found.pid, "cmdline"))
+    }
+
+    /// Stops everything, until a look finds nothing new: what is stopped starts nothing, and stays its children's parent.
+    fn stop_all(&self, known: &mut Known) -> Vec<Member> {
+        let mut stopped = Known::new();
+        loop {
+            let members = self.members(known);
+            known.extend(members.iter().map(Member::key));
+            let mut news = false;
+            for member in &members {
+                if stopped.insert(member.key()) {
+                    member.signal(Signal::STOP);
+                    news = true;
+                }
+            }
+            // Something that starts processes faster than they are looked at is met again at the next round.
+            if !news || stopped.len() > 1000 {
+                return members;
+            }
         }
     }
 }
@@ -237,7 +277,7 @@ mod tests {
         spec.guard = crate::Guard::Without;
         let child = spec.spawn().unwrap();
         let start = Member::read(child.pid).unwrap().start;
-        let session = |start| Identity { nonce: Nonce::random(), leader: Some((child.pid, start)) };
+        let session = |start| Identity { nonce: Nonce::random(), leader: Some((child.pid, start)), since: 0 };
         assert_eq!(session(start).near_members(&Known::new()).len(), 1);
         assert_eq!(session(start + 1).near_members(&Known::new()), []);
     }

@@ -61,7 +61,8 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
             }
             Some(record) if record.boot == boot => {
                 swept.sessions += 1;
-                let identity = Identity { nonce: record.nonce, leader: Some((record.pid, record.start)) };
+                let identity =
+                    Identity { nonce: record.nonce, leader: Some((record.pid, record.start)), since: record.start };
                 let (ended, left) = identity.end(Known::new(), Duration::from_millis(300), Duration::from_secs(2));
                 swept.ended += ended;
                 left
