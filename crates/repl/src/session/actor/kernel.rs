@@ -1,0 +1,97 @@
+//! What the actor asks of the kernel and hears from it: whether the program waits for input, what it takes, its end.
+
+use std::time::{Duration, Instant};
+
+use process::Ladder;
+use process::probe::Prober;
+
+use super::{Actor, DRAIN, take};
+use crate::session::machine::{Death, Ending, Event, Probed};
+use crate::session::pipes::Output;
+
+impl Actor {
+    pub(super) fn probe(&mut self) {
+        if self.inputs.code().has_unread() || self.inputs.stdin.has_unread() {
+            // It has not even read what was written.
+            return self.on(Event::Probed(Probed::Busy));
+        }
+        let mut prober = self.rest.prober.take().unwrap_or_else(|| Prober::new(&self.group));
+        self.rest.probe = Some(tokio::spawn(async move {
+            let doing = prober.look().await;
+            (prober, doing)
+        }));
+    }
+
+    pub(super) fn measure(&mut self) {
+        let group = self.group.clone();
+        self.rest.watched = Some(Instant::now());
+        self.rest.measure = Some(tokio::task::spawn_blocking(move || process::probe::memory(&group).resident));
+    }
+
+    pub(super) fn measured(&mut self, memory: Option<u64>) {
+        let Some(memory) = memory else { return };
+        self.info.send_modify(|info| info.memory = Some(memory));
+        if memory > self.memory_limit {
+            let (used, limit) = (memory >> 20, self.memory_limit >> 20);
+            self.on(Event::Kill {
+                reason: format!("it used {used} MiB of memory; the limit is {limit} MiB (limits.session_memory)"),
+            });
+        }
+    }
+
+    /// The ladder, on a task of its own; the loop reads on meanwhile.
+    pub(super) fn end(&mut self, ending: Ending) {
+        if self.rest.ending.is_some() {
+            return;
+        }
+        let (group, stdin) = (self.group.clone(), self.inputs.stdin.take());
+        let ladder = match ending {
+            Ending::Ask(quit) => Ladder { quit: Some(quit), ..Ladder::default() },
+            Ending::Terminate => Ladder { close_wait: Duration::ZERO, ..Ladder::default() },
+            Ending::Kill => Ladder::at_once(),
+        };
+        self.rest.ending = Some(tokio::spawn(async move {
+            let ended = group.end(stdin, &ladder).await;
+            if ended.left > 0 {
+                tracing::warn!(pid = group.pid(), left = ended.left, "processes of a session could not be ended");
+            }
+        }));
+    }
+
+    /// The process has ended: takes what it still printed, then says how it ended.
+    pub(super) async fn died(&mut self) {
+        let until = Instant::now() + DRAIN;
+        self.read();
+        // A grandchild may hold the pipes open for as long as it likes; the program's own output is in them by now.
+        while self.outputs.iter().any(Output::is_open) && Instant::now() < until {
+            let before = self.rest.logged;
+            self.read();
+            if before == self.rest.logged {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        let now = Instant::now();
+        for output in &mut self.outputs {
+            let stream = output.stream;
+            let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
+            let logged = &mut self.rest.logged[stream as usize];
+            output.close(|piece| take(piece, stream, machine, log, events, logged, now));
+        }
+        self.rest.dead = true;
+        self.rest.closed = None;
+        let exit = *self.exit.borrow();
+        let death =
+            exit.map_or(Death { code: None, signal: None }, |exit| Death { code: exit.code, signal: exit.signal });
+        self.machine.on(Event::Died(death), now);
+        self.scripts.clear();
+        // What it left behind goes too.
+        self.end(Ending::Kill);
+    }
+
+    pub(super) fn stopped(&mut self) {
+        for reply in self.rest.stopping.drain(..) {
+            let _ = reply.send(());
+        }
+    }
+}
