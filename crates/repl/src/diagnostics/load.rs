@@ -6,7 +6,8 @@ use crate::session::{Diagnostic, LoadRecord, Source};
 /// The load that a piece of output ends, as this load alone sees it; `None` if none ended there. `code` is what was
 /// typed; the start of a session counts as a fresh load and has none.
 pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
-    if !code.trim().is_empty() && !is_load_command(code) {
+    let start = code.trim().is_empty();
+    if !start && !code.lines().any(is_load_command) {
         return None;
     }
     let mut ended = None;
@@ -25,13 +26,13 @@ pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> O
         summary,
         diagnostics: of_files.cloned().collect(),
         compiled,
-        fresh: code.trim().is_empty() || is_fresh_load(code),
+        fresh: start || code.lines().any(is_fresh_load),
         ..LoadRecord::default()
     })
 }
 
 /// Whether a line typed at the prompt makes GHCi load something.
-pub(crate) fn is_load_command(code: &str) -> bool {
+fn is_load_command(code: &str) -> bool {
     // GHCi accepts any prefix; for a single letter the documented meaning wins, and `:u` is `:undef`'s.
     command(code).is_some_and(|word| {
         word != "u" && ["load", "reload", "add", "unadd"].iter().any(|command| command.starts_with(word))
@@ -88,7 +89,7 @@ mod tests {
             no load
             no load"#]]
         .assert_eq(
-            &[(":l A", old), (":r", new), ("", object), (":r", "Ok then\n5\n"), ("putStrLn \"Ok, x\"", "Ok, x")]
+            &[(":cd x\n:l A", old), (":r", new), ("", object), (":r", "Ok then\n5\n"), ("putStrLn \"Ok, x\"", "Ok, x")]
                 .map(show)
                 .join("\n"),
         );

@@ -125,7 +125,7 @@ async fn output(
     status: Status,
     eval: Option<u64>,
     before: u64,
-    notes: Vec<String>,
+    mut notes: Vec<String>,
     until: tokio::time::Instant,
 ) -> Output {
     let load = LoadRecord::clone(&handle.loads().borrow());
@@ -133,6 +133,9 @@ async fn output(
     let load = if ended && status.is_final() { without_gone_files(handle, load, until).await } else { load };
     // Without a load that ended there is nothing to compare: what was known still stands.
     let delta = if ended { load.delta } else { Delta { unchanged: load.diagnostics, ..Delta::default() } };
+    if ended && load.compiled.is_empty() && load.summary.contains("no modules") && load.ok {
+        notes.push("Nothing is loaded: name modules or files in `targets`.".to_owned());
+    }
     let status = if ended && !load.ok && status == Status::Done { Status::Error } else { status };
     Output {
         session: handle.info().name,

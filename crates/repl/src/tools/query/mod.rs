@@ -1,0 +1,155 @@
+//! `repl_query`: questions about names, types and places, answered by GHCi as data. Here: the arguments and the answer;
+//! `asking` asks, `rendering` makes the short form.
+
+mod asking;
+mod rendering;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+
+use self::asking::Asking;
+use super::{budget, caller, ghci_only, held};
+use crate::query::{Completions, Hole, Info, Instance, Item, Location};
+use crate::sessions::Repl;
+
+/// Ask GHCi about code: the type of an expression, the kind of a type, a name's declaration,
+/// documentation, a module's exports, a type's instances, completions; and by place in a file: type_at, loc_at (where
+/// it is defined), uses; and typed holes with what fits them. Starts the session if needed. The first question about a
+/// place reloads the modules once.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// What to ask.
+    pub kind: Question,
+    /// An expression (type, holes), a type (kind, instances), a name (info, doc), a module (browse), the beginning of a
+    /// name (complete). browse and holes also work without: the modules in scope, the holes of the loaded modules.
+    pub target: Option<String>,
+    /// Where, for type_at, loc_at and uses.
+    pub position: Option<Position>,
+    /// The session; default is this worktree's own.
+    pub session: Option<String>,
+    /// How long to wait for the answer; default 20000, at most 50000.
+    pub wait_ms: Option<u64>,
+}
+
+/// The question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub(super) enum Question {
+    Type,
+    Kind,
+    Info,
+    Doc,
+    Browse,
+    Instances,
+    Complete,
+    TypeAt,
+    LocAt,
+    Uses,
+    Holes,
+}
+
+/// A place in a loaded file. Without an end it is the name that stands there.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Position {
+    /// The file, or the module's name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The last line, to ask about a whole expression.
+    pub end_line: Option<u32>,
+    /// The last column, inclusive.
+    pub end_column: Option<u32>,
+}
+
+/// The answer; which fields are there depends on the kind.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The session.
+    pub session: String,
+    /// What was asked about, as GHCi was asked.
+    pub target: String,
+    /// The type, or the kind (type, kind, type_at).
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_: Option<String>,
+    /// What a type is equal to (kind).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normal_form: Option<String>,
+    /// Declarations, instances and fixity (info).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub info: Option<Info>,
+    /// Documentation (doc).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doc: Option<String>,
+    /// What a module exports (browse).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<Item>>,
+    /// Instances of a type (instances).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<Vec<Instance>>,
+    /// Completions (complete).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Completions>,
+    /// Places (loc_at, uses).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locations: Option<Vec<Location>>,
+    /// Typed holes (holes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holes: Option<Vec<Hole>>,
+    /// What else is worth knowing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The tool.
+pub(super) struct Query(pub(super) Arc<Repl>);
+
+impl Tool for Query {
+    const NAME: &'static str = "repl_query";
+    const TITLE: &'static str = "Ask about code";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let until = Instant::now() + budget(&cx, args.wait_ms, Duration::from_secs(20));
+        let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
+        ghci_only(&self.0, &started.handle)?;
+        let asking = Asking { handle: started.handle, until };
+        let mut output = held(&cx, "asking", asking.answer(&args)).await?;
+        output.session = asking.handle.info().name;
+        output.notes.splice(0..0, started.notes);
+        Ok(output)
+    }
+
+    fn text(output: &Output) -> String {
+        rendering::text(output)
+    }
+
+    fn examples() -> Vec<Example> {
+        let at = json!({"file": "src/Area.hs", "line": 8, "column": 15});
+        vec![
+            Example {
+                title: "The type of an expression",
+                arguments: json!({"kind": "type", "target": "map"}),
+                text: Some("map :: (a -> b) -> [a] -> [b]"),
+            },
+            Example { title: "Where a name is used", arguments: json!({"kind": "uses", "position": at}), text: None },
+            Example {
+                title: "What fits a hole",
+                arguments: json!({"kind": "holes", "target": "map _ [1, 2 :: Int] :: [String]"}),
+                text: None,
+            },
+        ]
+    }
+}
