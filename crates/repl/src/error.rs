@@ -69,6 +69,15 @@ impl ReplError {
             ReplError::Start { source: StartError::Spawn(SpawnError::Cwd { .. }), .. } => {
                 vec!["Give a directory that exists in `cwd`.".to_owned()]
             }
+            ReplError::Start {
+                source: StartError::Spawn(SpawnError::Record { .. }) | StartError::Output { .. },
+                ..
+            } => vec!["Make room on that disk, or see that the directory is yours, and call again.".to_owned()],
+            ReplError::Start {
+                source: StartError::Spawn(SpawnError::Guardian(_) | SpawnError::System { .. }), ..
+            } => {
+                vec!["End what is not needed (repl_list, repl_stop), and call again.".to_owned()]
+            }
             ReplError::Start { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()).into_iter().collect(),
             ReplError::Session(error) => session_hints(error),
         }

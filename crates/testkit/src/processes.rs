@@ -47,9 +47,14 @@ fn state(pid: i32) -> Option<(char, i32)> {
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// Whether a process lives; a zombie does not.
+/// Whether a process lives; a zombie does not. The first thread of a killed process may be one while others still hold
+/// its descriptors, so all of them are asked.
 pub fn is_alive(pid: i32) -> bool {
-    state(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    tasks
+        .flatten()
+        .filter_map(|task| task.file_name().to_str()?.parse().ok())
+        .any(|task| state(task).is_some_and(|(state, _)| state != 'Z' && state != 'X'))
 }
 
 /// Ends a process with the signal it cannot handle. One that is gone already is fine.

@@ -2,6 +2,8 @@
 //! that nothing of a dead daemon's sessions stays behind.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -30,6 +32,65 @@ fn a_session_survives_its_front_end() {
     let waited = second.call("repl_wait", json!({"wait_ms": 50_000}));
     assert!(waited.text.contains("42"), "{waited:#?}");
     assert_eq!(waited.structured["status"], "done", "{waited:#?}");
+}
+
+#[test]
+fn what_a_dead_daemon_s_sessions_printed_stays_readable() {
+    let project = fresh();
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    peer.call("repl_start", json!({"profile": "bash"}));
+    assert!(peer.call("repl_eval", json!({"code": "echo printed before the crash"})).text.contains("printed before"));
+    let daemon = project.daemon_pid().expect("a daemon after a call");
+    kill_hard(daemon);
+    until("the daemon to end", || (!is_alive(daemon)).then_some(()));
+    let read = peer.call("repl_read", json!({"tail": true}));
+    assert!(!read.is_error && read.text.contains("printed before the crash"), "{read:#?}");
+}
+
+#[test]
+fn a_killed_standalone_server_leaves_nothing() {
+    let project = fresh();
+    let mut peer = project.mcp(&["--standalone"]);
+    peer.initialize();
+    peer.call("repl_start", json!({"profile": "bash"}));
+    peer.start_call("repl_eval", json!({"code": "sleep 600 & sleep 600"}));
+    until("both sleeps to run", || {
+        let processes = project.processes();
+        (processes.iter().filter(|process| process.command.starts_with("sleep")).count() == 2).then_some(())
+    });
+    assert!(project.daemon_pid().is_none(), "standalone means without a daemon");
+    peer.kill();
+    project.wait_for_nothing_left();
+}
+
+#[test]
+fn a_daemon_holds_a_thousand_idle_connections() {
+    let project = fresh();
+    project.run(["tools"]).ok();
+    let socket = project.runtime_dir().join("hob");
+    let socket = std::fs::read_dir(socket).unwrap().flatten().map(|entry| entry.path());
+    let socket = socket.filter(|path| path.extension().is_some_and(|ending| ending == "sock")).next().unwrap();
+    let hello = json!({"hob": 1, "role": "mcp", "cwd": project.root(), "version": "0"});
+    let connections: Vec<UnixStream> = (0..1000)
+        .map(|_| {
+            let mut stream = UnixStream::connect(&socket).unwrap();
+            writeln!(stream, "{hello}").unwrap();
+            let mut ack = String::new();
+            BufReader::new(&stream).read_line(&mut ack).unwrap();
+            assert!(ack.contains("\"ok\":true"), "{ack}");
+            stream
+        })
+        .collect();
+    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
+    assert_eq!(status["connections"].as_array().unwrap().len(), 1001);
+    let megabytes = status["daemon"]["memory_bytes"].as_u64().unwrap() >> 20;
+    eprintln!("{megabytes} MiB with 1000 idle connections");
+    drop(connections);
+    until("the connections to be gone", || {
+        let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
+        (status["connections"].as_array().unwrap().len() == 1).then_some(())
+    });
 }
 
 /// The daemon is killed at random moments with eight calls in flight, each time: every call is answered exactly once,

@@ -172,6 +172,32 @@ fn a_full_disk() {
     assert!(!said.contains("panicked"), "{said}");
 }
 
+/// The disk fills up while the daemon runs: what it holds goes on, from memory.
+#[test]
+fn a_disk_that_fills_up() {
+    if !has_program("unshare") {
+        return;
+    }
+    let project = fresh();
+    let script = format!(
+        "mount -t tmpfs -o size=256k,mode=700 tmpfs {root} && cd {root} && touch hob.toml && \
+         {hob} call repl_start --profile bash && {hob} call repl_eval --code 'echo before' && \
+         head -c 1000000 /dev/zero > ballast 2>/dev/null; \
+         {hob} call repl_eval --code 'seq 1 100000 | tail -1; echo $((6 * 7))'; echo \"code $?\"; \
+         {hob} call repl_read --tail --max-bytes 100; echo \"code $?\"; {hob} status > /dev/null; echo \"code $?\"; \
+         {hob} call repl_start --session second --profile bash; echo \"code $?\"; {hob} stop",
+        root = project.root().display(),
+        hob = env!("CARGO_BIN_EXE_hob"),
+    );
+    let unshare: &[&str] = if am_root() { &["-m"] } else { &["-m", "-U", "--map-root-user"] };
+    let ran = Ran::of(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
+    assert_says(&ran.stdout, &["before", "100000\n42\n", "has ended"]);
+    let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
+    assert_eq!(codes, ["code 0", "code 0", "code 0", "code 4"], "{ran:#?}");
+    // A session that could not be cleaned up after a crash is not begun.
+    assert_says(&ran.stderr, &["No space left on device", "Make room on that disk"]);
+}
+
 #[test]
 fn a_daemon_that_hangs_is_named() {
     let project = fresh();
