@@ -4,6 +4,7 @@ mod anything;
 mod client;
 mod faults;
 mod load;
+mod logs;
 mod process;
 mod sockets;
 mod streams;
