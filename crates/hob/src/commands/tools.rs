@@ -24,10 +24,24 @@ impl Tools {
         let width = tools.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
         for Tool { name, description, .. } in &tools {
             let padding = " ".repeat(width - name.len());
-            terminal::line(format!("{}{padding}  {}", paint(name, Style::Bold), first_sentence(description)));
+            let about = shorten(&first_sentence(description), LINE.saturating_sub(width + 2));
+            terminal::line(format!("{}{padding}  {about}", paint(name, Style::Bold)));
         }
         Ok(Exit::Done)
     }
+}
+
+/// How long a line may be, in characters.
+const LINE: usize = 120;
+
+/// At most so many characters, cut between words.
+fn shorten(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(length.saturating_sub(2)).collect();
+    let end = cut.rfind(' ').unwrap_or(cut.len());
+    format!("{} …", cut[..end].trim_end_matches([',', ';', ':']))
 }
 
 /// Up to the first full stop that ends a sentence, without the line breaks of the source.
@@ -47,5 +61,7 @@ mod tests {
     fn one_sentence_is_enough() {
         assert_eq!(first_sentence("Does\nit. And more."), "Does it.");
         assert_eq!(first_sentence("Takes 1.5 s"), "Takes 1.5 s");
+        assert_eq!(shorten("one two, three", 14), "one two, three");
+        assert_eq!(shorten("one two, three", 13), "one two …");
     }
 }

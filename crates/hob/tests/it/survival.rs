@@ -41,6 +41,11 @@ fn what_a_dead_daemon_s_sessions_printed_stays_readable() {
     peer.initialize();
     peer.call("repl_start", json!({"profile": "bash"}));
     assert!(peer.call("repl_eval", json!({"code": "echo printed before the crash"})).text.contains("printed before"));
+    // Output reaches the disk a few milliseconds after it was printed.
+    until("the output on disk", || {
+        let grep = project.command("grep").args(["-rqs", "printed before the crash", ".hob/output"]).status().unwrap();
+        grep.success().then_some(())
+    });
     let daemon = project.daemon_pid().expect("a daemon after a call");
     kill_hard(daemon);
     until("the daemon to end", || (!is_alive(daemon)).then_some(()));
@@ -69,8 +74,8 @@ fn a_daemon_holds_a_thousand_idle_connections() {
     let project = fresh();
     project.run(["tools"]).ok();
     let socket = project.runtime_dir().join("hob");
-    let socket = std::fs::read_dir(socket).unwrap().flatten().map(|entry| entry.path());
-    let socket = socket.filter(|path| path.extension().is_some_and(|ending| ending == "sock")).next().unwrap();
+    let mut sockets = std::fs::read_dir(socket).unwrap().flatten().map(|entry| entry.path());
+    let socket = sockets.find(|path| path.extension().is_some_and(|ending| ending == "sock")).unwrap();
     let hello = json!({"hob": 1, "role": "mcp", "cwd": project.root(), "version": "0"});
     let connections: Vec<UnixStream> = (0..1000)
         .map(|_| {
