@@ -36,7 +36,13 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
             hint: "Give an expression, a declaration or a GHCi command in `code`.".to_owned(),
         });
     }
-    let steps = units.iter().map(step).collect::<Result<_, _>>()?;
+    let mut steps = Vec::new();
+    for unit in &units {
+        if asks(unit) {
+            steps.push(Step { bytes: super::announcement().into_bytes(), advance: 1, script: None });
+        }
+        steps.push(step(unit)?);
+    }
     Ok(Plan { steps, notes: Vec::new() })
 }
 
@@ -51,6 +57,19 @@ fn step(unit: &Unit) -> Result<Step, Refusal> {
     }
     let call = format!(":script {SCRIPT_PATH}\n");
     Ok(Step { bytes: call.into_bytes(), advance: 1, script: Some(bytes.into_bytes()) })
+}
+
+/// Whether the code itself reads standard input. What it calls may do so too; then only a question that ends without a
+/// newline is seen late.
+fn asks(unit: &Unit) -> bool {
+    const WORDS: [&str; 8] =
+        ["getLine", "getChar", "getContents", "interact", "readLn", "isEOF", "hGetLine", "hGetChar"];
+    let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == '\'');
+    let calls = |line: &String| line.split(word).any(|name| WORDS.contains(&name));
+    // A declaration only says what would be asked.
+    matches!(unit.kind, Kind::Statement | Kind::Block)
+        && !unit.lines[0].starts_with("let ")
+        && unit.lines.iter().any(calls)
 }
 
 /// A GHCi command as it may be run.
@@ -407,6 +426,7 @@ mod tests {
         check(
             "do\n  a <- getLine\n  print a\nfoldr\n  (+)\n  0\n  [ 1\n, 2\n]\nmain = do\n  print 1\n\n  print 2\n{- a\ncomment -}\n1",
             expect![[r#"
+                +1 _ <- System.Environment.setEnv ('H':'O':'B':'_':'A':'S':'K':'S':Prelude.mempty) ('1':Prelude.mempty)
                 +5 :{
                 do
                   a <- getLine

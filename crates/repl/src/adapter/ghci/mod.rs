@@ -3,8 +3,9 @@
 //! GHCi calls the prompt function before it reads each command, with the modules in scope and its line number. Ours
 //! writes the marker to both streams as bytes, whatever encoding, newline mode or buffering a program has set there,
 //! and sets standard output to line buffering, since GHCi unbuffers it at every load and unbuffered output costs one
-//! system call per character. It is compiled once, so nothing that later happens to the scope can break it. How code is
-//! handed over stands in [`code`].
+//! system call per character. Only before code that asks for input, which sets a variable of the environment first, it
+//! sets no buffering, so that a question without a newline is seen before its answer is needed. It is compiled once, so
+//! nothing that later happens to the scope can break it. How code is handed over stands in [`code`].
 
 mod code;
 
@@ -121,18 +122,35 @@ fn word(nonce: &Nonce) -> String {
     format!("hob-{}", &nonce.as_str()[..12])
 }
 
+/// Set for one prompt: the code after it asks for input.
+const ASKS: &str = "HOB_ASKS";
+
+/// Characters and nothing else, so that extensions which reinterpret literals do not matter.
+fn characters(text: &str) -> String {
+    let characters: String = text.chars().map(|c| format!("'{c}':")).collect();
+    format!("({characters}Prelude.mempty)")
+}
+
+/// The line that announces code which asks for input. It binds nothing, not even `it`.
+fn announcement() -> String {
+    let (name, value) = (characters(ASKS), characters("1"));
+    format!("_ <- System.Environment.setEnv {name} {value}\n")
+}
+
 /// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
 /// interrupt cannot tear a marker.
 fn prompt_function(nonce: &Nonce) -> String {
-    let characters: String = nonce.as_str().chars().map(|c| format!("'{c}':")).collect();
+    let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
     format!(
         ":set prompt-function \\ms n -> Control.Exception.uninterruptibleMask_ (let {{ \
          w h s = Foreign.C.String.withCAStringLen s (\\ p -> System.IO.hPutBuf h (Prelude.fst p) (Prelude.snd p)) \
          Prelude.>> System.IO.hFlush h ; \
-         m e = ({characters}' ':Prelude.mempty) Prelude.++ Prelude.show n Prelude.++ (' ' : (e Prelude.++ ('\\n' : Prelude.mempty))) }} in \
+         b = System.IO.hSetBuffering System.IO.stdout ; \
+         m e = {nonce} Prelude.++ Prelude.show n Prelude.++ (' ' : (e Prelude.++ ('\\n' : Prelude.mempty))) }} in \
          System.IO.hFlush System.IO.stdout Prelude.>> \
-         System.IO.hSetBuffering System.IO.stdout System.IO.LineBuffering Prelude.>> \
+         (System.Environment.lookupEnv {asks} Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
+         (\\ _ -> System.Environment.unsetEnv {asks} Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
          w System.IO.stdout (m (Data.List.unwords ms)) Prelude.>> \
          w System.IO.stderr (m Prelude.mempty) Prelude.>> \
          Prelude.return Prelude.mempty)\n"

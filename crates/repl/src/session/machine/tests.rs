@@ -225,8 +225,8 @@ fn what_does_not_react_is_said_to_and_may_still_end() {
 #[test]
 fn input_goes_in_line_by_line_when_it_is_asked_for() {
     let mut play = Play::ready();
-    play.eval_with("getLine", Some("one\ntwo\n")).pass(2).on(Event::Probed(Probed::Busy)).check(expect![[r#"
-        write "getLine\n"
+    play.eval_with("ask", Some("one\ntwo\n")).pass(2).on(Event::Probed(Probed::Busy)).check(expect![[r#"
+        write "ask\n"
         Probe"#]]);
     play.pass(10).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
         Probe
@@ -239,8 +239,8 @@ fn input_goes_in_line_by_line_when_it_is_asked_for() {
 #[test]
 fn waiting_for_input_is_told_once_and_input_ends_it() {
     let mut play = Play::ready();
-    play.eval("getLine").pass(100).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
-        write "getLine\n"
+    play.eval("ask").pass(100).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
+        write "ask\n"
         Probe
         answer 1 with #1 waiting_for_input "" """#]]);
     assert_eq!(play.machine.state(), SessionState::WaitingForInput);

@@ -92,6 +92,21 @@ async fn input_is_asked_for_and_given() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_seen_before_its_answer() {
+    let session = ghci();
+    eval(&session, ":set +t\nlet it2 = 5\n40 + it2").await;
+    let waiting = eval(&session, "do { putStr \"Name? \"; n <- getLine; putStrLn (n ++ show it) }").await;
+    assert_eq!(line(&waiting), "waiting_for_input | \"Name? \" | \"\"");
+    session.input("me\n".to_owned(), false).await.expect("it reads");
+    let done = session.wait(None, LONG, 1000).await.expect("an answer");
+    assert_eq!(line(&done), "done | \"Name? me45\\nit :: ()\\n\" | \"\"");
+    assert_eq!(
+        eval(&session, "System.IO.hGetBuffering System.IO.stdout").await.stdout,
+        "LineBuffering\nit :: GHC.IO.Handle.Types.BufferMode\n"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn input_is_given_beforehand_and_the_rest_is_no_code() {
     let session = ghci();
     let request =
