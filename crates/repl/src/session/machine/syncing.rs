@@ -307,6 +307,8 @@ impl Machine {
         self.number = self.sides[0].number.max(self.sides[1].number);
         self.issued = self.number;
         let payload = self.payload.clone();
+        // Without numbered markers nothing tells what is in scope.
+        let fallback = self.is_fallback();
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let why = sync.why;
         let Some(run) = &sync.run else {
@@ -314,7 +316,7 @@ impl Machine {
             return self.started(now);
         };
         let eval = run.eval;
-        if why == Why::Interrupt && !sync.recovered {
+        if why == Why::Interrupt && !sync.recovered && !fallback {
             sync.recovered = true;
             let code = &self.records.running(eval).code;
             if let Some((step, note)) = self.adapter.recover(code, &payload) {

@@ -1,6 +1,7 @@
 //! GHCi: what agents do, and what programs do to it.
 
 use super::*;
+use crate::session::Completion;
 use expect_test::{Expect, expect};
 
 async fn check(session: &Handle, code: &str, expected: Expect) {
@@ -30,4 +31,65 @@ async fn it_evaluates() {
     .await;
     check(&session, "f 1", expect![[r#"done | "2\n" | """#]]).await;
     session.stop("the test is over").await;
+}
+
+async fn check_start(flags: &[&str], completion: Completion, code: &str, expected: Expect) {
+    let command: Vec<&str> = ["ghci", "-ferror-spans"].iter().chain(flags).copied().collect();
+    let session = start(setup(&command, Path::new("/"), Arc::new(Ghci))).expect("ghci is installed");
+    let mut text = String::new();
+    for code in [code, "-- nothing", ":! echo out; echo err >&2"] {
+        text += &line(&eval(&session, code).await);
+        text.push('\n');
+    }
+    assert_eq!(session.info().completion, completion, "{flags:?}");
+    let endless = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(":! sleep 100") });
+    assert_eq!(endless.await.expect("taken").status.name(), "running");
+    let interrupted = session.interrupt(1000).await.expect("an answer");
+    text += &line(&interrupted.eval.expect("it ran"));
+    text.push('\n');
+    text += &line(&eval(&session, ":! echo still here").await);
+    expected.assert_eq(&text);
+    session.stop("the test is over").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_starts_whatever_the_flags() {
+    let exact = Completion::Exact;
+    check_start(
+        &["-XRebindableSyntax", "-XOverloadedStrings", "-XOverloadedLists"],
+        exact,
+        "'x'",
+        expect![[r#"
+        done | "'x'\n" | ""
+        done | "" | ""
+        done | "out\n" | "err\n"
+        interrupted | "" | "Interrupted.\n"
+        done | "still here\n" | """#]],
+    )
+    .await;
+    check_start(
+        &["-XNoImplicitPrelude"],
+        exact,
+        "'x'",
+        expect![[r#"
+        done | "'x'\n" | ""
+        done | "" | ""
+        done | "out\n" | "err\n"
+        interrupted | "" | "Interrupted.\n"
+        done | "still here\n" | """#]],
+    )
+    .await;
+    // Without base there is nothing to print a marker with.
+    check_start(
+        &["-hide-all-packages"],
+        Completion::Marker,
+        ":show packages",
+        expect![[r#"
+        done | "active package flags: none\n" | ""
+        done | "" | ""
+        done | "out\n" | "err\n"
+        interrupted | "" | "Interrupted.\n"
+        done | "still here\n" | """#]],
+    )
+    .await;
 }
