@@ -106,7 +106,7 @@ pub enum Setup {
 pub struct Barrier {
     /// What to write.
     pub bytes: Vec<u8>,
-    /// What appears on standard output before the barrier's marker. Without it (where programs cannot eat what is
+    /// What appears on either stream before the barrier's marker there (GHCi changed the stream once). Without it (where programs cannot eat what is
     /// written to the REPL) counting is the proof: each step and barrier must advance the number by exactly one.
     pub echo: Option<Vec<u8>>,
 }

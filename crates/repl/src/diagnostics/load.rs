@@ -48,7 +48,7 @@ fn command(code: &str) -> Option<&str> {
     Some(word.trim_end_matches('!')).filter(|word| !word.is_empty())
 }
 
-/// GHCi answers a command it does not know on standard output.
+/// GHCi answers a command it does not know on standard output, from 9.4 or so on on standard error.
 pub(super) fn is_unknown_command(stdout: &str) -> bool {
     stdout.starts_with("unknown command '") && stdout.contains("\nuse :? for help.")
 }

@@ -24,7 +24,8 @@ pub fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
         error: parsed.exception.is_some()
             || parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
             || load.as_ref().is_some_and(|load| !load.ok)
-            || load::is_unknown_command(stdout),
+            || load::is_unknown_command(stdout)
+            || load::is_unknown_command(stderr),
         diagnostics: parsed.diagnostics,
         exception: parsed.exception,
         load,

@@ -47,8 +47,8 @@ enum Stage {
     Held { until: Instant },
     /// Until the evaluation's end shows.
     Signalled { until: Instant },
-    /// Until the barrier's answer and its marker on both streams.
-    Barrier { until: Instant, echo: Option<Vec<u8>>, echoed: bool, target: Option<u64> },
+    /// Until the barrier's answer, on whichever stream it comes, and its marker on both.
+    Barrier { until: Instant, echo: Option<Vec<u8>>, echoed: Option<usize>, target: Option<u64> },
     /// Until a late signal has arrived.
     Settling { until: Instant },
     /// Until what the interrupt has lost is restored.
@@ -70,8 +70,8 @@ pub(super) struct Sync {
     pub(super) waiters: Vec<Waiter>,
     /// Output of nobody: what comes after the evaluation's end.
     strays: [Capture; 2],
-    /// The end of standard output since the barrier was sent.
-    listen: Vec<u8>,
+    /// The end of each stream since the barrier was sent.
+    listen: [Vec<u8>; 2],
 }
 
 impl Sync {
@@ -85,7 +85,7 @@ impl Sync {
             begun: now,
             waiters: Vec::new(),
             strays: [Capture::new(), Capture::new()],
-            listen: Vec::new(),
+            listen: [Vec::new(), Vec::new()],
         }
     }
 
@@ -119,14 +119,14 @@ impl Sync {
 
     /// Takes output, and says whose it is.
     pub(super) fn data(&mut self, side: usize, bytes: &[u8], seen: &Side) -> Owner {
-        if side == Stream::Stdout as usize
-            && let Stage::Barrier { echo: Some(echo), echoed, .. } = &mut self.stage
-            && !*echoed
+        if let Stage::Barrier { echo: Some(echo), echoed, .. } = &mut self.stage
+            && echoed.is_none()
         {
-            self.listen.extend_from_slice(bytes);
-            *echoed = memchr::memmem::find(&self.listen, echo).is_some();
-            let excess = self.listen.len().saturating_sub(LISTEN);
-            self.listen.drain(..excess);
+            let listen = &mut self.listen[side];
+            listen.extend_from_slice(bytes);
+            *echoed = memchr::memmem::find(listen, echo).map(|_| side);
+            let excess = listen.len().saturating_sub(LISTEN);
+            listen.drain(..excess);
         }
         match &self.run {
             Some(run) if !self.is_past(run, seen) => Owner::Eval(run.eval),
@@ -207,8 +207,8 @@ impl Machine {
         self.write(bytes, None, 1);
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let patience = if sync.why == Why::Interrupt { BARRIER } else { PATIENT_BARRIER };
-        sync.listen.clear();
-        sync.stage = Stage::Barrier { until: now + patience, echo, echoed: false, target };
+        sync.listen.iter_mut().for_each(Vec::clear);
+        sync.stage = Stage::Barrier { until: now + patience, echo, echoed: None, target };
     }
 
     pub(super) fn syncing_marker(&mut self, stream: Stream, number: Option<u64>, now: Instant) {
@@ -227,7 +227,7 @@ impl Machine {
                 }
             }
             Stage::Barrier { echoed, target, .. } => {
-                if *echoed && target.is_none() && stream == Stream::Stdout {
+                if *echoed == Some(stream as usize) && target.is_none() {
                     *target = number;
                 }
                 let target = *target;
@@ -382,7 +382,7 @@ impl Machine {
         let nonce = &self.nonce;
         let record = self.records.running(eval);
         if let Some(prefix) = self.adapter.barrier_prefix(nonce) {
-            record.output[0].cut_at(&prefix);
+            record.output.iter_mut().for_each(|output| output.cut_at(&prefix));
         }
     }
 }
