@@ -89,7 +89,7 @@ impl Default for Limits {
             grace: Duration::from_secs(1),
             cancel_grace: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
-            unread_progress: Duration::from_millis(20),
+            unread_progress: Duration::from_millis(250),
             flush: Duration::from_secs(5),
         }
     }

@@ -13,7 +13,7 @@ const GAP: Duration = Duration::from_millis(2);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Progress older than this has been dealt with.
-pub(super) const SETTLED: Duration = Duration::from_millis(100);
+pub(super) const SETTLED: Duration = Duration::from_millis(250);
 
 /// Answers that wait for their progress to be read.
 pub(super) struct Held {
