@@ -28,11 +28,14 @@ fn call(peer: &mut McpPeer, tool: &str, arguments: Value) -> (Vec<Value>, String
     }
 }
 
-/// Notifications until the visible prompt, as `(stream, text)`.
-fn output(peer: &mut McpPeer, until: &str) -> Vec<(String, String)> {
+/// Output until the visible prompt, as `(stream, text)`. GHCi may be quicker than the answer to `send`: what came
+/// `before` that counts, too.
+fn output(peer: &mut McpPeer, before: &[Value], until: &str) -> Vec<(String, String)> {
+    let mut early = before.iter().filter(|message| message["method"] == "ghci/output").cloned();
     let mut lines = Vec::new();
     loop {
-        let params = peer.notification("ghci/output")["params"].clone();
+        let message = early.next().unwrap_or_else(|| peer.notification("ghci/output"));
+        let params = &message["params"];
         let field = |name: &str| params[name].as_str().unwrap_or_else(|| panic!("no {name}: {params}")).to_owned();
         lines.push((field("stream"), field("text")));
         if lines.last().is_some_and(|(_, text)| text.ends_with(until)) {
@@ -72,11 +75,11 @@ fn the_conversation_word_for_word() {
     let sent: Vec<&Value> = before.iter().filter(|message| message["method"] == "ghci/command_sent").collect();
     assert_eq!(sent.len(), 1, "ghci/command_sent comes before the response: {before:#?}");
     assert_eq!(sent[0]["params"], json!({"command": ":t map"}));
-    let lines = output(&mut peer, "> ");
+    let lines = output(&mut peer, &before, "> ");
     assert!(lines.contains(&("stdout".to_owned(), "map :: (a -> b) -> [a] -> [b]".to_owned())), "{lines:?}");
 
-    call(&mut peer, "send", json!({"command": "undefinedName"}));
-    let lines = output(&mut peer, "> ");
+    let (before, _) = call(&mut peer, "send", json!({"command": "undefinedName"}));
+    let lines = output(&mut peer, &before, "> ");
     assert!(
         lines.iter().any(|(stream, text)| stream == "stderr" && text.contains("not in scope: undefinedName")),
         "{lines:?}"
