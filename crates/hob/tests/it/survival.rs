@@ -147,7 +147,7 @@ fn one_kill(project: &TestProject, peer: &mut McpPeer, random: &mut Random, roun
         peer.start_call("repl_wait", json!({"session": "held", "wait_ms": 40_000})),
         peer.start_call("repl_read", json!({"session": "wide", "max_bytes": 100_000})),
     ];
-    std::thread::sleep(Duration::from_micros(random.below(250_000)));
+    std::thread::sleep(Duration::from_micros(random.below(250_000))); // sleeps: the moment is what is tested
     let sessions: Vec<i32> = project
         .processes()
         .into_iter()
