@@ -2,6 +2,7 @@
 
 mod ghci;
 mod hostile;
+mod sharing;
 mod stress;
 
 use std::path::Path;
