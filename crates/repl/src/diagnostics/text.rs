@@ -11,7 +11,7 @@
 //! ```
 //!
 //! `SPAN` is `3:5`, `3:5-8` or `(5,1)-(6,2)`, its end inclusive. A message without a place has `<no location info>`, and
-//! the import cycle of GHC before 9.4 has no head at all. What is no diagnostic is handed back as it stood, so a
+//! the import cycle of GHC up to 9.6 has no head at all. What is no diagnostic is handed back as it stood, so a
 //! program's own stderr is never swallowed.
 
 use std::ops::Range;
@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Parsed {
             parsed.diagnostics.push(head.diagnostic(&lines[body.clone()]));
             at = source_box_end(&lines, body.end);
             drop_blank_before(&mut rest);
-        } else if line == CYCLE {
+        } else if CYCLES.contains(&line) {
             let body = body_range(&lines, at + 1);
             let mut message = vec![line];
             message.extend(&lines[body.clone()]);
@@ -72,7 +72,8 @@ pub fn parse(text: &str) -> Parsed {
 }
 
 const EXCEPTION: &str = "*** Exception:";
-const CYCLE: &str = "Module imports form a cycle:";
+/// Up to 9.2, and up to 9.6.
+const CYCLES: [&str; 2] = ["Module imports form a cycle:", "Module graph contains a cycle:"];
 
 /// The line that opens a message.
 struct Head<'a> {

@@ -42,9 +42,23 @@ pub fn typed(question: &str, stdout: &str) -> Option<Typed> {
     Some(Typed { type_: one_line(type_), normal_form })
 }
 
-/// `:doc`: the text, if there is any.
+/// `:doc`: the text, if there is any. GHC 9.0 prints it alone; newer ones print the declaration first, then comments
+/// that begin with `-- |`, one for each thing of that name.
 pub fn doc(stdout: &str) -> Option<String> {
-    let lines: Vec<&str> = stdout.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end()).collect();
+    let commented = stdout.lines().any(|line| line.starts_with("-- |"));
+    let mut lines: Vec<&str> = Vec::new();
+    for line in stdout.lines() {
+        match (commented, line.strip_prefix("--")) {
+            (false, _) => lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end()),
+            (true, Some(text)) => {
+                let text = text.strip_prefix(' ').unwrap_or(text).trim_end();
+                lines.push(text.strip_prefix("| ").unwrap_or(text));
+            }
+            // A declaration; between two comments it is a blank line.
+            (true, None) if lines.last().is_some_and(|last| !last.is_empty()) => lines.push(""),
+            (true, None) => {}
+        }
+    }
     let text = lines.join("\n").trim().to_owned();
     Some(text).filter(|text| !text.is_empty() && text != "<has no documentation>")
 }
@@ -84,5 +98,8 @@ mod tests {
         assert_eq!(doc(" One.\n\n > code\n").as_deref(), Some("One.\n\n> code"));
         assert_eq!(doc("<has no documentation>\n"), None);
         assert_eq!(doc(""), None);
+        let newer =
+            "Area.area :: Shape -> Double\n  \t-- Identifier defined at src/Area.hs:7:1\n-- | One.\n--\n-- > code\n";
+        assert_eq!(doc(newer).as_deref(), Some("One.\n\n> code"));
     }
 }

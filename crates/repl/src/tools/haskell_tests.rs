@@ -108,7 +108,7 @@ impl Package {
 
     async fn check(&self, name: &str, arguments: Value, expected: Expect) -> Value {
         let (text, structured) = self.call(name, arguments).await;
-        expected.assert_eq(&text);
+        expected.assert_eq(&plain(&text));
         structured
     }
 
@@ -119,6 +119,17 @@ impl Package {
     async fn at(&self, kind: &str, place: (&str, u32, u32), expected: Expect) {
         let position = json!({"file": place.0, "line": place.1, "column": place.2});
         self.check("repl_query", json!({"kind": kind, "position": position}), expected).await;
+    }
+}
+
+/// Without the codes that newer compilers give, and without the version of their library.
+fn plain(text: &str) -> String {
+    let mut parts = text.split(" [GHC-");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let text = parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest));
+    match text.split_once("(base-") {
+        Some((before, version)) => format!("{before}(base{}", version.trim_start_matches(|c: char| c != ')')),
+        None => text,
     }
 }
 
@@ -270,7 +281,7 @@ async fn questions() {
         Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once."#]]).await;
     p.at("type_at", ("Area", 12, 16), expect!["map :: (Shape -> Double) -> [Shape] -> [Double]"]).await;
     p.at("loc_at", ("src/Area.hs", 8, 4), expect!["src/Shape.hs:9:5-17"]).await;
-    p.at("loc_at", ("src/Area.hs", 8, 15), expect!["GHC.Float (base-4.15.1.0)"]).await;
+    p.at("loc_at", ("src/Area.hs", 8, 15), expect!["GHC.Float (base)"]).await;
     p.at(
         "uses",
         ("src/Area.hs", 9, 37),
@@ -363,7 +374,7 @@ async fn reloads() {
             To import instances alone, use: import Data.List()
         Ok, two modules loaded.
         [main: no errors, 1 warning; load 3]"#]]
-    .assert_eq(&waited.0);
+    .assert_eq(&plain(&waited.0));
     p.check(
         "repl_diagnostics",
         json!({"since": 3, "wait_ms": 10}),

@@ -87,9 +87,11 @@ fn load_all(dir: &std::path::Path, flags: &[&str]) -> [Vec<String>; 2] {
 fn dumped(line: &str) -> Option<Diagnostic> {
     // A prompt may stand before it.
     let value: serde_json::Value = serde_json::from_str(&line[line.find('{')?..]).ok()?;
-    let severity = match value["severity"].as_str()? {
-        "SevError" | "SevFatal" => Severity::Error,
-        "SevWarning" => Severity::Warning,
+    // `"severity"` up to 9.2, then words in `"messageClass"`, the last of which may be the code.
+    let words: Vec<&str> = value["severity"].as_str().or(value["messageClass"].as_str())?.split(' ').collect();
+    let severity = match words[..] {
+        ["SevError" | "SevFatal" | "MCFatal"] | ["MCDiagnostic", "SevError", ..] => Severity::Error,
+        ["SevWarning"] | ["MCDiagnostic", "SevWarning", ..] => Severity::Warning,
         _ => return None,
     };
     let span = &value["span"];
@@ -107,6 +109,7 @@ fn dumped(line: &str) -> Option<Diagnostic> {
         column: number("startCol"),
         end_line: number("endLine"),
         end_column,
+        code: words.last().filter(|word| word.starts_with("GHC-")).map(|code| (*code).to_owned()),
         message,
         hints,
         ..nowhere(severity)
