@@ -128,7 +128,7 @@ impl Redactions {
 const UNITS: &[&str] = &["ms", "s", "min", "µs", "KiB", "MiB", "GiB"];
 
 /// Words before which a number names something of this run only.
-const NAMES: &[&str] = &["pid ", "pid\": ", "process ", "life ", "port "];
+const NAMES: &[&str] = &["pid ", "pid\": ", "process ", "life ", "port ", "<interactive>:"];
 
 /// `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, `9.0.2` → `[version]`, hexadecimal ids of 16 digits and more → `[id]`.
 fn redact_numbers(text: &str) -> String {
