@@ -443,3 +443,48 @@ async fn only_ghci_is_asked() {
         .await;
     package.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ghci_without_a_package() {
+    let package = Package::new();
+    let p = &package;
+    p.call("repl_start", json!({"session": "plain", "profile": "ghci"})).await;
+    let plain = |arguments: Value| {
+        let mut arguments = arguments;
+        arguments["session"] = json!("plain");
+        arguments
+    };
+    p.check("repl_diagnostics", plain(json!({})), expect!["[plain: nothing has been loaded yet; repl_reload loads]"])
+        .await;
+    p.check(
+        "repl_reload",
+        plain(json!({})),
+        expect![[r#"
+        Ok, no modules loaded.
+        [plain: done; no errors, no warnings; load 1]
+        Nothing is loaded: name modules or files in `targets`."#]],
+    )
+    .await;
+    p.write("src/Hole.hs", "module Hole where\n\nm :: [Int] -> Int\nm xs = _foo xs\n");
+    p.check(
+        "repl_reload",
+        plain(json!({"targets": ["src/Shape.hs"]})),
+        expect![[r#"
+        Ok, one module loaded.
+        [plain: done; no errors, no warnings; load 2]"#]],
+    )
+    .await;
+    p.call("repl_reload", plain(json!({"targets": ["src/Hole.hs"]}))).await;
+    let (text, holes) = p.call("repl_query", plain(json!({"kind": "holes"}))).await;
+    assert!(text.starts_with("_foo :: [Int] -> Int  -- src/Hole.hs:4:8\n  has xs :: [Int]\n"), "{text}");
+    assert_eq!(holes["holes"][0]["line"], 4);
+    p.check(
+        "repl_query",
+        plain(json!({"kind": "type_at", "position": {"file": "Nope", "line": 1, "column": 1}})),
+        expect![[r#"
+            refused: Nope is not loaded in this session.
+            Nothing is loaded; repl_reload with `targets` loads it."#]],
+    )
+    .await;
+    package.repl.shutdown().await;
+}

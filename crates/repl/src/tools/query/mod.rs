@@ -117,7 +117,8 @@ pub(super) struct Query(pub(super) Arc<Repl>);
 impl Tool for Query {
     const NAME: &'static str = "repl_query";
     const TITLE: &'static str = "Ask about code";
-    const EFFECT: Effect = Effect::READ;
+    // It may start a session, which compiles the project and runs its Template Haskell.
+    const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
     type Args = Args;
     type Output = Output;
 
