@@ -16,6 +16,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep_until;
 
+use super::cpu::CpuClock;
 use super::handle::{Command, Finished};
 use super::machine::{Action, Event, Machine, Owner, Probed, Waiter};
 use super::pipes::{Found, Inputs, Output};
@@ -24,7 +25,7 @@ use super::scan::Piece;
 use super::script::Scripts;
 use super::show::{self, Frame};
 use super::start::Witness;
-use super::{InterruptReport, LoadRecord, SessionError, SessionEvent, SessionInfo, Stream};
+use super::{InterruptReport, LoadRecord, SessionError, SessionEvent, SessionInfo, SessionState, Status, Stream};
 
 /// How often one wake reads before others get their turn.
 const READS: usize = 16;
@@ -62,7 +63,8 @@ pub(super) struct Rest {
     /// Under way: kept here, so that a dropped wait loses nothing.
     probe: Option<JoinHandle<(Prober, Doing)>>,
     prober: Option<Prober>,
-    measure: Option<JoinHandle<u64>>,
+    measure: Option<JoinHandle<(u64, CpuClock)>>,
+    clock: CpuClock,
     ending: Option<JoinHandle<()>>,
     closed: Option<(Stream, Instant)>,
     watched: Option<Instant>,
@@ -81,6 +83,7 @@ impl Rest {
             probe: None,
             prober: Some(Prober::new(group)),
             measure: None,
+            clock: CpuClock::default(),
             ending: None,
             closed: None,
             watched: None,
@@ -97,7 +100,7 @@ enum Wake {
     Writable,
     Exit,
     Probed(Probed),
-    Measured(Option<u64>),
+    Measured(Option<(u64, CpuClock)>),
     Ended,
     Time,
 }
@@ -296,12 +299,7 @@ impl Actor {
                 }
             }
             Action::Emit(event) => {
-                if let SessionEvent::EvalStarted { eval, .. } = &event {
-                    let logged = self.rest.logged;
-                    if let Some(record) = self.machine.record_mut(*eval) {
-                        record.logged = logged;
-                    }
-                }
+                self.account(&event);
                 if let Some(witness) = &self.witness {
                     witness(&event);
                 }
@@ -315,6 +313,24 @@ impl Actor {
                 let _ = self.events.send(SessionEvent::Output { eval: None, stream, text });
             }
             Action::Loaded(load) => drop(self.loads.send_replace(Arc::new(load))),
+        }
+    }
+
+    /// Notes at the start and at the end of an evaluation what the machine cannot know.
+    fn account(&mut self, event: &SessionEvent) {
+        let cpu = self.rest.clock.now();
+        match event {
+            SessionEvent::EvalStarted { eval, .. } => {
+                if let Some(record) = self.machine.record_mut(*eval) {
+                    (record.logged, record.cpu_from) = (self.rest.logged, cpu);
+                }
+            }
+            SessionEvent::EvalFinished { eval, .. } => {
+                if let Some(record) = self.machine.record_mut(*eval) {
+                    record.cpu = cpu.zip(record.cpu_from).map(|(now, from)| now.saturating_sub(from));
+                }
+            }
+            SessionEvent::Started | SessionEvent::Output { .. } | SessionEvent::Ended { .. } => {}
         }
     }
 
@@ -352,7 +368,13 @@ impl Actor {
         };
         // Only commands of our own, which are quiet, are asked for their exact bytes.
         let raw = if record.quiet { show::raw(record) } else { Default::default() };
-        Some(Finished { result: show::result(record, &frame, Instant::now()), raw })
+        let mut result = show::result(record, &frame, Instant::now());
+        if let (Status::Queued, SessionState::WaitingForInput, Some(before)) =
+            (result.status, self.machine.state(), self.machine.current())
+        {
+            result.notes.push(format!("#{before} before it waits for input: give it repl_input, or repl_interrupt."));
+        }
+        Some(Finished { result, raw })
     }
 
     fn publish(&mut self) {
@@ -365,7 +387,7 @@ impl Actor {
         self.info.send_if_modified(|info| {
             let old = (info.state, info.current, info.queue_depth, info.evals, info.cursor);
             let changed = old != (state, current, queue_depth, evals, cursor);
-            ready = info.state == super::SessionState::Starting && state != info.state;
+            ready = info.state == SessionState::Starting && state != info.state;
             (info.state, info.current, info.queue_depth) = (state, current, queue_depth);
             (info.evals, info.cursor) = (evals, cursor);
             if changed {

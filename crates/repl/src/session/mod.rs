@@ -5,6 +5,7 @@
 
 mod actor;
 mod capture;
+mod cpu;
 mod event;
 mod handle;
 mod launch;

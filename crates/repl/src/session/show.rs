@@ -54,7 +54,7 @@ pub(super) fn result(record: &Record, frame: &Frame<'_>, now: Instant) -> EvalRe
         diagnostics: record.verdict.diagnostics.clone(),
         exception: record.verdict.exception.clone(),
         duration_ms: (ran.as_secs_f64() * 1e5).round() / 100.0,
-        cpu_ms: None,
+        cpu_ms: record.cpu.map(|cpu| u64::try_from(cpu.as_millis()).unwrap_or(u64::MAX)),
         truncated,
         cursor: frame.cursor,
         between: (between != Between::default()).then_some(between),

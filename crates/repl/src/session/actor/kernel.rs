@@ -6,6 +6,7 @@ use process::Ladder;
 use process::probe::Prober;
 
 use super::{Actor, DRAIN, take};
+use crate::session::cpu::CpuClock;
 use crate::session::machine::{Death, Ending, Event, Probed};
 use crate::session::pipes::Output;
 
@@ -25,11 +26,18 @@ impl Actor {
     pub(super) fn measure(&mut self) {
         let group = self.group.clone();
         self.rest.watched = Some(Instant::now());
-        self.rest.measure = Some(tokio::task::spawn_blocking(move || process::probe::memory(&group).resident));
+        self.rest.measure = Some(tokio::task::spawn_blocking(move || {
+            let clock = CpuClock::of(group.members().iter().map(|member| member.pid));
+            (process::probe::memory(&group).resident, clock)
+        }));
     }
 
-    pub(super) fn measured(&mut self, memory: Option<u64>) {
-        let Some(memory) = memory else { return };
+    pub(super) fn measured(&mut self, measured: Option<(u64, CpuClock)>) {
+        let Some((memory, clock)) = measured else { return };
+        if self.machine.current().is_none() || self.rest.clock.is_empty() {
+            // Within an evaluation both readings come from the same processes.
+            self.rest.clock = clock;
+        }
         self.info.send_modify(|info| info.memory = Some(memory));
         if memory > self.memory_limit {
             let (used, limit) = (memory >> 20, self.memory_limit >> 20);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::Status;
 use super::super::capture::Capture;
@@ -28,6 +28,10 @@ pub(in super::super) struct Record {
     pub(in super::super) verdict: Verdict,
     /// What its own last marker said; those of barriers come later.
     pub(in super::super) payload: String,
+    /// The session's processor time when it started, where it was read.
+    pub(in super::super) cpu_from: Option<Duration>,
+    /// How much of it it took.
+    pub(in super::super) cpu: Option<Duration>,
     /// Where the counts of the output log stood when it started, per stream.
     pub(in super::super) logged: [u64; 2],
 }
@@ -58,6 +62,8 @@ impl Records {
             notes: Vec::new(),
             verdict: Verdict::default(),
             payload: String::new(),
+            cpu_from: None,
+            cpu: None,
             logged: [0; 2],
         };
         self.evals.insert(eval, record);

@@ -232,11 +232,11 @@ impl Machine {
         if let Some(load) = load {
             self.publish_load(load);
         }
-        self.answer(eval);
         if !quiet {
             let prompt = self.prompt();
             self.actions.push(Action::Emit(SessionEvent::EvalFinished { eval, status, duration, prompt }));
         }
+        self.answer(eval);
         if !matches!(self.phase, Phase::Ended { .. }) {
             self.phase = Phase::Idle { since: now };
         }

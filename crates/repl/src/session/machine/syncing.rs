@@ -233,7 +233,8 @@ impl Machine {
                 let target = *target;
                 let reached = |side: &Side| target.is_some_and(|target| side.number >= target);
                 // In the fallback the prompt after the mark has to pass as well.
-                if sides.iter().all(reached) && (!fallback || number.is_none()) {
+                let prompted = !fallback || sides[0].unnumbered > 0;
+                if sides.iter().all(reached) && prompted {
                     self.barrier_passed(now);
                 }
             }

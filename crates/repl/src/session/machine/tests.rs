@@ -299,7 +299,8 @@ fn without_a_prompt_function_a_printed_number_marks_the_end() {
     for _ in 0..5 {
         play.mark_one(Stream::Stdout, None);
     }
-    play.mark(1).mark_one(Stream::Stdout, None);
+    // The other stream may be the later one.
+    play.mark_one(Stream::Stdout, Some(1)).mark_one(Stream::Stdout, None).mark_one(Stream::Stderr, Some(1));
     assert_eq!((play.machine.state(), play.machine.completion()), (SessionState::Idle, Completion::Marker));
     play.log.clear();
     play.eval("1").out("1\n").mark_one(Stream::Stdout, None).mark(2).mark_one(Stream::Stdout, None).check(expect![[r#"

@@ -67,6 +67,18 @@ async fn out_of_time_means_still_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_is_that_of_the_evaluation() {
+    let session = ghci();
+    eval(&session, "1").await;
+    let mut seen = session.watch();
+    seen.wait_for(|info| info.memory.is_some()).await.expect("it is measured");
+    let slept = eval(&session, "Control.Concurrent.threadDelay 200000").await;
+    assert!(slept.cpu_ms.expect("measured") < 100, "{slept:?}");
+    let computed = eval(&session, "print (sum [1 .. 3000000])").await;
+    assert!(computed.cpu_ms.expect("measured") > 100, "{computed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_is_watched() {
     let mut setup = setup(&["ghci"], Path::new("/"), Arc::new(Ghci));
     setup.launch.memory_limit = 400 << 20;

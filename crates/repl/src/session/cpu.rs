@@ -1,0 +1,54 @@
+//! Processor time of a session's processes, cheap enough to be read at the start and the end of every evaluation: their
+//! files in `/proc` stay open. Which processes those are is found elsewhere, now and then.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+/// The clock of some processes and of the children they have reaped.
+#[derive(Debug, Default)]
+pub(super) struct CpuClock(Vec<File>);
+
+impl CpuClock {
+    pub(super) fn of(pids: impl IntoIterator<Item = i32>) -> CpuClock {
+        // One that has ended meanwhile has no file, and no time to come.
+        CpuClock(pids.into_iter().filter_map(|pid| File::open(format!("/proc/{pid}/stat")).ok()).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The time so far, in the kernel's ticks of mostly 10 ms; `None` if there is nothing to read.
+    pub(super) fn now(&self) -> Option<Duration> {
+        let ticks: Vec<u64> = self.0.iter().filter_map(ticks).collect();
+        let per_second = rustix::param::clock_ticks_per_second().max(1);
+        (!ticks.is_empty()).then(|| Duration::from_millis(ticks.iter().sum::<u64>() * 1000 / per_second))
+    }
+}
+
+/// User and system time, its own and that of reaped children: fields 14 to 17 of proc(5).
+fn ticks(stat: &File) -> Option<u64> {
+    let mut buffer = [0; 1024];
+    let read = stat.read_at(&mut buffer, 0).ok()?;
+    let text = std::str::from_utf8(&buffer[..read]).ok()?;
+    // The second field is a name in parentheses that may hold anything.
+    let (_, rest) = text.rsplit_once(") ")?;
+    rest.split(' ').skip(11).take(4).map(|field| field.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_runs_while_we_compute() {
+        let clock = CpuClock::of([std::process::id().cast_signed()]);
+        let begun = clock.now().expect("our own file");
+        let mut rounds = 0u64;
+        while clock.now().expect("our own file") < begun + Duration::from_millis(50) {
+            rounds = std::hint::black_box(rounds + 1);
+        }
+        assert_eq!(CpuClock::of([-1]).now(), None);
+    }
+}
