@@ -53,6 +53,18 @@ pub(super) fn is_unknown_command(stdout: &str) -> bool {
     stdout.starts_with("unknown command '") && stdout.contains("\nuse :? for help.")
 }
 
+/// What GHCi says on standard error when it does not carry out one of its own commands, without calling it an error.
+/// Only for code that ends with a command: a program may print the same.
+pub(super) fn is_refused_command(code: &str, stderr: &str) -> bool {
+    let last = code.lines().map(str::trim).rfind(|line| !line.is_empty());
+    last.is_some_and(|line| command(line).is_some())
+        && stderr.lines().any(|line| {
+            (line.starts_with("target ‘") && line.ends_with("’ is not a module name or a source file"))
+                || line.starts_with("Some flags have not been recognized: ")
+                || line.starts_with("IO error: ")
+        })
+}
+
 /// `[1 of 2] Compiling Data.A          ( src/Data/A.hs, interpreted ) [Source file changed]` → the file
 fn compiling(line: &str) -> Option<&str> {
     let (counter, rest) = line.strip_prefix('[')?.split_once("] Compiling ")?;
@@ -71,6 +83,15 @@ fn in_parentheses(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use expect_test::expect;
+
+    #[test]
+    fn commands_that_are_not_carried_out() {
+        assert!(is_refused_command(":l nofile", "target ‘nofile’ is not a module name or a source file\n"));
+        assert!(is_refused_command("x = 1\n:set -foo\n", "Some flags have not been recognized: -foo\n"));
+        assert!(is_refused_command(":script nope", "IO error:  \"nope\" does not exist\n"));
+        assert!(!is_refused_command("hPutStrLn stderr msg", "IO error: this is only text\n"));
+        assert!(!is_refused_command(":main", "all is well\n"));
+    }
 
     #[test]
     fn loads_of_several_versions() {

@@ -25,7 +25,8 @@ pub fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
             || parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
             || load.as_ref().is_some_and(|load| !load.ok)
             || load::is_unknown_command(stdout)
-            || load::is_unknown_command(stderr),
+            || load::is_unknown_command(stderr)
+            || load::is_refused_command(code, stderr),
         diagnostics: parsed.diagnostics,
         exception: parsed.exception,
         load,

@@ -60,15 +60,15 @@ total = sum . map area
 ";
 
 /// A package, a caller in it, and the tools.
-struct Package {
+pub(super) struct Package {
     dir: tempfile::TempDir,
     tools: Vec<Arc<dyn AnyTool>>,
-    repl: Arc<Repl>,
+    pub(super) repl: Arc<Repl>,
     caller: Caller,
 }
 
 impl Package {
-    fn new() -> Package {
+    pub(super) fn new() -> Package {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path();
         std::fs::create_dir_all(path.join("src")).expect("made");
@@ -87,11 +87,11 @@ impl Package {
         Package { tools: tools(package.repl.clone()), ..package }
     }
 
-    fn write(&self, file: &str, text: &str) {
+    pub(super) fn write(&self, file: &str, text: &str) {
         std::fs::write(self.dir.path().join(file), text).expect("written");
     }
 
-    async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
+    pub(super) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
         let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
         let raw = serde_json::value::to_raw_value(&arguments).expect("JSON");
         let cx = Context::detached(Arc::new(self.caller.clone()));
@@ -106,7 +106,7 @@ impl Package {
         }
     }
 
-    async fn check(&self, name: &str, arguments: Value, expected: Expect) -> Value {
+    pub(super) async fn check(&self, name: &str, arguments: Value, expected: Expect) -> Value {
         let (text, structured) = self.call(name, arguments).await;
         expected.assert_eq(&plain(&text));
         structured
@@ -316,6 +316,32 @@ async fn questions() {
         Give `position` with file, line and column."#]],
     )
     .await;
+    // From other modules too, whether asked where it is defined or where it is used; not what only has the same name.
+    p.write("src/Shape.hs", &format!("{SHAPE}\ntotal :: Shape\ntotal = double unit\n"));
+    p.write(
+        "src/Area.hs",
+        &AREA.replace("import Shape\n", "import Shape hiding (total)\nbigger :: Shape\nbigger = double unit\n"),
+    );
+    p.call("repl_reload", json!({})).await;
+    p.at(
+        "uses",
+        ("src/Shape.hs", 25, 1),
+        expect![[r#"
+            src/Shape.hs:25:1-6
+            src/Area.hs:5:10-15
+            src/Shape.hs:29:9-14"#]],
+    )
+    .await;
+    p.at(
+        "uses",
+        ("src/Area.hs", 5, 10),
+        expect![[r#"
+        src/Shape.hs:25:1-6
+        src/Area.hs:5:10-15
+        src/Shape.hs:29:9-14"#]],
+    )
+    .await;
+    p.at("uses", ("src/Shape.hs", 29, 1), expect!["src/Shape.hs:29:1-5"]).await;
     package.repl.shutdown().await;
 }
 
@@ -410,80 +436,23 @@ async fn reloads() {
     .await;
     p.check(
         "repl_reload",
+        json!({"targets": ["nofile"]}),
+        expect![[r#"
+        Unchanged:
+        error: module ‘Nope’ cannot be found locally
+        No load has ended.
+        [main: error; 1 error, no warnings; load 5]
+        target ‘nofile’ is not a module name or a source file"#]],
+    )
+    .await;
+    let (text, loaded) = p.call("repl_eval", json!({"code": ":load nofile"})).await;
+    assert_eq!(loaded["status"], "error", "{text}");
+    p.check(
+        "repl_reload",
         json!({"targets": ["a\nb"]}),
         expect![[r#"
         refused: "a\nb" in `targets` is no module or file name.
         Give names such as Data.Shape or src/Data/Shape.hs."#]],
-    )
-    .await;
-    package.repl.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_ghci_is_asked() {
-    let package = Package::new();
-    package.call("repl_start", json!({"session": "sh", "profile": "bash"})).await;
-    package
-        .check(
-            "repl_query",
-            json!({"session": "sh", "kind": "type", "target": "map"}),
-            expect![[r#"
-        refused: Session "sh" is bash, not GHCi.
-        Ask it in its own language with repl_eval, or name another `session`."#]],
-        )
-        .await;
-    package
-        .check(
-            "repl_reload",
-            json!({"session": "sh"}),
-            expect![[r#"
-        refused: Session "sh" is bash, not GHCi.
-        Ask it in its own language with repl_eval, or name another `session`."#]],
-        )
-        .await;
-    package.repl.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ghci_without_a_package() {
-    let package = Package::new();
-    let p = &package;
-    p.call("repl_start", json!({"session": "plain", "profile": "ghci"})).await;
-    let plain = |arguments: Value| {
-        let mut arguments = arguments;
-        arguments["session"] = json!("plain");
-        arguments
-    };
-    p.check("repl_diagnostics", plain(json!({})), expect!["[plain: nothing has been loaded yet; repl_reload loads]"])
-        .await;
-    p.check(
-        "repl_reload",
-        plain(json!({})),
-        expect![[r#"
-        Ok, no modules loaded.
-        [plain: done; no errors, no warnings; load 1]
-        Nothing is loaded: name modules or files in `targets`."#]],
-    )
-    .await;
-    p.write("src/Hole.hs", "module Hole where\n\nm :: [Int] -> Int\nm xs = _foo xs\n");
-    p.check(
-        "repl_reload",
-        plain(json!({"targets": ["src/Shape.hs"]})),
-        expect![[r#"
-        Ok, one module loaded.
-        [plain: done; no errors, no warnings; load 2]"#]],
-    )
-    .await;
-    p.call("repl_reload", plain(json!({"targets": ["src/Hole.hs"]}))).await;
-    let (text, holes) = p.call("repl_query", plain(json!({"kind": "holes"}))).await;
-    assert!(text.starts_with("_foo :: [Int] -> Int  -- src/Hole.hs:4:8\n  has xs :: [Int]\n"), "{text}");
-    assert_eq!(holes["holes"][0]["line"], 4);
-    p.check(
-        "repl_query",
-        plain(json!({"kind": "type_at", "position": {"file": "Nope", "line": 1, "column": 1}})),
-        expect![[r#"
-            refused: Nope is not loaded in this session.
-            Nothing is loaded; repl_reload with `targets` loads it."#]],
     )
     .await;
     package.repl.shutdown().await;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{caller, held, room};
-use crate::session::{EvalResult, InterruptOutcome};
+use crate::session::{EvalResult, InterruptOutcome, SessionState};
 use crate::sessions::Repl;
 use crate::text;
 
@@ -35,6 +35,9 @@ pub(super) struct Output {
     /// The evaluation it was about.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<EvalResult>,
+    /// What else is worth knowing.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<String>,
 }
 
 /// The tool.
@@ -51,7 +54,15 @@ impl Tool for Interrupt {
         let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
         let report = held(&cx, "interrupting", handle.interrupt(room(args.max_bytes))).await?;
         let took_ms = (report.took.as_secs_f64() * 1e4).round() / 10.0;
-        Ok(Output { session: handle.info().name, outcome: report.outcome, took_ms, eval: report.eval })
+        let info = handle.info();
+        let mut notes = Vec::new();
+        if report.outcome == InterruptOutcome::Idle && info.state == SessionState::Starting {
+            notes.push(match info.queue_depth {
+                0 => "The session is still starting; repl_stop ends it.".to_owned(),
+                queued => format!("The session is still starting, and {queued} queued; repl_stop ends it."),
+            });
+        }
+        Ok(Output { session: info.name, outcome: report.outcome, took_ms, eval: report.eval, notes })
     }
 
     fn text(output: &Output) -> String {
@@ -62,10 +73,9 @@ impl Tool for Interrupt {
             InterruptOutcome::Uninterruptible => "It does not react to interrupts; repl_restart starts anew.",
             InterruptOutcome::Ended => "The session has ended; repl_restart starts anew.",
         };
-        match &output.eval {
-            Some(eval) => format!("{outcome}\n{}", text::evaluation(eval)),
-            None => outcome.to_owned(),
-        }
+        let eval = output.eval.as_ref().map(text::evaluation);
+        let lines = [outcome.to_owned()].into_iter().chain(eval).chain(output.notes.iter().cloned());
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     fn examples() -> Vec<Example> {

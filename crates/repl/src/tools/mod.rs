@@ -9,6 +9,8 @@ mod interrupt;
 mod list;
 mod query;
 mod read;
+#[cfg(test)]
+mod refusal_tests;
 mod reload;
 mod restart;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{budget, caller, ghci_only, held};
 use crate::diagnostics::Delta;
 use crate::query;
-use crate::session::{Diagnostic, EvalRequest, Handle, LoadRecord, SessionError, SessionState, Status};
+use crate::session::{Diagnostic, EvalRequest, Handle, LoadRecord, SessionState, Status};
 use crate::sessions::Repl;
 use crate::text;
 
@@ -73,21 +73,23 @@ impl Tool for Reload {
         let handle = started.handle;
         ghci_only(&self.0, &handle)?;
         let mut notes = started.notes;
+        let info = super::start::past_start(&cx, &handle, wait).await?;
         if started.fresh && args.targets.is_empty() {
             // A new session has just loaded everything: that is the answer.
-            let ready = async { Ok::<_, SessionError>(super::start::ready(&handle, wait).await) };
-            let info = held(&cx, "loading", ready).await?;
-            if !info.state.is_alive() {
-                return Err(super::start::not_started(&info));
-            }
             notes.push("The session was started just now; its start was the load.".to_owned());
             let status = if info.state == SessionState::Starting { Status::Starting } else { Status::Done };
             return Ok(output(&handle, status, None, 0, notes, until).await);
         }
         let before = handle.loads().borrow().generation;
+        let wait = until.saturating_duration_since(tokio::time::Instant::now());
         let request = EvalRequest { wait, ..EvalRequest::new(code) };
         let result = held(&cx, "loading", handle.eval(request)).await?;
         notes.extend(result.notes);
+        if result.status.is_final() && handle.loads().borrow().generation == before {
+            // Nothing was loaded: what GHCi said instead is the reason.
+            let said = [result.stdout.trim(), result.stderr.trim()];
+            notes.extend(said.into_iter().filter(|said| !said.is_empty()).map(str::to_owned));
+        }
         Ok(output(&handle, result.status, Some(result.eval), before, notes, until).await)
     }
 

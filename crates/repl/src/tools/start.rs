@@ -113,6 +113,17 @@ pub(crate) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
     handle.info()
 }
 
+/// Waits for a session that is just starting. One that ended instead of starting is an error that says what it printed;
+/// one that is still starting when the time is over is not.
+pub(super) async fn past_start(cx: &Context, handle: &Handle, wait: Duration) -> Result<SessionInfo, ToolError> {
+    if handle.info().state == SessionState::Starting {
+        let started = async { Ok::<_, SessionError>(ready(handle, wait).await) };
+        let info = held(cx, "starting", started).await?;
+        return if info.state.is_alive() { Ok(info) } else { Err(not_started(&info)) };
+    }
+    Ok(handle.info())
+}
+
 /// What the program said before it ended, and why it ended.
 pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
     let reason = info.reason.as_deref().unwrap_or("it ended");

@@ -212,6 +212,8 @@ impl Machine {
         let load = verdict.load.take();
         let status = status.unwrap_or(match (verdict.interrupted, verdict.error) {
             (true, _) => Status::Interrupted,
+            // The signal that ends the session reaches the program as an exception.
+            (false, true) if self.ending.is_some() => Status::Killed,
             (false, true) => Status::Error,
             (false, false) => Status::Done,
         });
@@ -219,6 +221,10 @@ impl Machine {
         record.verdict = verdict;
         if unread > 0 {
             record.notes.push(format!("The program did not read {unread} byte{} of its input.", plural(unread)));
+        }
+        let dead = matches!(self.phase, Phase::Ended { .. });
+        if let (Status::Killed, Some(reason), false) = (status, &self.ending, dead) {
+            record.notes.push(format!("The session ended: {reason}."));
         }
         let quiet = record.quiet;
         let duration = record.started.map(|started| now - started).unwrap_or_default();

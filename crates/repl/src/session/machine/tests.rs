@@ -294,6 +294,19 @@ fn limits_end_it() {
 }
 
 #[test]
+fn what_the_end_interrupts_is_killed() {
+    let mut play = Play::ready();
+    play.eval("a").on(Event::Stop { reason: "it was stopped".to_owned() });
+    // The signal reaches the program as an exception, and the REPL lives on for a moment.
+    play.err("*** Exception: ghc: signal: 15\n").mark(6).check(expect![[r#"
+        write "a\n"
+        End(Terminate)
+        answer 1 with #1 killed "" "*** Exception: ghc: signal: 15\n""#]]);
+    play.on(Event::Died(Death { code: Some(0), signal: None }));
+    assert_eq!(play.machine.record(1).expect("remembered").notes, ["The session ended: it was stopped."]);
+}
+
+#[test]
 fn without_a_prompt_function_a_printed_number_marks_the_end() {
     let mut play = Play::new();
     for _ in 0..5 {

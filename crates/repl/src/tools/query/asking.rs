@@ -14,6 +14,8 @@ use crate::session::{Handle, Severity};
 const MANY: usize = 200;
 /// In how many modules a name is looked for that is not in scope at the prompt.
 const MODULES: usize = 30;
+/// A place behind the end of every file, for questions about a name wherever it stands.
+const NOWHERE: &str = "9999999 1 9999999 1";
 
 /// One question under way.
 pub(super) struct Asking {
@@ -118,6 +120,9 @@ impl Asking {
             output.type_ = query::typed(&text, &answer.stdout).map(|typed| typed.type_);
         } else {
             let mut found = query::locations(&(answer.stdout.clone() + &answer.stderr));
+            if kind == Question::Uses {
+                self.all_uses(&text, &modules, &mut found, &mut output.notes).await?;
+            }
             if found.len() > MANY {
                 output.notes.push(format!("{} places; the first {MANY} are here.", found.len()));
                 found.truncate(MANY);
@@ -128,6 +133,32 @@ impl Asking {
             return Err(self.refusal(kind, &output.target, &answer));
         }
         Ok(output)
+    }
+
+    /// GHCi looks for uses in one module, and asked at a definition it sees only that. By its text it finds a name in
+    /// every module where it is in scope, and tells what it is there: only the same definition counts.
+    async fn all_uses(
+        &self,
+        name: &str,
+        modules: &[Loaded],
+        found: &mut Vec<Location>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), ToolError> {
+        let qualified = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let name = if qualified { name.rsplit('.').next().unwrap_or(name) } else { name };
+        let Some(definition) = found.first().cloned().filter(|_| !name.is_empty()) else { return Ok(()) };
+        for module in modules.iter().take(MODULES) {
+            let answer = self.ask(&format!(":uses {} {NOWHERE} {name}", quoted_path(&module.file))).await?;
+            let uses = query::locations(&(answer.stdout + &answer.stderr));
+            if uses.first() == Some(&definition) {
+                let new: Vec<Location> = uses.into_iter().filter(|place| !found.contains(place)).collect();
+                found.extend(new);
+            }
+        }
+        if modules.len() > MODULES {
+            notes.push(format!("{} modules are loaded; {MODULES} of them were searched.", modules.len()));
+        }
+        Ok(())
     }
 
     async fn holes(&self, target: Option<&str>) -> Result<Output, ToolError> {

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use self::asking::Asking;
 use super::{budget, caller, ghci_only, held};
 use crate::query::{Completions, Hole, Info, Instance, Item, Location};
+use crate::session::SessionState;
 use crate::sessions::Repl;
 
 /// Ask GHCi about code: the type of an expression, the kind of a type, a name's declaration,
@@ -126,6 +127,12 @@ impl Tool for Query {
         let until = Instant::now() + budget(&cx, args.wait_ms, Duration::from_secs(20));
         let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
         ghci_only(&self.0, &started.handle)?;
+        let left = until.saturating_duration_since(Instant::now());
+        let info = super::start::past_start(&cx, &started.handle, left).await?;
+        if info.state == SessionState::Starting {
+            let error = ToolError::user(format!("Session {:?} is still starting.", info.name));
+            return Err(error.hint("Ask again, with a longer `wait_ms`; repl_list shows when it is ready."));
+        }
         let asking = Asking { handle: started.handle, until };
         let mut output = held(&cx, "asking", asking.answer(&args)).await?;
         output.session = asking.handle.info().name;
