@@ -13,4 +13,4 @@ pub mod transcript;
 pub use patience::{patience, until};
 pub use peer::{Answer, McpPeer};
 pub use processes::{Process, is_alive, kill_hard, with_environment};
-pub use project::{Ran, TestProject, has_program};
+pub use project::{Ran, TestProject, has_program, has_version};

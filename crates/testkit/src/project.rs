@@ -196,6 +196,20 @@ pub fn has_program(name: &str) -> bool {
     found
 }
 
+/// Whether a program's version is of this series (`9.0` fits `9.0.2`): what programs print differs between series, so a
+/// test that shows it word for word is skipped, by name, with another one.
+pub fn has_version(program: &str, series: &str) -> bool {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let fits = |word: &str| word == series || word.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
+    let found = said.split_whitespace().any(fits);
+    if !found {
+        let test = std::thread::current().name().unwrap_or("a test").to_owned();
+        let _ = writeln!(std::io::stderr(), "skipped: {test}: it shows what {program} {series} prints");
+    }
+    found
+}
+
 fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions of a fresh directory");
