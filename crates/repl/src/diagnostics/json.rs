@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use super::text::split_hints;
 use crate::session::{Diagnostic, Severity, Source};
 
 /// A line → a diagnostic, if it is one.
@@ -14,6 +15,9 @@ pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
     }
     let message: Message = serde_json::from_str(line).ok()?;
     let file = message.span.as_ref().map(|span| span.file.as_str());
+    // What stands inside a message is a hint there too, as in the text form.
+    let (text, mut hints) = split_hints(&bullets(&message.message));
+    hints.extend(message.hints);
     let source = if file == Some("<interactive>") { Source::Interactive } else { Source::File };
     Some(Diagnostic {
         file: file.filter(|file| !file.starts_with('<')).map(str::to_owned),
@@ -31,8 +35,8 @@ pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
         },
         code: message.code.map(|code| format!("GHC-{code:05}")),
         flag: message.reason.and_then(Reason::name),
-        message: bullets(&message.message),
-        hints: message.hints,
+        message: text,
+        hints,
         source,
     })
 }

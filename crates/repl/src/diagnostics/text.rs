@@ -257,7 +257,7 @@ fn dedent(lines: &[&str], width: usize) -> String {
 }
 
 /// Separates what the compiler suggests from what is wrong, as the JSON form has it.
-fn split_hints(message: &str) -> (String, Vec<String>) {
+pub(super) fn split_hints(message: &str) -> (String, Vec<String>) {
     let mut kept: Vec<&str> = Vec::new();
     let mut hints = Vec::new();
     let lines: Vec<&str> = message.lines().collect();

@@ -122,8 +122,11 @@ impl Package {
     }
 }
 
-/// Without the codes that newer compilers give, and without the version of their library.
+/// As GHC 9.0 words it: without the codes that newer compilers give, and without the version of their library.
 fn plain(text: &str) -> String {
+    let text = text.replace("to be reloaded.", "loaded.").replace(" reloaded.", " loaded.").replace("’.\n", "’\n");
+    let text = text.replace("unloaded all modules.", "no modules loaded.");
+    let text = text.replace("GHC.Internal.", "GHC.").replace("(ghc-internal-", "(base-");
     let mut parts = text.split(" [GHC-");
     let first = parts.next().unwrap_or_default().to_owned();
     let text = parts.fold(first, |text, part| text + part.split_once(']').map_or(part, |(_, rest)| rest));

@@ -151,7 +151,16 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
         for diagnostic in from_text.diagnostics.iter_mut().chain(&mut from_machine) {
             diagnostic.flag = None;
         }
-        assert_eq!(list(&from_text.diagnostics), list(&from_machine), "{name}, GHC {version}");
+        // The newer form quotes otherwise, writes `Type` for `*`, and breaks lines elsewhere.
+        let plain = |diagnostics: &[Diagnostic]| {
+            let words = list(diagnostics).replace(['‘', '’', '`', '\''], "").replace("\\n", " ").replace("Type", "*");
+            words.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let (text, machine) = match newer {
+            true => (plain(&from_text.diagnostics), plain(&from_machine)),
+            false => (list(&from_text.diagnostics), list(&from_machine)),
+        };
+        assert_eq!(text, machine, "{name}, GHC {version}");
     }
     assert!(compared > 60, "{compared} messages");
 }
