@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp::server::{Server, ServerInfo};
 use project::config::Source;
 use project::{Config, Hello, Project, Role, UserConfig, VERSION};
-use repl::profile::{Origin, Profiles};
+use repl::profile::{Origin, ProfileError, Profiles};
 use repl::{Repl, ReplOptions};
 
 use crate::control;
@@ -130,7 +130,16 @@ fn repl_options(project: &Project, config: &Config, journal: Arc<Journal>) -> Re
             // What the user has not granted is withheld before it comes here.
             Source::Project => ("hob.toml", Origin::Trusted),
         };
-        problems.extend(profiles.add(name, &profile.table.to_string(), place, origin).err());
+        if let Err(problem) = profiles.add(name, &profile.table.to_string(), place, origin) {
+            profiles.leave_out(name, problem.clone());
+            problems.push(problem);
+        }
+    }
+    for request in &config.withheld {
+        if let Some(name) = request.key.strip_prefix("repl.profiles.") {
+            let why = ProfileError::Withheld { name: name.to_owned(), asks: request.asks.clone() };
+            profiles.leave_out(name, why);
+        }
     }
     // Nobody grants single files: an agent could have written them.
     problems.extend(profiles.add_dir(&project.hob_dir().join("profiles"), Origin::Untrusted));

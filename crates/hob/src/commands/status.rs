@@ -1,6 +1,8 @@
 //! `hob status`: what the project's daemon holds, for people or as JSON.
 
 use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use project::Project;
@@ -31,7 +33,12 @@ impl StatusCommand {
         };
         match self.json {
             true => terminal::line(format!("{status:#}")),
-            false => terminal::print(&text(&status)),
+            false => {
+                terminal::print(&text(&status));
+                if let Some(changed) = changed_since(project, &status) {
+                    terminal::line(paint(&changed, Style::Yellow));
+                }
+            }
         }
         Ok(Exit::Done)
     }
@@ -68,7 +75,7 @@ fn text(status: &Value) -> String {
     section(&mut say, "toolsets", &status["toolsets"], toolset);
     section(&mut say, "profiles", &status["profiles"], toolset);
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
-        section(&mut say, "not granted (`hob trust` shows and grants it)", &status["withheld"], plain);
+        section(&mut say, "not granted (`hob trust` shows and grants it)", &status["withheld"], withheld);
     }
     out
 }
@@ -107,6 +114,23 @@ fn toolset(set: &Value) -> String {
     format!("{}: {} ({count} {})", plain(&set["name"]), plain(&set["about"]), if count == 1 { "tool" } else { "tools" })
 }
 
+fn withheld(request: &Value) -> String {
+    format!("{} (line {}): {}", plain(&request["key"]), plain(&request["line"]), plain(&request["asks"]))
+}
+
+/// Configuration that is newer than the daemon, which reads it once.
+fn changed_since(project: &Project, status: &Value) -> Option<String> {
+    let uptime = Duration::from_millis(status["daemon"]["uptime_ms"].as_u64()?);
+    let started = SystemTime::now().checked_sub(uptime)?;
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    let files = [Some(project.config_path()), project::UserConfig::path()];
+    let newer = files.into_iter().flatten().find(|path| modified(path).is_some_and(|at| at > started))?;
+    let newer = newer.display();
+    Some(format!(
+        "{newer} has changed since the daemon started: `hob stop`, and the next call starts one that reads it"
+    ))
+}
+
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -143,7 +167,7 @@ mod tests {
             "connections": [{"connection": 1, "role": "mcp", "pid": 8, "name": "claude", "cwd": "/p", "age_ms": 900}],
             "sessions": [],
             "toolsets": [{"name": "repl", "about": "live REPLs", "tools": 12}],
-            "withheld": ["repl.profiles.mine"],
+            "withheld": [{"key": "repl.profiles.mine", "line": 3, "asks": "runs the command [\"sh\"]"}],
         });
         expect![[r#"
             hob 0.1.0, pid 7, up 2 min, 12.0 MiB
@@ -155,7 +179,7 @@ mod tests {
             toolsets:
               repl: live REPLs (12 tools)
             not granted (`hob trust` shows and grants it):
-              repl.profiles.mine
+              repl.profiles.mine (line 3): runs the command ["sh"]
         "#]]
         .assert_eq(&text(&status));
         assert_eq!(text(&json!({})).lines().next(), Some("hob "));

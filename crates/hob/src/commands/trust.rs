@@ -29,6 +29,9 @@ impl TrustCommand {
                 true => format!("Withdrew what was granted to {shown}."),
                 false => format!("Nothing was granted to {shown}."),
             });
+            if revoked {
+                running(project);
+            }
             return Ok(Exit::Done);
         }
         let requests = Config::requests(project).map_err(Failure::new)?;
@@ -54,7 +57,18 @@ impl TrustCommand {
         }
         Trust::grant(project, &requests).map_err(Failure::new)?;
         terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
+        running(project);
         Ok(Exit::Done)
+    }
+}
+
+/// A daemon reads the configuration once, at its start.
+fn running(project: &Project) {
+    // Whether one that does not answer would need it is not the question here.
+    if let Ok(Some(_)) = super::connect(project) {
+        terminal::line(
+            "The running daemon does not know that yet: `hob stop`, and the next call starts one that does.",
+        );
     }
 }
 

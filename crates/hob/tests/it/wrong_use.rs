@@ -52,6 +52,39 @@ fn a_wrong_argument_name() {
 }
 
 #[test]
+fn help_that_names_no_tool() {
+    let project = fresh();
+    for flag in ["--help", "-h"] {
+        let ran = project.run(["call", flag]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:#?}");
+        assert_says(&ran.stdout, &["hob call TOOL --json ARGS", "`hob tools` lists the tools"]);
+    }
+}
+
+#[test]
+fn a_profile_that_is_not_granted_or_not_usable() {
+    let project = fresh();
+    let profile = |rest: &str| {
+        let text = format!("[repl]\nprofile = \"mine\"\n[repl.profiles.mine]\ncommand = [\"bash\", \"-i\"]\n{rest}");
+        project.write("hob.toml", &text);
+        project.run(["stop"]);
+    };
+    profile("driver = \"bash\"\n");
+    let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
+    assert_says(&said, &["\"mine\"", "not granted", "runs the command [\"bash\", \"-i\"]", "hob trust"]);
+    assert_says(&project.run(["status"]).stdout, &["not granted", "repl.profiles.mine (line 3): runs the command"]);
+    let granted = project.run(["trust", "--yes"]).stdout;
+    assert_says(&granted, &["Granted", "The running daemon does not know that yet: `hob stop`"]);
+    project.run(["stop"]);
+    let ran = project.run(["call", "repl_eval", "--code", "echo $((6 * 7))"]);
+    assert!(ran.code == Some(0) && ran.stdout.contains("42\n"), "{ran:#?}");
+    profile("");
+    project.run(["trust", "--yes"]);
+    let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
+    assert_says(&said, &["\"mine\" in hob.toml is not usable: missing field `driver`", "hob stop"]);
+}
+
+#[test]
 fn ghci_is_not_installed() {
     let project = fresh();
     let bin = project.top().join("few");

@@ -168,6 +168,14 @@ pub enum ProfileError {
         /// What it would run.
         command: String,
     },
+    /// The project brought it, and the user has not granted it.
+    #[error("the profile {name:?} of this project's hob.toml is not granted: it {asks}")]
+    Withheld {
+        /// The profile.
+        name: String,
+        /// What granting it allows.
+        asks: String,
+    },
     /// The text is no profile.
     #[error("the profile {name:?} in {place} is not usable: {problem}")]
     Invalid {
@@ -193,7 +201,14 @@ impl ProfileError {
             ProfileError::Untrusted { .. } => {
                 vec!["Read the project's hob.toml, then run `hob trust` in a terminal.".to_owned()]
             }
-            ProfileError::Invalid { .. } => vec!["Correct the file, or remove the profile from it.".to_owned()],
+            ProfileError::Withheld { .. } => vec![
+                "A person can read and grant it with `hob trust` in a terminal.".to_owned(),
+                "Or name a built-in `profile`: bash, cabal, ghci, python or stack.".to_owned(),
+            ],
+            ProfileError::Invalid { .. } => vec![
+                "Correct it there, then `hob stop`: the next call starts a daemon that reads it again.".to_owned(),
+                "Or name another `profile`.".to_owned(),
+            ],
         }
     }
 }
@@ -202,6 +217,8 @@ impl ProfileError {
 #[derive(Debug, Clone)]
 pub struct Profiles {
     by_name: BTreeMap<String, Profile>,
+    /// Those that cannot be used, and why.
+    left_out: BTreeMap<String, ProfileError>,
 }
 
 const BUILTIN: [(&str, &str); 5] = [
@@ -225,7 +242,7 @@ impl Profiles {
             let profile = parse(name, text, "the program itself", Origin::Builtin);
             ((*name).to_owned(), profile.expect("the built-in profiles are checked by a test"))
         };
-        Profiles { by_name: BUILTIN.iter().map(parse).collect() }
+        Profiles { by_name: BUILTIN.iter().map(parse).collect(), left_out: BTreeMap::new() }
     }
 
     /// Adds one, or replaces the one of its name; but an untrusted one never replaces another. `place` names the
@@ -261,9 +278,17 @@ impl Profiles {
         errors
     }
 
+    /// Remembers why a profile is not there, for whoever asks for it by name.
+    pub fn leave_out(&mut self, name: &str, why: ProfileError) {
+        self.left_out.insert(name.to_owned(), why);
+    }
+
     /// The one of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
-        self.by_name.get(name).ok_or_else(|| ProfileError::Unknown { name: name.to_owned(), known: self.names() })
+        self.by_name.get(name).ok_or_else(|| match self.left_out.get(name) {
+            Some(why) => why.clone(),
+            None => ProfileError::Unknown { name: name.to_owned(), known: self.names() },
+        })
     }
 
     /// Those of one driver.
@@ -271,7 +296,7 @@ impl Profiles {
     pub fn of(&self, driver: DriverKind) -> Profiles {
         let of =
             |(name, profile): (&String, &Profile)| (profile.driver == driver).then(|| (name.clone(), profile.clone()));
-        Profiles { by_name: self.by_name.iter().filter_map(of).collect() }
+        Profiles { by_name: self.by_name.iter().filter_map(of).collect(), left_out: self.left_out.clone() }
     }
 
     /// All of them, sorted by name.
@@ -388,6 +413,19 @@ mod tests {
             r#"the profile "evil" would run "sh -c evil", which this project asks for and its owner has not allowed"#
         ]]
         .assert_eq(&error.to_string());
+    }
+
+    #[test]
+    fn what_is_left_out_says_why() {
+        let mut profiles = Profiles::builtin();
+        let asks = "runs the command [\"sh\"]".to_owned();
+        profiles.leave_out("mine", ProfileError::Withheld { name: "mine".to_owned(), asks });
+        let error = profiles.of(DriverKind::Bash).get("mine").expect_err("not granted");
+        expect![[r#"
+            the profile "mine" of this project's hob.toml is not granted: it runs the command ["sh"]
+            A person can read and grant it with `hob trust` in a terminal.
+            Or name a built-in `profile`: bash, cabal, ghci, python or stack."#]]
+        .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
     }
 
     #[test]

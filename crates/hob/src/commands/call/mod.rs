@@ -21,7 +21,7 @@ use crate::terminal;
 #[command(disable_help_flag = true)]
 pub(crate) struct Call {
     /// The tool; `hob tools` lists them
-    #[arg(value_name = "TOOL")]
+    #[arg(value_name = "TOOL", allow_hyphen_values = true)]
     tool: Option<String>,
     /// The tool's flags, or --json ARGS for all arguments at once, and --output text|json
     #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
