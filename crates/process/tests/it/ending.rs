@@ -361,6 +361,23 @@ async fn the_reaper_takes_no_ones_status() {
     reaper.abort();
 }
 
+#[test]
+fn the_reaper_works_where_the_session_leader_is_outside() {
+    if !have("unshare", "the reaper in a namespace of process ids") {
+        return;
+    }
+    // As in a container: the numbers of our session and our parent are 0 in there.
+    let mut again = std::process::Command::new("unshare");
+    again.args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]).arg(std::env::current_exe().unwrap());
+    let ran = again.args(["--exact", "ending::the_reaper_takes_no_ones_status"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    if said.contains("unshare failed") || said.contains("Operation not permitted") {
+        println!("skipped: this machine gives no namespaces: {said}");
+        return;
+    }
+    assert!(ran.status.success(), "{}{said}", String::from_utf8_lossy(&ran.stdout));
+}
+
 #[tokio::test]
 async fn what_was_seen_once_is_known_even_when_nothing_tells_it_any_more() {
     subreaper::become_subreaper().unwrap();
