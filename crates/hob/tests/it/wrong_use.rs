@@ -44,6 +44,8 @@ fn a_wrong_argument_name() {
     let answer = peer.call("repl_eval", json!({"cod": "1 + 1"}));
     assert!(answer.is_error);
     assert_says(&answer.text, &["cod", "code"]);
+    let answer = peer.call("repl_eval", json!({"code": "1", "wait_ms": -1}));
+    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a whole number"]);
     let ran = project.run(["call", "repl_eval", "--cod", "1"]);
     assert_eq!(ran.code, Some(2));
     assert_says(&ran.stderr, &["unexpected argument '--cod'", "'--code'"]);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
@@ -88,7 +89,7 @@ impl<T: Tool> AnyTool for Typed<T> {
         let arguments = arguments.map_or("{}", RawValue::get);
         // serde reads a struct from a list, too, by position; no schema says that.
         let parsed = match arguments.starts_with('{') {
-            true => serde_json::from_str::<T::Args>(arguments).map_err(|error| error.to_string()),
+            true => serde_json::from_str::<T::Args>(arguments).map_err(|error| problem::<T::Args>(arguments, error)),
             false => Err("the arguments must be an object".to_owned()),
         };
         Box::pin(async move {
@@ -120,11 +121,44 @@ fn declare<T: Tool>() -> Declaration {
     }
 }
 
+/// Longer arguments, and more fields, are not looked through for the one that is wrong.
+const MAX_SEARCHED: usize = 1 << 20;
+const MAX_FIELDS: usize = 64;
+
+/// What serde says is wrong, with the field where it is. Its position counts within arguments the model never saw as
+/// one text; the field is what helps.
+fn problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error) -> String {
+    let whole = error.to_string();
+    let said = whole.split(" at line ").next().unwrap_or_default();
+    let message = ["u64", "u32", "usize", "i64", "i32"].into_iter().find_map(|number| {
+        let head = said.strip_suffix(number)?.strip_suffix("expected ")?;
+        Some(format!("{head}expected a whole number"))
+    });
+    let message = message.unwrap_or_else(|| said.to_owned());
+    let names_it = said.starts_with("unknown field") || said.starts_with("missing field");
+    if names_it || arguments.len() > MAX_SEARCHED {
+        return message;
+    }
+    match wrong_field::<A>(arguments, &whole) {
+        Some(field) => format!("`{field}`: {message}"),
+        None => message,
+    }
+}
+
+/// The first field that alone gives the same error: a wrong value is seen before a missing field is.
+fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<String> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
+    let said = |text: &str| text.split(" at line ").next().unwrap_or_default().to_owned();
+    let wrong = |(name, value): &(&String, &&RawValue)| {
+        let alone = serde_json::to_string(&BTreeMap::from([(name, value)])).unwrap_or_default();
+        serde_json::from_str::<A>(&alone).is_err_and(|other| said(&other.to_string()) == said(error))
+    };
+    fields.iter().take(MAX_FIELDS).find(wrong).map(|(name, _)| name.clone())
+}
+
 /// Says what is wrong with the arguments and what would be right.
-fn wrong_arguments(declaration: &Declaration, error: &str) -> Outcome {
-    // serde's position counts within arguments the model never saw as one text; the field is what helps.
-    let message = error.split(" at line ").next().unwrap_or_default();
-    Outcome::error(format!("{}: {message}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
+fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
+    Outcome::error(format!("{}: {problem}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
 }
 
 #[cfg(test)]
@@ -200,6 +234,42 @@ mod tests {
             add: unknown field `c`, expected `a` or `b`
             Arguments: a: integer (required), b: integer.
             -"#]],
+        )
+        .await;
+        check(
+            r#"{"a":1,"b":"2"}"#,
+            expect![[r#"
+            error: true
+            add: `b`: invalid type: string "2", expected a whole number
+            Arguments: a: integer (required), b: integer.
+            -"#]],
+        )
+        .await;
+        check(
+            r#"{"b":1.5,"a":1}"#,
+            expect![[r#"
+            error: true
+            add: `b`: invalid type: floating point `1.5`, expected a whole number
+            Arguments: a: integer (required), b: integer.
+            -"#]],
+        )
+        .await;
+        check(
+            r#"{"a":null}"#,
+            expect![[r#"
+            error: true
+            add: `a`: invalid type: null, expected a whole number
+            Arguments: a: integer (required), b: integer.
+            -"#]],
+        )
+        .await;
+        check(
+            r#"{"a":"x","b":"x"}"#,
+            expect![[r#"
+                error: true
+                add: `a`: invalid type: string "x", expected a whole number
+                Arguments: a: integer (required), b: integer.
+                -"#]],
         )
         .await;
     }

@@ -57,6 +57,7 @@ pub fn trim(schema: &mut Value, nulls: Nulls) {
             if nulls == Nulls::Drop {
                 drop_null(object);
             }
+            name_choices(object);
             for (key, value) in object.iter_mut() {
                 match (key.as_str(), value) {
                     // The keys of these are the author's names, not schema keywords.
@@ -69,6 +70,33 @@ pub fn trim(schema: &mut Value, nulls: Nulls) {
             }
         }
         _ => {}
+    }
+}
+
+/// Named choices as one `enum`, which every client and model understands, with what each means in the description.
+fn name_choices(object: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = object.get("oneOf") else { return };
+    let mut names = Vec::new();
+    let mut meanings = Vec::new();
+    for choice in choices {
+        let (of_one, of_several) = (choice.get("const"), choice.get("enum").and_then(Value::as_array));
+        let new: Vec<&str> =
+            of_one.into_iter().chain(of_several.into_iter().flatten()).filter_map(Value::as_str).collect();
+        if choice.get("type").is_some_and(|kind| kind != "string") || new.is_empty() {
+            return;
+        }
+        if let (Some(meaning), [name]) = (choice.get("description").and_then(Value::as_str), new.as_slice()) {
+            meanings.push(format!("{name}: {meaning}"));
+        }
+        names.extend(new.into_iter().map(Value::from));
+    }
+    let own = object.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description = own.into_iter().chain(meanings).collect::<Vec<_>>().join("\n");
+    object.remove("oneOf");
+    object.insert("type".to_owned(), "string".into());
+    object.insert("enum".to_owned(), names.into());
+    if !description.is_empty() {
+        object.insert("description".to_owned(), description.into());
     }
 }
 
