@@ -1,6 +1,6 @@
 //! `listen`: from then on the connection hears what GHCi prints.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 use super::Reply;
 use crate::session::{Handle, SessionEvent, Stream};
@@ -17,6 +18,10 @@ use crate::tools::caller;
 
 /// A line that does not end is sent in pieces of this size.
 const LONGEST: usize = 64 * 1024;
+/// How much may wait for the connection's queue, in bytes; what comes beyond that is counted.
+const MOST: usize = 8 << 20;
+/// What a line costs beyond its text.
+const EACH: usize = 64;
 /// How long a full queue is given before the next try.
 const FULL: Duration = Duration::from_millis(5);
 
@@ -63,7 +68,7 @@ impl Tool for Listen {
             let changes = self.repl.changes();
             let handle = self.repl.find(&caller, args.session.as_deref()).ok();
             let events = handle.as_ref().map(Handle::events);
-            let mut ear = Ear { cx: cx.clone(), session: args.session, lines: Default::default() };
+            let mut ear = Ear::new(cx.clone(), args.session);
             let repl = self.repl.clone();
             tokio::spawn(async move {
                 tokio::select! {
@@ -97,81 +102,134 @@ struct Ear {
     session: Option<String>,
     /// What has come of the present line, per stream.
     lines: [String; 2],
+    /// What the connection's queue has no room for yet, and how long it is.
+    pending: VecDeque<(String, Stream)>,
+    bytes: usize,
+    /// Lines that not even that had room for, and whether pieces of unknown length are among them.
+    missed: u64,
+    lagged: bool,
 }
 
 impl Ear {
+    fn new(cx: Context, session: Option<String>) -> Ear {
+        Ear { cx, session, lines: Default::default(), pending: VecDeque::new(), bytes: 0, missed: 0, lagged: false }
+    }
+
     async fn run(
         &mut self,
         repl: &Repl,
         caller: &Caller,
-        mut changes: tokio::sync::watch::Receiver<u64>,
-        mut events: Option<tokio::sync::broadcast::Receiver<SessionEvent>>,
+        mut changes: watch::Receiver<u64>,
+        mut events: Option<broadcast::Receiver<SessionEvent>>,
     ) {
         loop {
-            if let Some(events) = &mut events {
-                while self.hear(events.recv().await).await.is_ok() {}
+            tokio::select! {
+                event = next(&mut events) => {
+                    if self.hear(event).is_err() {
+                        events = None;
+                    }
+                }
+                // The process was gone, or was never there: the next one of that name is heard too.
+                changed = changes.changed(), if events.is_none() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let handle = repl.find(caller, self.session.as_deref()).ok();
+                    events = handle.filter(|handle| handle.info().state.is_alive()).map(|handle| handle.events());
+                }
+                () = tokio::time::sleep(FULL), if !self.pending.is_empty() => {}
             }
-            // The process is gone, or was never there: the next one of that name is heard too.
-            if changes.changed().await.is_err() {
-                return;
-            }
-            let handle =
-                repl.find(caller, self.session.as_deref()).ok().filter(|handle| handle.info().state.is_alive());
-            events = handle.as_ref().map(Handle::events);
+            self.send();
         }
     }
 
-    /// One event. An error ends this life of the session.
-    async fn hear(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), Ended> {
+    /// One event. An error ends this life of the session. Never waits, so that events do not pile up.
+    fn hear(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), Ended> {
         match event {
-            Ok(SessionEvent::Output { stream, text, .. }) => self.output(stream, &text).await,
+            Ok(SessionEvent::Output { stream, text, .. }) => self.output(stream, &text),
             Ok(SessionEvent::EvalFinished { prompt, .. }) => {
-                self.flush().await;
+                self.flush();
                 if !prompt.is_empty() {
-                    self.tell(&prompt, Stream::Stdout).await;
+                    // Short, and what a client waits for: there is always room for it.
+                    self.keep(prompt, Stream::Stdout);
                 }
             }
             Ok(SessionEvent::Started | SessionEvent::EvalStarted { .. }) => {}
             Ok(SessionEvent::Ended { .. }) | Err(RecvError::Closed) => {
-                self.flush().await;
+                self.flush();
                 return Err(Ended);
             }
             Err(RecvError::Lagged(missed)) => {
-                self.flush().await;
-                let text = format!("[{missed} pieces of output came too fast and are missing here; read has them]");
-                self.tell(&text, Stream::Stderr).await;
+                self.flush();
+                self.missed += missed;
+                self.lagged = true;
             }
         }
         Ok(())
     }
 
-    /// Sends whole lines and keeps the rest.
-    async fn output(&mut self, stream: Stream, text: &str) {
+    /// Takes whole lines and keeps the rest.
+    fn output(&mut self, stream: Stream, text: &str) {
         let side = stream as usize;
         for piece in text.split_inclusive('\n') {
             self.lines[side].push_str(piece);
             if piece.ends_with('\n') || self.lines[side].len() > LONGEST {
-                let line = std::mem::take(&mut self.lines[side]);
-                self.tell(line.strip_suffix('\n').unwrap_or(&line), stream).await;
+                let mut line = std::mem::take(&mut self.lines[side]);
+                if line.ends_with('\n') {
+                    line.pop();
+                }
+                self.tell(line, stream);
             }
         }
     }
 
-    async fn flush(&mut self) {
+    fn flush(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let line = std::mem::take(&mut self.lines[stream as usize]);
             if !line.is_empty() {
-                self.tell(&line, stream).await;
+                self.tell(line, stream);
             }
         }
     }
 
-    /// Waits while the connection's queue is full: meanwhile events pile up, and past their bound they are counted.
-    async fn tell(&self, text: &str, stream: Stream) {
-        let output = Output { text, stream, session: self.session.as_deref() };
-        while self.cx.notify("ghci/output", &output) == Err(NotifyError::Full) {
-            tokio::time::sleep(FULL).await;
+    fn tell(&mut self, line: String, stream: Stream) {
+        if self.bytes + line.len() > MOST {
+            self.missed += 1;
+        } else {
+            self.keep(line, stream);
         }
+    }
+
+    fn keep(&mut self, line: String, stream: Stream) {
+        if self.missed > 0 {
+            let missed = std::mem::take(&mut self.missed);
+            let least = if std::mem::take(&mut self.lagged) { "at least " } else { "" };
+            let note = format!("[{least}{missed} lines came too fast and are missing here; read has them]");
+            self.bytes += note.len() + EACH;
+            self.pending.push_back((note, Stream::Stderr));
+        }
+        self.bytes += line.len() + EACH;
+        self.pending.push_back((line, stream));
+    }
+
+    /// Sends what the connection's queue takes now.
+    fn send(&mut self) {
+        while let Some((text, stream)) = self.pending.front() {
+            let output = Output { text, stream: *stream, session: self.session.as_deref() };
+            if self.cx.notify("ghci/output", &output) == Err(NotifyError::Full) {
+                break;
+            }
+            self.bytes -= text.len() + EACH;
+            self.pending.pop_front();
+        }
+    }
+}
+
+/// The next event; never without a session.
+async fn next(events: &mut Option<broadcast::Receiver<SessionEvent>>) -> Result<SessionEvent, RecvError> {
+    match events {
+        Some(events) => events.recv().await,
+        None => std::future::pending().await,
     }
 }
 
