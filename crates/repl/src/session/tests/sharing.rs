@@ -74,7 +74,7 @@ async fn processor_time_is_that_of_the_evaluation() {
     seen.wait_for(|info| info.memory.is_some()).await.expect("it is measured");
     let slept = eval(&session, "Control.Concurrent.threadDelay 200000").await;
     assert!(slept.cpu_ms.expect("measured") < 100, "{slept:?}");
-    let computed = eval(&session, "print (sum [1 .. 3000000])").await;
+    let computed = eval(&session, "print (sum [1 .. 10000000])").await;
     assert!(computed.cpu_ms.expect("measured") > 100, "{computed:?}");
 }
 
