@@ -1,5 +1,6 @@
 //! Sessions on real programs.
 
+mod cabal;
 mod ghci;
 mod hostile;
 mod sharing;
