@@ -64,11 +64,17 @@
 //!
 //! The layers, each its own module: [`wire`] (framing and JSON-RPC, no I/O; all there is with the feature `wire`
 //! alone), `era` (the protocol's revisions), [`server`] (a connection's life), [`tool`] (what a tool is, for the person
-//! who writes one), [`transport`] (the streams a server is reached by). The example `echo` is a whole server, the
+//! who writes one), [`resource`] and [`prompt`] (the other things a client may ask for), [`transport`] (the streams a server is reached by). The example `echo` is a whole server, the
 //! example `everything` one that shows each thing a call may do.
 
 #[cfg(feature = "server")]
+mod catalog;
+#[cfg(feature = "server")]
 mod era;
+#[cfg(feature = "server")]
+pub mod prompt;
+#[cfg(feature = "server")]
+pub mod resource;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]

@@ -3,6 +3,8 @@
 //!
 //! Which revision a request belongs to is decided per request (see [`Params::era`](params::Params::era)).
 
+pub(crate) mod base64;
+mod content;
 pub(crate) mod params;
 mod v2024_11_05;
 mod v2025_03_26;
@@ -35,9 +37,13 @@ pub(crate) struct Revision {
     pub batches: bool,
     /// Tool annotations, and a message in progress notifications.
     pub annotations: bool,
-    /// `title` beside `name`, `_meta` on tools, output schemas and structured content.
+    /// Audio content.
+    pub audio: bool,
+    /// The capability of completion.
+    pub completions: bool,
+    /// `title` beside `name`, `_meta` on tools, output schemas, structured content, links to resources.
     pub structured: bool,
-    /// `description` and `websiteUrl` of an implementation.
+    /// `description` and `websiteUrl` of an implementation, and icons.
     pub described: bool,
 }
 

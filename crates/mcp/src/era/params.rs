@@ -30,6 +30,14 @@ pub(crate) struct Params<'a> {
     #[serde(borrow)]
     pub protocol_version: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub uri: Option<&'a RawValue>,
+    #[serde(borrow, rename = "ref")]
+    pub reference: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub argument: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub context: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub client_info: Option<&'a RawValue>,
 }
 
@@ -134,7 +142,7 @@ pub(crate) fn invalid(message: impl Into<String>) -> RpcError {
 }
 
 /// serde's text without its position, which counts within a part that the peer never saw as one text.
-fn plain(error: &serde_json::Error) -> String {
+pub(crate) fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }

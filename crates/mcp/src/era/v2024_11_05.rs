@@ -1,5 +1,5 @@
-//! 2024-11-05, the first revision: handshake, tools with text, image and resource content, logging, progress,
-//! cancellation.
+//! 2024-11-05, the first revision: handshake, tools with text, image and resource content, resources and prompts,
+//! logging, progress, cancellation.
 
 use super::Revision;
 
@@ -8,6 +8,8 @@ pub(super) const REVISION: Revision = Revision {
     modern: false,
     batches: false,
     annotations: false,
+    audio: false,
+    completions: false,
     structured: false,
     described: false,
 };

@@ -1,7 +1,13 @@
-//! 2025-03-26 brought tool annotations, a message in progress, and JSON-RPC batches (which the next revision took
-//! away again).
+//! 2025-03-26 brought tool annotations, a message in progress, audio, the capability of completion, and JSON-RPC
+//! batches (which the next revision took away again).
 
 use super::{Revision, v2024_11_05};
 
-pub(super) const REVISION: Revision =
-    Revision { name: "2025-03-26", batches: true, annotations: true, ..v2024_11_05::REVISION };
+pub(super) const REVISION: Revision = Revision {
+    name: "2025-03-26",
+    batches: true,
+    annotations: true,
+    audio: true,
+    completions: true,
+    ..v2024_11_05::REVISION
+};

@@ -1,15 +1,29 @@
 //! Neutral types → a revision's JSON, written straight into a buffer.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
-use super::Era;
+use super::{Era, content};
+use crate::prompt::{AnyPrompt, Completion, Message};
+use crate::resource::{AnyResource, AnyTemplate, Contents};
 use crate::server::ServerInfo;
-use crate::tool::{AnyTool, Content, Declaration, Outcome, Progress};
+use crate::tool::{AnyTool, Declaration, Outcome, Progress};
 use crate::wire::build::{push_json, push_string, push_value};
 
-/// How long a client may keep what `server/discover` and `tools/list` say, in milliseconds (2026-07-28). Changes are
-/// announced to those who listen.
-const TTL_MS: u32 = 60_000;
+/// How long a client may keep what `server/discover` and the lists say (2026-07-28). Changes are announced to those
+/// who listen.
+const FRESH_FOR: Duration = Duration::from_secs(60);
+
+/// As many values as a completion may have.
+const MAX_VALUES: usize = 100;
+
+/// What a server has besides tools, of which there is always a list.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offers {
+    pub resources: bool,
+    pub prompts: bool,
+}
 
 /// What every modern result ends with, and every legacy handshake contains: the server's description.
 pub(crate) struct Identity {
@@ -35,10 +49,10 @@ impl Identity {
     }
 
     /// Answers `initialize`.
-    pub(crate) fn initialize(&self, out: &mut Vec<u8>, era: Era) {
+    pub(crate) fn initialize(&self, out: &mut Vec<u8>, era: Era, offers: Offers) {
         out.extend_from_slice(b"{\"protocolVersion\":");
         push_string(out, era.name());
-        self.capabilities(out);
+        self.capabilities(out, era, offers);
         out.extend_from_slice(b",\"serverInfo\":");
         implementation(out, era, &self.info);
         self.instructions(out);
@@ -46,12 +60,12 @@ impl Identity {
     }
 
     /// Answers `server/discover`.
-    pub(crate) fn discover(&self, out: &mut Vec<u8>, era: Era) {
+    pub(crate) fn discover(&self, out: &mut Vec<u8>, era: Era, offers: Offers) {
         out.extend_from_slice(b"{\"resultType\":\"complete\",\"supportedVersions\":");
         push(out, &Era::ALL.map(Era::name));
-        self.capabilities(out);
+        self.capabilities(out, era, offers);
         self.instructions(out);
-        cacheable(out);
+        cacheable(out, FRESH_FOR);
         self.tail(out, era);
     }
 
@@ -74,42 +88,115 @@ impl Identity {
         out.extend_from_slice(b"}}");
     }
 
-    /// Answers `tools/list`.
-    pub(crate) fn tool_list(&self, out: &mut Vec<u8>, era: Era, tools: &[std::sync::Arc<dyn AnyTool>]) {
-        out.push(b'{');
+    /// Answers `tools/list`. `next` is the cursor of the next page, if there is one.
+    pub(crate) fn tool_list(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        tools: &[std::sync::Arc<dyn AnyTool>],
+        next: Option<&str>,
+    ) {
+        self.list(out, era, "tools", tools, next, |out, tool| declaration(out, era, tool.declaration()));
+    }
+
+    /// Answers `resources/list`.
+    pub(crate) fn resource_list(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        resources: &[std::sync::Arc<dyn AnyResource>],
+        next: Option<&str>,
+    ) {
+        self.list(out, era, "resources", resources, next, |out, resource| {
+            content::resource(out, era, resource.declaration());
+        });
+    }
+
+    /// Answers `resources/templates/list`.
+    pub(crate) fn template_list(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        templates: &[std::sync::Arc<dyn AnyTemplate>],
+        next: Option<&str>,
+    ) {
+        self.list(out, era, "resourceTemplates", templates, next, |out, template| {
+            content::template(out, era, template.declaration());
+        });
+    }
+
+    /// Answers `prompts/list`.
+    pub(crate) fn prompt_list(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        prompts: &[std::sync::Arc<dyn AnyPrompt>],
+        next: Option<&str>,
+    ) {
+        self.list(out, era, "prompts", prompts, next, |out, prompt| content::prompt(out, era, prompt.declaration()));
+    }
+
+    fn list<T>(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        name: &str,
+        items: &[T],
+        next: Option<&str>,
+        write: impl FnMut(&mut Vec<u8>, &T),
+    ) {
+        head(out, era);
+        push_string(out, name);
+        out.push(b':');
+        content::list(out, items, write);
+        member(out, "nextCursor", &next);
         if era.is_modern() {
-            out.extend_from_slice(b"\"resultType\":\"complete\",");
+            cacheable(out, FRESH_FOR);
         }
-        out.extend_from_slice(b"\"tools\":[");
-        for (index, tool) in tools.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            declaration(out, era, tool.declaration());
-        }
-        out.push(b']');
+        self.tail(out, era);
+    }
+
+    /// Answers `resources/read`.
+    pub(crate) fn read(&self, out: &mut Vec<u8>, era: Era, contents: &[Contents], fresh_for: Duration) {
+        head(out, era);
+        out.extend_from_slice(b"\"contents\":");
+        content::all_contents(out, contents);
         if era.is_modern() {
-            cacheable(out);
+            cacheable(out, fresh_for);
         }
+        self.tail(out, era);
+    }
+
+    /// Answers `prompts/get`.
+    pub(crate) fn prompt(&self, out: &mut Vec<u8>, era: Era, description: &str, messages: &[Message]) {
+        head(out, era);
+        out.extend_from_slice(b"\"messages\":");
+        content::messages(out, era, messages);
+        if !description.is_empty() {
+            member(out, "description", &Some(description));
+        }
+        self.tail(out, era);
+    }
+
+    /// Answers `completion/complete`.
+    pub(crate) fn completion(&self, out: &mut Vec<u8>, era: Era, completion: &Completion) {
+        let there = completion.values.len();
+        let sent = &completion.values[..there.min(MAX_VALUES)];
+        let total = completion.total.unwrap_or(there as u64);
+        head(out, era);
+        out.extend_from_slice(b"\"completion\":{\"values\":");
+        push(out, &sent);
+        member(out, "total", &Some(total));
+        member(out, "hasMore", &Some(total > sent.len() as u64));
+        out.push(b'}');
         self.tail(out, era);
     }
 
     /// Answers `tools/call`.
     pub(crate) fn outcome(&self, out: &mut Vec<u8>, era: Era, outcome: &Outcome) {
-        out.push(b'{');
-        if era.is_modern() {
-            out.extend_from_slice(b"\"resultType\":\"complete\",");
-        }
-        out.extend_from_slice(b"\"content\":[");
-        for (index, Content::Text(text)) in outcome.content.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
-            push_string(out, text);
-            out.push(b'}');
-        }
-        out.push(b']');
+        head(out, era);
+        out.extend_from_slice(b"\"content\":");
+        content::blocks(out, era, &outcome.content);
         if let Some(structured) = outcome.structured.as_ref().filter(|_| era.revision().structured) {
             out.extend_from_slice(b",\"structuredContent\":");
             push_json(out, structured.get());
@@ -137,8 +224,17 @@ impl Identity {
     }
 
     /// Only what is served is advertised.
-    fn capabilities(&self, out: &mut Vec<u8>) {
+    fn capabilities(&self, out: &mut Vec<u8>, era: Era, offers: Offers) {
         out.extend_from_slice(b",\"capabilities\":{\"logging\":{},\"tools\":{\"listChanged\":true}");
+        if offers.resources {
+            out.extend_from_slice(b",\"resources\":{\"subscribe\":true,\"listChanged\":true}");
+        }
+        if offers.prompts {
+            out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");
+        }
+        if (offers.resources || offers.prompts) && era.revision().completions {
+            out.extend_from_slice(b",\"completions\":{}");
+        }
         if let Some(experimental) = &self.info.experimental {
             out.extend_from_slice(b",\"experimental\":");
             push(out, experimental);
@@ -167,6 +263,14 @@ pub(crate) fn progress(out: &mut Vec<u8>, era: Era, token: &str, progress: &Prog
     out.push(b'}');
 }
 
+/// The beginning of a result that has members of its own.
+fn head(out: &mut Vec<u8>, era: Era) {
+    out.push(b'{');
+    if era.is_modern() {
+        out.extend_from_slice(b"\"resultType\":\"complete\",");
+    }
+}
+
 fn declaration(out: &mut Vec<u8>, era: Era, tool: &Declaration) {
     let revision = era.revision();
     out.extend_from_slice(b"{\"name\":");
@@ -184,6 +288,7 @@ fn declaration(out: &mut Vec<u8>, era: Era, tool: &Declaration) {
     if revision.annotations {
         annotations(out, tool);
     }
+    content::icons(out, era, &tool.icons);
     if revision.structured {
         member(out, "_meta", &tool.meta);
     }
@@ -226,18 +331,20 @@ fn implementation(out: &mut Vec<u8>, era: Era, info: &ServerInfo) {
     if revision.described {
         member(out, "description", &info.description);
         member(out, "websiteUrl", &info.website_url);
+        content::icons(out, era, &info.icons);
     }
     out.push(b'}');
 }
 
-fn cacheable(out: &mut Vec<u8>) {
-    // Private: which tools a connection sees may depend on who it is.
+fn cacheable(out: &mut Vec<u8>, fresh_for: Duration) {
+    // Private: what a connection sees may depend on who it is.
     out.extend_from_slice(b",\"ttlMs\":");
-    out.extend_from_slice(TTL_MS.to_string().as_bytes());
+    out.extend_from_slice(fresh_for.as_millis().to_string().as_bytes());
     out.extend_from_slice(b",\"cacheScope\":\"private\"");
 }
 
-fn member<T: Serialize>(out: &mut Vec<u8>, name: &str, value: &Option<T>) {
+/// A member with a leading comma, if there is a value.
+pub(super) fn member<T: Serialize>(out: &mut Vec<u8>, name: &str, value: &Option<T>) {
     if let Some(value) = value {
         out.push(b',');
         push_string(out, name);
@@ -247,7 +354,7 @@ fn member<T: Serialize>(out: &mut Vec<u8>, name: &str, value: &Option<T>) {
 }
 
 /// Writes a value that is always JSON: strings, schemas, lists of them.
-fn push(out: &mut Vec<u8>, value: &impl Serialize) {
+pub(super) fn push(out: &mut Vec<u8>, value: &impl Serialize) {
     if push_value(out, value).is_err() {
         out.extend_from_slice(b"null");
     }

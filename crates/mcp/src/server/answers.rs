@@ -1,12 +1,16 @@
 //! What a call's client hears: its progress, a sign of life when it is silent, and its answer.
 
+use std::error::Error;
+
 use tokio::time::Instant;
 
 use super::calls::{Call, Key, Reply, Reported, State};
 use super::pacing::SETTLED;
+use super::reading::not_found;
 use super::session::Session;
 use super::{Shared, fault_id};
 use crate::era::write;
+use crate::resource::ReadError;
 use crate::tool::{Outcome, Progress, ToolError};
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
@@ -54,6 +58,24 @@ impl Session {
                 build::result_with(out, id, |out| shared.identity.custom(out, era, json.get()));
             }
             Reply::Method(Err(error)) => build::error(out, Some(id), error),
+            Reply::Read { read: Ok(contents), fresh_for, .. } => {
+                build::result_with(out, id, |out| shared.identity.read(out, era, contents, *fresh_for));
+            }
+            Reply::Read { read: Err(ReadError::NotFound), uri, .. } => {
+                build::error(out, Some(id), &not_found(uri, !era.is_modern()));
+            }
+            Reply::Prompt { description, messages: Ok(messages) } => {
+                build::result_with(out, id, |out| shared.identity.prompt(out, era, description, messages));
+            }
+            Reply::Completion(Ok(completion)) => {
+                build::result_with(out, id, |out| shared.identity.completion(out, era, completion));
+            }
+            Reply::Read { read: Err(ReadError::Failed(error)), .. } => {
+                build::error(out, Some(id), &refusal(name, error, code::INTERNAL));
+            }
+            Reply::Prompt { messages: Err(error), .. } | Reply::Completion(Err(error)) => {
+                build::error(out, Some(id), &refusal(name, error, code::INVALID_PARAMS));
+            }
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
                 tracing::error!(call = name, fault, panic = panicked.0, "a call panicked");
@@ -99,21 +121,35 @@ fn above(last: f64) -> f64 {
     if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
 }
 
-/// A failed tool call as a result; a fault of ours goes to the log with its chain.
+/// A failed tool call as a result.
 fn failed(name: &str, error: &ToolError) -> Outcome {
     match error {
         ToolError::User { .. } => Outcome::error(error.to_string()),
+        ToolError::Internal(source) => Outcome::error(logged(name, &fault_id(), source.as_ref())),
+    }
+}
+
+/// A failure of what has no result to tell it in.
+fn refusal(name: &str, error: &ToolError, code: i64) -> RpcError {
+    match error {
+        ToolError::User { .. } => RpcError::new(code, error.to_string()),
         ToolError::Internal(source) => {
             let fault = fault_id();
-            let mut chain = source.to_string();
-            let mut cause = source.source();
-            while let Some(error) = cause {
-                chain.push_str(": ");
-                chain.push_str(&error.to_string());
-                cause = error.source();
-            }
-            tracing::error!(call = name, fault, chain, "a call failed");
-            Outcome::error(format!("internal error in {name} (fault {fault}): the server's log says more"))
+            RpcError::new(code::INTERNAL, logged(name, &fault, source.as_ref()))
+                .with_data(&serde_json::json!({"reason": "fault", "fault": fault}))
         }
     }
+}
+
+/// Logs a fault of ours with its chain; gives what the client may know of it.
+fn logged(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
+    let mut chain = source.to_string();
+    let mut cause = source.source();
+    while let Some(error) = cause {
+        chain.push_str(": ");
+        chain.push_str(&error.to_string());
+        cause = error.source();
+    }
+    tracing::error!(call = name, fault, chain, "a call failed");
+    format!("internal error in {name} (fault {fault}): the server's log says more")
 }

@@ -15,7 +15,9 @@ use super::Method;
 use super::peer::CallPeer;
 use super::unwind::{CatchUnwind, Panicked};
 use crate::era::Era;
-use crate::tool::{AnyTool, Context, Outcome, Progress, ToolError};
+use crate::prompt::{Completion, Message};
+use crate::resource::Read;
+use crate::tool::{AnyTool, BoxFuture, Context, Outcome, Progress, ToolError};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
@@ -27,14 +29,21 @@ pub(super) struct Key(pub u64);
 pub(super) enum Reply {
     Tool(Result<Outcome, ToolError>),
     Method(Result<Box<RawValue>, RpcError>),
+    Read { read: Read, uri: String, fresh_for: Duration },
+    Prompt { description: String, messages: Result<Vec<Message>, ToolError> },
+    Completion(Result<Completion, ToolError>),
     Panicked(Panicked),
 }
+
+/// Foreign code behind a method of the protocol, its parameters read already.
+pub(super) type Served = Arc<dyn Fn(Context) -> BoxFuture<Reply> + Send + Sync>;
 
 /// What a call runs.
 #[derive(Clone)]
 pub(super) enum Target {
     Tool(Arc<dyn AnyTool>),
     Method(Arc<str>, Method),
+    Served(&'static str, Served),
 }
 
 impl Target {
@@ -42,6 +51,7 @@ impl Target {
         match self {
             Target::Tool(tool) => &tool.declaration().name,
             Target::Method(name, _) => name,
+            Target::Served(name, _) => name,
         }
     }
 }
@@ -91,6 +101,7 @@ impl Call {
             Target::Method(_, method) => {
                 CatchUnwind::new(|| method(cx, input.map(ToOwned::to_owned))).map(Work::Method)
             }
+            Target::Served(_, serve) => CatchUnwind::new(|| serve(cx)).map(Work::Served),
         }
     }
 
@@ -106,6 +117,7 @@ impl Call {
 pub(super) enum Work {
     Tool(CatchUnwind<Result<Outcome, ToolError>>),
     Method(CatchUnwind<Result<Box<RawValue>, RpcError>>),
+    Served(CatchUnwind<Reply>),
 }
 
 impl Future for Work {
@@ -115,6 +127,7 @@ impl Future for Work {
         match self.get_mut() {
             Work::Tool(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Tool)),
             Work::Method(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Method)),
+            Work::Served(work) => Pin::new(work).poll(cx).map(|done| done.unwrap_or_else(Reply::Panicked)),
         }
     }
 }

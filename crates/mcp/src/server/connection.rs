@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep};
 
 use super::io::Io;
-use super::session::Session;
+use super::session::{List, Session};
 use super::{ConnectionOptions, End, Shared};
 use crate::tool::BoxFuture;
 use crate::wire::Framer;
@@ -46,7 +46,7 @@ enum Event {
 }
 
 enum Signal {
-    ToolsChanged,
+    Changed(List),
     Shutdown,
 }
 
@@ -71,6 +71,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         framer.push(&std::mem::take(&mut options.initial));
         let signals = Signals {
             tools: shared.registry.changes(),
+            resources: shared.resources.get().map(|resources| resources.changes()),
+            prompts: shared.prompts.get().map(|prompts| prompts.changes()),
             server: shared.shutdown.subscribe(),
             connection: options.shutdown.take(),
         };
@@ -104,7 +106,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
                 }
                 Event::WriteFailed(error) => self.peer_gone(error),
                 Event::Time => self.session.tick(Instant::now()),
-                Event::Signal(Signal::ToolsChanged) => self.session.tools_changed(),
+                Event::Signal(Signal::Changed(list)) => self.session.list_changed(list),
                 Event::Signal(Signal::Shutdown) => self.drain(End::Shutdown),
             }
         }
@@ -261,6 +263,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 impl<R, W> Drop for Connection<R, W> {
     fn drop(&mut self) {
         self.session.mailbox.close();
+        self.session.unwatch_all();
         self.session.out.kill();
         self.session.give_up("", "");
     }
@@ -269,6 +272,8 @@ impl<R, W> Drop for Connection<R, W> {
 /// What is told to all connections at once.
 struct Signals {
     tools: watch::Receiver<u64>,
+    resources: Option<watch::Receiver<u64>>,
+    prompts: Option<watch::Receiver<u64>>,
     server: watch::Receiver<bool>,
     connection: Option<watch::Receiver<bool>>,
 }
@@ -279,13 +284,24 @@ impl Signals {
             biased;
             () = is_true(Some(&mut self.server)) => Signal::Shutdown,
             () = is_true(self.connection.as_mut()) => Signal::Shutdown,
-            changed = self.tools.changed() => match changed {
-                Ok(()) => Signal::ToolsChanged,
-                // The connection keeps the registry alive, so this cannot be; and if it were, nothing changes any more.
-                Err(_) => std::future::pending().await,
-            },
+            () = changed(Some(&mut self.tools)) => Signal::Changed(List::Tools),
+            () = changed(self.resources.as_mut()) => Signal::Changed(List::Resources),
+            () = changed(self.prompts.as_mut()) => Signal::Changed(List::Prompts),
         };
         (signal, self)
+    }
+}
+
+/// Resolves when a list changes; never if it cannot.
+async fn changed(list: Option<&mut watch::Receiver<u64>>) {
+    match list {
+        Some(list) => {
+            // The connection keeps the lists alive, so they cannot end; and if they did, nothing changes any more.
+            if list.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What reaches a connection from other threads and tasks: notifications, progress, finished calls. Bounded where the
 //! sender could run ahead; never blocks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::Limits;
 use super::calls::{Key, Reply};
+use crate::resource::Watcher;
 use crate::tool::{LogLevel, NotifyError, Progress};
 use crate::wire::build;
 
@@ -44,8 +45,20 @@ pub(super) struct Mail {
     pub notifications: usize,
     /// The latest progress of each call that reported any.
     pub progress: HashMap<Key, Progress>,
+    /// Watched resources that changed.
+    pub updated: BTreeSet<String>,
     /// Calls that are done, in the order they were.
     pub finished: Vec<(Key, Reply)>,
+}
+
+impl Watcher for Mailbox {
+    fn updated(&self, uri: &str) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.mail.updated.insert(uri.to_owned());
+            self.wake(inner);
+        }
+    }
 }
 
 impl Mailbox {

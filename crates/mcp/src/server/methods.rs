@@ -11,11 +11,22 @@ use tokio::time::Instant;
 
 use super::calls::{Call, Reported, State, Target};
 use super::peer::{CallPeer, LogPolicy};
-use super::session::{Listen, Session, subscription_meta};
+use super::session::{List, Listen, Session, subscription_meta};
 use crate::era::Era;
 use crate::era::params::{self, Implementation, Meta, Params, invalid};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, code};
+
+/// A request whose revision is known.
+pub(super) struct Request<'a> {
+    pub id: &'a Id,
+    pub era: Era,
+    pub meta: &'a Meta<'a>,
+    pub params: &'a Params<'a>,
+    /// All of its parameters.
+    pub raw: Option<&'a RawValue>,
+    pub batch: Option<u64>,
+}
 
 impl Session {
     pub(super) fn request(&mut self, id: Id, method: &str, params: Option<&RawValue>, batch: Option<u64>) {
@@ -55,14 +66,6 @@ impl Session {
                 };
                 self.call(Some(id.clone()), era, Target::Tool(tool), &meta, params.arguments, batch)
             }
-            "tools/list" => {
-                if params.cursor.is_some() {
-                    return Err(invalid("unknown cursor: the list has one page"));
-                }
-                let listing = self.shared.listing(era);
-                self.emit(batch, |out, _| build::result_with(out, id, |out| out.extend_from_slice(&listing)));
-                Ok(())
-            }
             "ping" if !era.is_modern() => {
                 self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
                 Ok(())
@@ -78,11 +81,24 @@ impl Session {
                  \"io.modelcontextprotocol/clientCapabilities\" are required",
             )),
             "server/discover" if era.is_modern() => {
-                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.discover(out, era)));
+                self.emit(batch, |out, shared| {
+                    build::result_with(out, id, |out| shared.identity.discover(out, era, shared.offers()))
+                });
                 Ok(())
             }
             "subscriptions/listen" if era.is_modern() => self.listen(id, &params),
-            _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}"))),
+            _ => {
+                if let Some(listing) = self.shared.list(method, era, &params) {
+                    let listing = listing?;
+                    self.emit(batch, |out, _| build::result_with(out, id, |out| out.extend_from_slice(&listing)));
+                    return Ok(());
+                }
+                let request = Request { id, era, meta: &meta, params: &params, raw, batch };
+                match self.serve_reading(&request, method)? {
+                    true => Ok(()),
+                    false => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}"))),
+                }
+            }
         }
     }
 
@@ -99,11 +115,13 @@ impl Session {
             self.budget = params.client_info.and_then(patience);
         }
         tracing::debug!(asked, era = era.name(), client = params.client_info.map(RawValue::get), "initialize");
-        self.emit(None, |out, shared| build::result_with(out, id, |out| shared.identity.initialize(out, era)));
+        self.emit(None, |out, shared| {
+            build::result_with(out, id, |out| shared.identity.initialize(out, era, shared.offers()))
+        });
         Ok(())
     }
 
-    fn call(
+    pub(super) fn call(
         &mut self,
         id: Option<Id>,
         era: Era,
@@ -144,6 +162,12 @@ impl Session {
         struct Filter {
             #[serde(default)]
             tools_list_changed: Option<bool>,
+            #[serde(default)]
+            resources_list_changed: Option<bool>,
+            #[serde(default)]
+            prompts_list_changed: Option<bool>,
+            #[serde(default)]
+            resource_subscriptions: Option<Vec<String>>,
         }
         let filter: Filter = params
             .notifications
@@ -155,11 +179,28 @@ impl Session {
             return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} open subscriptions is reached"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit})));
         }
-        let tools = filter.tools_list_changed == Some(true);
-        let served = if tools { ",\"notifications\":{\"toolsListChanged\":true}" } else { ",\"notifications\":{}" };
-        let params = subscription_meta(id, served);
+        let offers = self.shared.offers();
+        let kinds = [
+            (List::Tools, "toolsListChanged", filter.tools_list_changed, true),
+            (List::Resources, "resourcesListChanged", filter.resources_list_changed, offers.resources),
+            (List::Prompts, "promptsListChanged", filter.prompts_list_changed, offers.prompts),
+        ];
+        let mut lists = Vec::new();
+        let mut served = serde_json::Map::new();
+        for (list, name, wanted, offered) in kinds {
+            if wanted == Some(true) && offered {
+                lists.push(list);
+                served.insert(name.to_owned(), true.into());
+            }
+        }
+        let uris = filter.resource_subscriptions.filter(|_| offers.resources).unwrap_or_default();
+        if !uris.is_empty() {
+            self.watch(uris.iter().map(String::as_str))?;
+            served.insert("resourceSubscriptions".to_owned(), uris.clone().into());
+        }
+        let params = subscription_meta(id, &format!(",\"notifications\":{}", serde_json::Value::Object(served)));
         build::notification(self.out.bytes(), "notifications/subscriptions/acknowledged", Some(&params));
-        self.listens.push(Listen { id: id.clone(), tools });
+        self.listens.push(Listen { id: id.clone(), lists, uris });
         Ok(())
     }
 

@@ -7,12 +7,14 @@ mod batch;
 mod calls;
 mod connection;
 mod io;
+mod lists;
 mod mailbox;
 mod methods;
 mod noise;
 mod options;
 mod pacing;
 mod peer;
+mod reading;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -23,7 +25,8 @@ pub mod odd_input {}
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -32,7 +35,9 @@ use tokio::sync::watch;
 pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
 
 use crate::era::Era;
-use crate::era::write::Identity;
+use crate::era::write::{Identity, Offers};
+use crate::prompt::Prompts;
+use crate::resource::Resources;
 use crate::tool::{BoxFuture, Context, Registry};
 use crate::wire::build::RpcError;
 
@@ -48,6 +53,9 @@ pub struct Server {
 struct Shared {
     identity: Identity,
     registry: Arc<Registry>,
+    resources: OnceLock<Arc<Resources>>,
+    prompts: OnceLock<Arc<Prompts>>,
+    page_size: AtomicUsize,
     methods: RwLock<HashMap<String, Method>>,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<Era, Listing>>,
@@ -64,6 +72,9 @@ impl Server {
             shared: Arc::new(Shared {
                 identity: Identity::new(info),
                 registry,
+                resources: OnceLock::new(),
+                prompts: OnceLock::new(),
+                page_size: AtomicUsize::new(lists::PAGE),
                 methods: RwLock::default(),
                 notifications: RwLock::default(),
                 listings: Mutex::default(),
@@ -103,6 +114,30 @@ impl Server {
         self
     }
 
+    /// Serves these resources too, to connections that begin from here on; the first ones given stay. Without any
+    /// the server says that it has none.
+    #[must_use]
+    pub fn resources(self, resources: Arc<Resources>) -> Server {
+        self.shared.resources.get_or_init(|| resources);
+        self
+    }
+
+    /// Serves these prompts too, to connections that begin from here on; the first ones given stay. Without any the
+    /// server says that it has none.
+    #[must_use]
+    pub fn prompts(self, prompts: Arc<Prompts>) -> Server {
+        self.shared.prompts.get_or_init(|| prompts);
+        self
+    }
+
+    /// How many entries a page of a list has, at most: 1,000 unless this is called.
+    #[must_use]
+    pub fn page_size(self, entries: usize) -> Server {
+        self.shared.page_size.store(entries.max(1), Ordering::Relaxed);
+        self.shared.listings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self
+    }
+
     /// The tools.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry
@@ -127,21 +162,12 @@ impl Server {
 }
 
 impl Shared {
-    /// The result of `tools/list`, rendered once per revision and change of the registry.
-    fn listing(&self, era: Era) -> Arc<[u8]> {
-        // Read before listing: a change in between makes the entry look older than it is, and it is made anew.
-        let revision = *self.registry.changes().borrow();
-        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        match listings.get(&era) {
-            Some((rendered_at, listing)) if *rendered_at == revision => listing.clone(),
-            _ => {
-                let mut out = Vec::new();
-                self.identity.tool_list(&mut out, era, &self.registry.list());
-                let listing: Arc<[u8]> = out.into();
-                listings.insert(era, (revision, listing.clone()));
-                listing
-            }
-        }
+    fn page_size(&self) -> usize {
+        self.page_size.load(Ordering::Relaxed)
+    }
+
+    fn offers(&self) -> Offers {
+        Offers { resources: self.resources.get().is_some(), prompts: self.prompts.get().is_some() }
     }
 
     fn method(&self, name: &str) -> Option<Method> {

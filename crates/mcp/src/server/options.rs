@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::era::Era;
-use crate::tool::Caller;
+use crate::tool::{Caller, Icon};
 use crate::wire::DEFAULT_LINE_LIMIT;
 
 /// What a server says of itself.
@@ -27,6 +27,8 @@ pub struct ServerInfo {
     pub website_url: Option<String>,
     /// What a model should know to use it well. Clients cut it at about 2,000 characters.
     pub instructions: Option<String>,
+    /// Pictures that stand for it.
+    pub icons: Vec<Icon>,
     /// Capabilities outside the specification, by name.
     pub experimental: Option<Map<String, Value>>,
 }
@@ -61,6 +63,8 @@ pub struct Limits {
     pub notification_bytes: usize,
     /// How many subscriptions a client may hold open.
     pub subscriptions: usize,
+    /// How many resources a client may watch, over all its subscriptions.
+    pub watched: usize,
     /// How long running calls have to finish once input has ended or the server shuts down.
     pub grace: Duration,
     /// How long a cancelled call may go on before it is dropped.
@@ -86,6 +90,7 @@ impl Default for Limits {
             notifications: 1024,
             notification_bytes: 4 << 20,
             subscriptions: 64,
+            watched: 1024,
             grace: Duration::from_secs(1),
             cancel_grace: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),

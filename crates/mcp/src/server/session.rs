@@ -1,7 +1,7 @@
 //! One connection's protocol state: takes lines and mail, gives output. No I/O and no waiting happens here. What each
 //! method does is in `methods.rs`, what a call's client hears in `answers.rs`.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -44,14 +44,18 @@ pub(super) struct Session {
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
     pub listens: Vec<Listen>,
+    /// The resources that a client of a handshake revision watches.
+    pub subscribed: HashSet<String>,
     pub batches: HashMap<u64, Batch>,
 
     /// The latest progress of calls, not written yet.
     progress: HashMap<Key, Progress>,
     /// Notifications in the output: where it ends with them, how many and how many bytes they are.
     notified: VecDeque<(u64, usize, usize)>,
-    /// The tools changed and nobody was told yet.
-    tools_changed: bool,
+    /// The lists that changed, and nobody was told yet.
+    changed: BTreeSet<List>,
+    /// The watched resources that changed, and nobody was told yet.
+    updated: BTreeSet<String>,
     /// No heartbeat is due before.
     pub heartbeat_at: Option<Instant>,
     /// No cancelled call is to be dropped before.
@@ -59,10 +63,36 @@ pub(super) struct Session {
     noise: Noise,
 }
 
+/// A list that clients may want to hear of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum List {
+    Tools,
+    Resources,
+    Prompts,
+}
+
+impl List {
+    fn changed(self) -> &'static str {
+        match self {
+            List::Tools => "notifications/tools/list_changed",
+            List::Resources => "notifications/resources/list_changed",
+            List::Prompts => "notifications/prompts/list_changed",
+        }
+    }
+}
+
 /// An open `subscriptions/listen`.
 pub(super) struct Listen {
     pub id: Id,
-    pub tools: bool,
+    pub lists: Vec<List>,
+    /// Resources.
+    pub uris: Vec<String>,
+}
+
+impl Listen {
+    pub(super) fn wants(&self, uri: &str) -> bool {
+        self.uris.iter().any(|wanted| wanted == uri)
+    }
 }
 
 impl Session {
@@ -82,10 +112,12 @@ impl Session {
             budget: options.budget,
             budget_is_fixed: options.budget.is_some(),
             listens: Vec::new(),
+            subscribed: HashSet::new(),
             batches: HashMap::new(),
             progress: HashMap::new(),
             notified: VecDeque::new(),
-            tools_changed: false,
+            changed: BTreeSet::new(),
+            updated: BTreeSet::new(),
             heartbeat_at: None,
             expire_at: None,
             noise: Noise::default(),
@@ -242,6 +274,7 @@ impl Session {
             self.notified.push_back((self.out.end(), mail.notifications, mail.lines.len()));
         }
         self.progress.extend(mail.progress);
+        self.updated.extend(mail.updated);
         self.report_progress();
         for (key, reply) in mail.finished {
             self.progress.remove(&key);
@@ -284,7 +317,10 @@ impl Session {
 
     /// The client takes back a call.
     pub(super) fn cancel(&mut self, id: &Id) {
-        self.listens.retain(|listen| listen.id != *id);
+        if let Some(at) = self.listens.iter().position(|listen| listen.id == *id) {
+            let listen = self.listens.remove(at);
+            self.unwatch(listen.uris.iter().map(String::as_str));
+        }
         let Some(key) = self.calls.find(id) else { return };
         let until = Instant::now() + self.limits.cancel_grace;
         let batch = match self.calls.get_mut(key) {
@@ -331,23 +367,36 @@ impl Session {
         [self.expire_at, self.heartbeat_at, self.held.deadline()].into_iter().flatten().min()
     }
 
-    pub(super) fn tools_changed(&mut self) {
-        self.tools_changed = true;
+    pub(super) fn list_changed(&mut self, list: List) {
+        self.changed.insert(list);
     }
 
     /// Announces what changed, when there is room for it: one announcement stands for all changes before it.
     pub(super) fn announce(&mut self) {
-        if !self.tools_changed || !self.is_read() {
+        if self.changed.is_empty() && self.updated.is_empty() || !self.is_read() {
             return;
         }
-        self.tools_changed = false;
-        const METHOD: &str = "notifications/tools/list_changed";
-        if self.initialized {
-            build::notification(self.out.bytes(), METHOD, None);
+        for list in std::mem::take(&mut self.changed) {
+            if self.initialized {
+                build::notification(self.out.bytes(), list.changed(), None);
+            }
+            for listen in self.listens.iter().filter(|listen| listen.lists.contains(&list)) {
+                let params = subscription_meta(&listen.id, "");
+                build::notification(self.out.bytes(), list.changed(), Some(&params));
+            }
         }
-        for listen in self.listens.iter().filter(|listen| listen.tools) {
-            let params = subscription_meta(&listen.id, "");
-            build::notification(self.out.bytes(), METHOD, Some(&params));
+        for uri in std::mem::take(&mut self.updated) {
+            const METHOD: &str = "notifications/resources/updated";
+            let mut member = b"\"uri\":".to_vec();
+            build::push_string(&mut member, &uri);
+            let member = String::from_utf8(member).unwrap_or_default();
+            if self.subscribed.contains(&uri) {
+                build::notification(self.out.bytes(), METHOD, Some(&format!("{{{member}}}")));
+            }
+            for listen in self.listens.iter().filter(|listen| listen.wants(&uri)) {
+                let params = subscription_meta(&listen.id, &format!(",{member}"));
+                build::notification(self.out.bytes(), METHOD, Some(&params));
+            }
         }
     }
 
@@ -377,6 +426,7 @@ impl Session {
     /// Ends the subscriptions in good order.
     pub(super) fn end_listens(&mut self) {
         for listen in std::mem::take(&mut self.listens) {
+            self.unwatch(listen.uris.iter().map(String::as_str));
             self.emit(None, |out, shared| {
                 build::result_with(out, &listen.id, |out| shared.identity.listen_over(out, listen.id.as_json()));
             });

@@ -3,6 +3,8 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::{Content, Icon};
+
 /// What a tool does to the world (MCP "Tool annotations").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
@@ -55,6 +57,8 @@ pub struct Declaration {
     pub output_schema: Option<Value>,
     /// What it does to the world.
     pub effect: Effect,
+    /// Pictures that stand for it.
+    pub icons: Vec<Icon>,
     /// Hints for particular clients.
     pub meta: Option<Map<String, Value>>,
     /// Calls that show it.
@@ -70,13 +74,6 @@ pub struct Example {
     pub arguments: Value,
     /// The text of the result, where it is always the same.
     pub text: Option<&'static str>,
-}
-
-/// One block of a tool's result. (Images, audio and resource links join with the parts that make them.)
-#[derive(Debug, Clone)]
-pub enum Content {
-    /// Plain text.
-    Text(String),
 }
 
 /// A tool's result, before any revision's JSON.

@@ -3,14 +3,16 @@
 //!
 //! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests.
 
+mod content;
 mod context;
 mod declaration;
 mod error;
 mod registry;
 mod schema;
 
+pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
-pub use declaration::{Content, Declaration, Effect, Example, Outcome};
+pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
 pub use schema::{Nulls, input_schema, output_schema, trim};
@@ -46,6 +48,16 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The compact form of the result, for a model's context.
     fn text(output: &Self::Output) -> String;
+
+    /// What a model reads: the compact form, and pictures, sounds and resources where there are any. Never empty.
+    fn content(output: &Self::Output) -> Vec<Content> {
+        vec![Content::Text(Self::text(output))]
+    }
+
+    /// Pictures that stand for the tool.
+    fn icons() -> Vec<Icon> {
+        Vec::new()
+    }
 
     /// Calls that show the tool; they are tests and documentation.
     fn examples() -> Vec<Example> {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use super::{Content, Context, Declaration, Outcome, Tool, ToolError, schema};
+use super::{Context, Declaration, Outcome, Tool, ToolError, schema};
+use crate::catalog::Catalog;
 
 /// A future on the heap.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -29,7 +30,7 @@ pub fn tool<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
 /// The tools of a server or of one kind of connection, sorted by name. Shared and changed at run time.
 #[derive(Default)]
 pub struct Registry {
-    tools: RwLock<BTreeMap<String, Arc<dyn AnyTool>>>,
+    pub(crate) tools: Catalog<dyn AnyTool>,
     revision: watch::Sender<u64>,
 }
 
@@ -46,13 +47,13 @@ impl Registry {
     /// Adds a tool or replaces the one of its name, and announces the change.
     pub fn add(&self, tool: Arc<dyn AnyTool>) {
         let name = tool.declaration().name.clone();
-        self.tools.write().unwrap_or_else(PoisonError::into_inner).insert(name, tool);
+        self.tools.insert(name, tool);
         self.revision.send_modify(|revision| *revision += 1);
     }
 
     /// Removes a tool and announces the change. Returns whether there was one.
     pub fn remove(&self, name: &str) -> bool {
-        let removed = self.tools.write().unwrap_or_else(PoisonError::into_inner).remove(name).is_some();
+        let removed = self.tools.remove(name);
         if removed {
             self.revision.send_modify(|revision| *revision += 1);
         }
@@ -61,12 +62,12 @@ impl Registry {
 
     /// The tool of that name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
-        self.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.tools.get(name)
     }
 
     /// All tools, sorted by name.
     pub fn list(&self) -> Vec<Arc<dyn AnyTool>> {
-        self.tools.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.tools.list()
     }
 
     /// Counts changes; a receiver wakes on each.
@@ -102,7 +103,7 @@ impl<T: Tool> AnyTool for Typed<T> {
                 true => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
                 false => None,
             };
-            Ok(Outcome { content: vec![Content::Text(T::text(&output))], structured, is_error: false })
+            Ok(Outcome { content: T::content(&output), structured, is_error: false })
         })
     }
 }
@@ -116,6 +117,7 @@ fn declare<T: Tool>() -> Declaration {
         input_schema,
         output_schema: T::STRUCTURED.then(schema::output_schema::<T::Output>),
         effect: T::EFFECT,
+        icons: T::icons(),
         meta: T::meta(),
         examples: T::examples(),
     }
@@ -203,7 +205,7 @@ mod tests {
     async fn check(arguments: &str, expected: Expect) {
         let arguments = serde_json::value::RawValue::from_string(arguments.to_owned()).expect("valid JSON");
         let outcome = tool(Add).call(Context::detached(Arc::new(())), Some(&arguments)).await.expect("no fault");
-        let Content::Text(text) = &outcome.content[0];
+        let text = outcome.content[0].as_text().expect("a text");
         let structured = outcome.structured.as_ref().map_or("-", |raw| raw.get());
         expected.assert_eq(&format!("error: {}\n{text}\n{structured}", outcome.is_error));
     }

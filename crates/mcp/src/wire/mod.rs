@@ -34,6 +34,8 @@ pub mod code {
     pub const INVALID_REQUEST: i64 = -32600;
     /// No such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// No such resource (until 2025-11-25; later revisions say [`INVALID_PARAMS`]).
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
     /// Wrong parameters.
     pub const INVALID_PARAMS: i64 = -32602;
     /// A fault of the server, or a limit of its.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expect_test::expect;
-use mcp::tool::{AnyTool, Content, Context, LogLevel, NotifyError, Peer, Progress};
+use mcp::tool::{AnyTool, Context, LogLevel, NotifyError, Peer, Progress};
 use process::Guard;
 use project::{Caller, Role};
 use serde_json::value::RawValue;
@@ -76,8 +76,8 @@ impl Connection {
         match tool.call(cx, Some(&raw)).await {
             Ok(outcome) => {
                 assert!(outcome.structured.is_none());
-                let Content::Text(text) = &outcome.content[0];
-                text.clone()
+                let text = outcome.content[0].as_text().expect("a text").to_owned();
+                text
             }
             Err(error) => format!("refused: {error}"),
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use mcp::tool::{AnyTool, Content, Context};
+use mcp::tool::{AnyTool, Context};
 use process::Guard;
 use project::{Caller, Role};
 use serde_json::{Value, json};
@@ -97,10 +97,10 @@ impl Package {
         let cx = Context::detached(Arc::new(self.caller.clone()));
         match tool.call(cx, Some(&raw)).await {
             Ok(outcome) => {
-                let Content::Text(text) = &outcome.content[0];
+                let text = outcome.content[0].as_text().expect("a text").to_owned();
                 let structured =
                     outcome.structured.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
-                (text.clone(), structured)
+                (text, structured)
             }
             Err(error) => (format!("refused: {error}"), Value::Null),
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use mcp::tool::{AnyTool, Content, Context};
+use mcp::tool::{AnyTool, Context};
 use process::Guard;
 use project::{Caller, Limits, Role};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ impl House {
         let cx = Context::detached(Arc::new(self.caller(worktree)));
         let (text, full) = match tool.call(cx, Some(&arguments)).await {
             Ok(outcome) => {
-                let Content::Text(text) = &outcome.content[0];
+                let text = outcome.content[0].as_text().expect("a text").to_owned();
                 let full = outcome
                     .structured
                     .as_ref()

@@ -33,7 +33,7 @@ fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
     ];
     prop_oneof![
         3 => (id.clone(), tool, any::<bool>()).prop_map(move |(id, tool, token)| call(id, tool, token)),
-        1 => (id.clone(), prop_oneof![Just("ping"), Just("tools/list"), Just("initialize"), Just("x")])
+        1 => (id.clone(), prop_oneof![Just("ping"), Just("tools/list"), Just("resources/list"), Just("prompts/list"), Just("initialize"), Just("x")])
             .prop_map(move |(id, method)| request(id, method, json!({"protocolVersion": "2025-03-26"}))),
         1 => id.prop_map(|id| {
             let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});

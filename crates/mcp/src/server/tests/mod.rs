@@ -2,25 +2,19 @@
 
 mod anything;
 mod client;
+#[path = "../../../examples/everything/all.rs"]
+mod everything;
 mod faults;
 mod load;
 mod logs;
 mod process;
+mod reading;
 mod sockets;
 mod streams;
-#[path = "../../../examples/everything/tools.rs"]
-mod tools;
 mod wire_table;
 
-use std::sync::Arc;
-
-use super::{ConnectionOptions, Server, ServerInfo};
-use crate::tool::Registry;
-
-/// The server of the example `everything`.
-fn everything() -> Server {
-    Server::new(ServerInfo::new("everything", "1.0.0"), Arc::new(Registry::new(tools::all())))
-}
+use super::{ConnectionOptions, Server};
+use everything::server as everything;
 
 /// Serves this input, piece by piece, and gives the output.
 async fn serve_pieces(server: &Server, pieces: Vec<Vec<u8>>, options: ConnectionOptions) -> String {

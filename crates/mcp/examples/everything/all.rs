@@ -1,0 +1,21 @@
+//! The server, apart from the streams it is served on.
+
+mod prompts;
+mod resources;
+mod show;
+mod tools;
+
+use std::sync::Arc;
+
+use mcp::server::{Server, ServerInfo};
+use mcp::tool::{Registry, tool};
+
+/// A server of everything.
+pub(crate) fn server() -> Server {
+    let resources = resources::all();
+    let mut all = tools::all();
+    all.extend([tool(show::Show), tool(resources::Touch(resources.clone()))]);
+    Server::new(ServerInfo::new("everything", "1.0.0"), Arc::new(Registry::new(all)))
+        .resources(resources)
+        .prompts(prompts::all())
+}

@@ -1,0 +1,76 @@
+//! Things by name, sorted, shared and changed at run time: what every list that a client pages through comes from.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Sorted by key, so that a page can go on after a key whether or not that still exists.
+pub(crate) struct Catalog<T: ?Sized>(RwLock<BTreeMap<String, Arc<T>>>);
+
+/// Some entries in order.
+pub(crate) struct Page<T: ?Sized> {
+    pub entries: Vec<Arc<T>>,
+    /// The last entry's key, if more follow.
+    pub last: Option<String>,
+}
+
+impl<T: ?Sized> Default for Catalog<T> {
+    fn default() -> Self {
+        Catalog(RwLock::default())
+    }
+}
+
+impl<T: ?Sized> Catalog<T> {
+    pub(crate) fn insert(&self, key: String, entry: Arc<T>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
+    }
+
+    pub(crate) fn remove(&self, key: &str) -> bool {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<T>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    pub(crate) fn list(&self) -> Vec<Arc<T>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// At most `size` entries, those after this key.
+    pub(crate) fn page(&self, after: Option<&str>, size: usize) -> Page<T> {
+        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut rest = entries.range::<str, _>((from, Bound::Unbounded));
+        let mut last = None;
+        let page = rest.by_ref().take(size.max(1)).map(|(key, entry)| {
+            last = Some(key.clone());
+            entry.clone()
+        });
+        let page = page.collect();
+        Page { entries: page, last: last.filter(|_| rest.next().is_some()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_goes_on_where_the_last_one_ended_whatever_changed() {
+        let catalog = Catalog::<str>::default();
+        let keys = |page: &Page<str>| page.entries.iter().map(|entry| entry.to_string()).collect::<String>();
+        for key in ["a", "c", "e", "g"] {
+            catalog.insert(key.to_owned(), key.into());
+        }
+        let first = catalog.page(None, 2);
+        assert_eq!((keys(&first).as_str(), first.last.as_deref()), ("ac", Some("c")));
+        catalog.remove("c");
+        catalog.insert("b".to_owned(), "b".into());
+        catalog.insert("d".to_owned(), "d".into());
+        let second = catalog.page(first.last.as_deref(), 3);
+        assert_eq!((keys(&second).as_str(), second.last.as_deref()), ("deg", None));
+        assert_eq!(keys(&catalog.page(Some("z"), 3)), "");
+        assert_eq!(keys(&catalog.page(None, 0)), "a");
+    }
+}

@@ -1,0 +1,87 @@
+//! The lists that clients page through. A cursor names the last entry of the page before, so that what is added or
+//! removed meanwhile is neither told twice nor hides anything else.
+
+use std::sync::Arc;
+
+use super::Shared;
+use crate::catalog::{Catalog, Page};
+use crate::era::params::{Params, invalid};
+use crate::era::{Era, base64};
+use crate::wire::build::RpcError;
+
+/// How many entries a page has unless the embedder says otherwise.
+pub(super) const PAGE: usize = 1000;
+
+impl Shared {
+    /// The result of a list method, or nothing if this server has no such list.
+    pub(super) fn list(&self, method: &str, era: Era, params: &Params<'_>) -> Option<Result<Arc<[u8]>, RpcError>> {
+        let mut out = Vec::new();
+        let identity = &self.identity;
+        let written = match method {
+            "tools/list" if params.cursor.is_none() => return Some(Ok(self.tool_listing(era))),
+            "tools/list" => self.page(&self.registry.tools, method, params, |entries, next| {
+                identity.tool_list(&mut out, era, entries, next);
+            }),
+            "resources/list" => self.page(&self.resources.get()?.listed, method, params, |entries, next| {
+                identity.resource_list(&mut out, era, entries, next);
+            }),
+            "resources/templates/list" => {
+                self.page(&self.resources.get()?.templates, method, params, |entries, next| {
+                    identity.template_list(&mut out, era, entries, next);
+                })
+            }
+            "prompts/list" => self.page(&self.prompts.get()?.prompts, method, params, |entries, next| {
+                identity.prompt_list(&mut out, era, entries, next);
+            }),
+            _ => return None,
+        };
+        Some(written.map(|()| out.into()))
+    }
+
+    fn page<T: ?Sized>(
+        &self,
+        catalog: &Catalog<T>,
+        method: &str,
+        params: &Params<'_>,
+        write: impl FnOnce(&[Arc<T>], Option<&str>),
+    ) -> Result<(), RpcError> {
+        let after = match params.cursor {
+            Some(cursor) => Some(opened(method, cursor.get())?),
+            None => None,
+        };
+        let Page { entries, last } = catalog.page(after.as_deref(), self.page_size());
+        write(&entries, last.map(|last| cursor(method, &last)).as_deref());
+        Ok(())
+    }
+
+    /// The first page of `tools/list`, rendered once per revision and change of the registry.
+    fn tool_listing(&self, era: Era) -> Arc<[u8]> {
+        // Read before listing: a change in between makes the entry look older than it is, and it is made anew.
+        let revision = *self.registry.changes().borrow();
+        let mut listings = self.listings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match listings.get(&era) {
+            Some((rendered_at, listing)) if *rendered_at == revision => listing.clone(),
+            _ => {
+                let Page { entries, last } = self.registry.tools.page(None, self.page_size());
+                let mut out = Vec::new();
+                let next = last.map(|last| cursor("tools/list", &last));
+                self.identity.tool_list(&mut out, era, &entries, next.as_deref());
+                let listing: Arc<[u8]> = out.into();
+                listings.insert(era, (revision, listing.clone()));
+                listing
+            }
+        }
+    }
+}
+
+fn cursor(method: &str, key: &str) -> String {
+    base64::encode(format!("{method} {key}").as_bytes())
+}
+
+/// The key that a cursor of this list names.
+fn opened(method: &str, cursor: &str) -> Result<String, RpcError> {
+    let text = serde_json::from_str::<String>(cursor).ok().and_then(|text| base64::decode(&text));
+    text.and_then(|bytes| String::from_utf8(bytes).ok())
+        .and_then(|text| Some(text.strip_prefix(method)?.strip_prefix(' ')?.to_owned()))
+        .ok_or_else(|| invalid("unknown cursor: start again without one"))
+}

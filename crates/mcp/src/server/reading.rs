@@ -1,0 +1,221 @@
+//! Resources and prompts: reading, getting, completing, and hearing of changes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::calls::{Reply, Served, Target};
+use super::methods::Request;
+use super::session::Session;
+use crate::era::params::{self, invalid};
+use crate::prompt::Completing;
+use crate::resource::{Found, Watcher};
+use crate::wire::build::{self, RpcError};
+use crate::wire::code;
+
+impl Session {
+    /// Serves a method of resources, prompts or completion; false if there is no such method here.
+    pub(super) fn serve_reading(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
+        let has_resources = self.shared.resources.get().is_some();
+        let legacy = !request.era.is_modern();
+        match method {
+            "resources/read" if has_resources => self.read_resource(request)?,
+            "resources/subscribe" if has_resources && legacy => self.subscribe(request)?,
+            "resources/unsubscribe" if has_resources && legacy => self.unsubscribe(request)?,
+            "prompts/get" if self.shared.prompts.get().is_some() => self.get_prompt(request)?,
+            "completion/complete" if has_resources || self.shared.prompts.get().is_some() => self.complete(request)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn read_resource(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        let uri = params::string(request.params.uri, "uri")?;
+        let found = self.shared.resources.get().and_then(|resources| resources.find(&uri));
+        let found = found.ok_or_else(|| not_found(&uri, !request.era.is_modern()))?;
+        let fresh_for = match &found {
+            Found::Resource(resource) => resource.declaration().fresh_for,
+            Found::Template(template, _) => template.declaration().about.fresh_for,
+        };
+        let found = Arc::new(found);
+        let serve: Served = Arc::new(move |cx| {
+            let reading = match &*found {
+                Found::Resource(resource) => resource.clone().read(cx),
+                Found::Template(template, matched) => template.clone().read(cx, matched.clone()),
+            };
+            let uri = uri.clone();
+            Box::pin(async move { Reply::Read { read: reading.await, uri, fresh_for } })
+        });
+        self.serve(request, "resources/read", serve)
+    }
+
+    fn get_prompt(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        let name = params::string(request.params.name, "name")?;
+        let prompt = self.shared.prompts.get().and_then(|prompts| prompts.get(&name));
+        let prompt =
+            prompt.ok_or_else(|| invalid(format!("unknown prompt {name:?}: prompts/list names those there are")))?;
+        let arguments = texts(request.params.arguments, "arguments")?;
+        let serve: Served = Arc::new(move |cx| {
+            let description = prompt.declaration().description.clone();
+            let getting = prompt.clone().get(cx, arguments.clone());
+            Box::pin(async move { Reply::Prompt { description, messages: getting.await } })
+        });
+        self.serve(request, "prompts/get", serve)
+    }
+
+    fn complete(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        #[derive(Deserialize)]
+        struct Reference {
+            #[serde(rename = "type")]
+            kind: String,
+            #[serde(default)]
+            name: String,
+            #[serde(default)]
+            uri: String,
+        }
+        #[derive(Deserialize)]
+        struct Argument {
+            name: String,
+            value: String,
+        }
+        #[derive(Default, Deserialize)]
+        struct Others<'a> {
+            #[serde(borrow)]
+            arguments: Option<&'a RawValue>,
+        }
+        let reference: Reference = object(request.params.reference, "ref")?;
+        let argument: Argument = object(request.params.argument, "argument")?;
+        let others = match request.params.context {
+            Some(_) => object::<Others<'_>>(request.params.context, "context")?,
+            None => Others::default(),
+        };
+        let others = texts(others.arguments, "context.arguments")?;
+        let asked = Completing { argument: argument.name, value: argument.value, others };
+        let (prompts, resources) = (self.shared.prompts.get(), self.shared.resources.get());
+        let serve: Served = match reference.kind.as_str() {
+            "ref/prompt" => {
+                let name = reference.name;
+                let prompt = prompts.and_then(|prompts| prompts.get(&name));
+                let prompt = prompt.ok_or_else(|| invalid(format!("ref: unknown prompt {name:?}")))?;
+                let known = prompt.declaration().arguments.iter().any(|known| known.name == asked.argument);
+                known_argument(known, &asked)?;
+                Arc::new(move |cx| {
+                    let completing = prompt.clone().complete(cx, asked.clone());
+                    Box::pin(async move { Reply::Completion(completing.await) })
+                })
+            }
+            "ref/resource" => {
+                let uri = reference.uri;
+                let template = resources.and_then(|resources| resources.templates.get(&uri));
+                let template = template.ok_or_else(|| invalid(format!("ref: unknown resource template {uri:?}")))?;
+                let known = template.declaration().uri.variables().contains(&asked.argument.as_str());
+                known_argument(known, &asked)?;
+                Arc::new(move |cx| {
+                    let completing = template.clone().complete(cx, asked.clone());
+                    Box::pin(async move { Reply::Completion(completing.await) })
+                })
+            }
+            _ => return Err(invalid("ref: `type` must be ref/prompt or ref/resource")),
+        };
+        self.serve(request, "completion/complete", serve)
+    }
+
+    fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Served) -> Result<(), RpcError> {
+        let target = Target::Served(name, serve);
+        self.call(Some(request.id.clone()), request.era, target, request.meta, request.raw, request.batch)
+    }
+
+    /// A client of a handshake revision wants to hear when a resource changes.
+    fn subscribe(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        let uri = params::string(request.params.uri, "uri")?;
+        if self.shared.resources.get().and_then(|resources| resources.find(&uri)).is_none() {
+            return Err(not_found(&uri, true));
+        }
+        self.watch([uri.as_str()])?;
+        self.subscribed.insert(uri);
+        self.done(request);
+        Ok(())
+    }
+
+    fn unsubscribe(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        let uri = params::string(request.params.uri, "uri")?;
+        if self.subscribed.remove(&uri) {
+            self.unwatch([uri.as_str()]);
+        }
+        self.done(request);
+        Ok(())
+    }
+
+    fn done(&mut self, request: &Request<'_>) {
+        let (id, era) = (request.id, request.era);
+        self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+    }
+
+    /// Has this connection told when one of these changes.
+    pub(super) fn watch<'a>(&mut self, uris: impl IntoIterator<Item = &'a str> + Clone) -> Result<(), RpcError> {
+        let limit = self.limits.watched;
+        let listened: usize = self.listens.iter().map(|listen| listen.uris.len()).sum();
+        if self.subscribed.len() + listened + uris.clone().into_iter().count() > limit {
+            return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} watched resources is reached"))
+                .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit})));
+        }
+        if let Some(resources) = self.shared.resources.get() {
+            uris.into_iter().for_each(|uri| resources.watch(uri, self.watcher()));
+        }
+        Ok(())
+    }
+
+    /// Those of these that nobody on this connection wants to hear of any more are let go.
+    pub(super) fn unwatch<'a>(&self, uris: impl IntoIterator<Item = &'a str>) {
+        let Some(resources) = self.shared.resources.get() else { return };
+        for uri in uris {
+            let wanted = self.subscribed.contains(uri) || self.listens.iter().any(|listen| listen.wants(uri));
+            if !wanted {
+                resources.unwatch(uri, &self.watcher());
+            }
+        }
+    }
+
+    /// Nothing is watched for this connection any more.
+    pub(super) fn unwatch_all(&mut self) {
+        let subscribed = std::mem::take(&mut self.subscribed);
+        let listens = std::mem::take(&mut self.listens);
+        let listened = listens.iter().flat_map(|listen| &listen.uris);
+        self.unwatch(subscribed.iter().chain(listened).map(String::as_str));
+    }
+
+    fn watcher(&self) -> Weak<dyn Watcher> {
+        let mailbox: Arc<dyn Watcher> = self.mailbox.clone();
+        Arc::downgrade(&mailbox)
+    }
+}
+
+/// There is no resource of that address. The revisions with a handshake have a code for that.
+pub(super) fn not_found(uri: &str, legacy: bool) -> RpcError {
+    let code = if legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
+    RpcError::new(code, "Resource not found").with_data(&serde_json::json!({"uri": uri}))
+}
+
+fn known_argument(known: bool, asked: &Completing) -> Result<(), RpcError> {
+    match known {
+        true => Ok(()),
+        false => Err(invalid(format!("argument: unknown name {:?}", asked.argument))),
+    }
+}
+
+/// Reads an object of one shape.
+fn object<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {
+    let raw = raw.filter(|raw| raw.get().starts_with('{'));
+    let raw = raw.ok_or_else(|| invalid(format!("params: `{name}` must be an object")))?;
+    serde_json::from_str(raw.get()).map_err(|error| invalid(format!("{name}: {}", params::plain(&error))))
+}
+
+/// Reads an object whose values are strings; an absent one is empty.
+fn texts(raw: Option<&RawValue>, name: &str) -> Result<BTreeMap<String, String>, RpcError> {
+    match raw {
+        None => Ok(BTreeMap::new()),
+        Some(_) => object(raw, name),
+    }
+}
