@@ -13,6 +13,7 @@ mod limits;
 mod parents;
 mod survival;
 mod transcripts;
+mod whole_set;
 mod worktrees;
 mod wrong_use;
 

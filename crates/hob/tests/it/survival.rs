@@ -2,8 +2,6 @@
 //! that nothing of a dead daemon's sessions stays behind.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -67,35 +65,6 @@ fn a_killed_standalone_server_leaves_nothing() {
     assert!(project.daemon_pid().is_none(), "standalone means without a daemon");
     peer.kill();
     project.wait_for_nothing_left();
-}
-
-#[test]
-fn a_daemon_holds_a_thousand_idle_connections() {
-    let project = fresh();
-    project.run(["tools"]).ok();
-    let socket = project.runtime_dir().join("hob");
-    let mut sockets = std::fs::read_dir(socket).unwrap().flatten().map(|entry| entry.path());
-    let socket = sockets.find(|path| path.extension().is_some_and(|ending| ending == "sock")).unwrap();
-    let hello = json!({"hob": 1, "role": "mcp", "cwd": project.root(), "version": "0"});
-    let connections: Vec<UnixStream> = (0..1000)
-        .map(|_| {
-            let mut stream = UnixStream::connect(&socket).unwrap();
-            writeln!(stream, "{hello}").unwrap();
-            let mut ack = String::new();
-            BufReader::new(&stream).read_line(&mut ack).unwrap();
-            assert!(ack.contains("\"ok\":true"), "{ack}");
-            stream
-        })
-        .collect();
-    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
-    assert_eq!(status["connections"].as_array().unwrap().len(), 1001);
-    let megabytes = status["daemon"]["memory_bytes"].as_u64().unwrap() >> 20;
-    eprintln!("{megabytes} MiB with 1000 idle connections");
-    drop(connections);
-    until("the connections to be gone", || {
-        let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
-        (status["connections"].as_array().unwrap().len() == 1).then_some(())
-    });
 }
 
 /// The daemon is killed at random moments with eight calls in flight, each time: every call is answered exactly once,

@@ -11,7 +11,7 @@ pub struct Info {
     /// The declarations of the name, as the compiler shows them.
     pub declarations: Vec<Instance>,
     /// The instances of a class or of a type.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<Instance>,
     /// Such as `infixl 6 +`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -51,7 +51,7 @@ pub(super) struct Output {
     #[serde(flatten)]
     pub delta: Delta,
     /// What else is worth knowing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 

@@ -108,7 +108,7 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holes: Option<Vec<Hole>>,
     /// What else is worth knowing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 

@@ -1,0 +1,215 @@
+//! What holds for all tools, as a client sees them; and what is generated from their declarations and from the command
+//! line's, under `docs/generated/`, proved fresh.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, TestProject, has_program};
+
+use crate::fresh;
+
+fn list(peer: &mut McpPeer) -> Vec<Value> {
+    let id = peer.request("tools/list", json!({}));
+    peer.response(id)["result"]["tools"].as_array().unwrap().clone()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
+
+/// A peer of the full set, and one of each system that is imitated.
+fn all_sets(project: &TestProject) -> Vec<(&'static str, Vec<Value>)> {
+    [("repl", &["repl"][..]), ("ghc-mcp", &["--profile", "ghc-mcp"])]
+        .map(|(name, args)| {
+            let mut peer = project.mcp(args);
+            peer.initialize();
+            (name, list(&mut peer))
+        })
+        .into()
+}
+
+#[test]
+fn declarations_are_what_clients_demand() {
+    let project = fresh();
+    for (set, tools) in all_sets(&project) {
+        let names: Vec<&str> = tools.iter().map(|tool| text(tool, "name")).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        for tool in &tools {
+            let name = text(tool, "name");
+            let legal = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+            assert!((1..=128).contains(&name.len()) && name.chars().all(legal), "{name}");
+            // Claude Code cuts descriptions at this length.
+            let description = text(tool, "description");
+            assert!((20..=2048).contains(&description.len()), "{name}: {} characters", description.len());
+            let schema = &tool["inputSchema"];
+            assert_eq!(schema["type"], "object", "{name}");
+            assert_eq!(schema["additionalProperties"], false, "{name}: unknown arguments are refused");
+            for combinator in ["anyOf", "oneOf", "allOf", "$ref"] {
+                assert!(schema.get(combinator).is_none(), "{name}: {combinator} at the root");
+            }
+            for (argument, schema) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(!text(schema, "description").is_empty(), "{name}: {argument} is not described");
+            }
+            assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{name}: what it does to the world is not said");
+        }
+        let shown: Vec<Value> =
+            tools.iter().map(|tool| json!([tool["name"], tool["description"], tool["inputSchema"]])).collect();
+        // About four bytes make a token; this is what every conversation pays.
+        let tokens = Value::from(shown).to_string().len() / 4;
+        assert!(tokens <= 3000, "{set}: the listing costs about {tokens} tokens");
+    }
+}
+
+/// Strict clients check structured results against the declared schema.
+#[test]
+fn results_conform_to_their_schemas() {
+    if !has_program("ghci") {
+        return;
+    }
+    let project = fresh();
+    project.write(
+        "Main.hs",
+        "module Main where\nmain :: IO ()\nmain = putStrLn twice\n\ntwice :: String\ntwice = \"2\"\n",
+    );
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let tools = list(&mut peer);
+    let long = json!({"code": "mapM_ print [1 .. 9000 :: Int]"});
+    let calls = [
+        ("repl_start", json!({"profile": "ghci", "wait_ms": 50_000})),
+        ("repl_eval", json!({"code": "1 + 1"})),
+        ("repl_eval", json!({"code": "undefinedName"})),
+        ("repl_eval", json!({"code": "error \"x\" :: Int"})),
+        ("repl_eval", long),
+        ("repl_eval", json!({"code": "getLine", "stdin": "x\n"})),
+        ("repl_eval", json!({"code": "length [1 ..]", "wait_ms": 50})),
+        ("repl_wait", json!({"wait_ms": 50})),
+        ("repl_list", json!({})),
+        ("repl_interrupt", json!({})),
+        ("repl_eval", json!({"code": "getLine", "wait_ms": 1500})),
+        ("repl_input", json!({"text": "line\n"})),
+        ("repl_wait", json!({})),
+        ("repl_read", json!({"tail": true, "max_bytes": 100})),
+        ("repl_read", json!({"grep": "undefinedName"})),
+        ("repl_diagnostics", json!({})),
+        ("repl_reload", json!({"targets": ["Main.hs"]})),
+        ("repl_diagnostics", json!({})),
+        ("repl_query", json!({"kind": "type", "target": "twice"})),
+        ("repl_query", json!({"kind": "kind", "target": "Maybe"})),
+        ("repl_query", json!({"kind": "info", "target": "Maybe"})),
+        ("repl_query", json!({"kind": "doc", "target": "map"})),
+        ("repl_query", json!({"kind": "browse", "target": "Main"})),
+        ("repl_query", json!({"kind": "instances", "target": "Bool"})),
+        ("repl_query", json!({"kind": "complete", "target": "twi"})),
+        ("repl_query", json!({"kind": "holes", "target": "_x ++ twice"})),
+        ("repl_query", json!({"kind": "type_at", "position": {"file": "Main.hs", "line": 3, "column": 17}})),
+        ("repl_query", json!({"kind": "loc_at", "position": {"file": "Main.hs", "line": 3, "column": 17}})),
+        ("repl_query", json!({"kind": "uses", "position": {"file": "Main.hs", "line": 3, "column": 17}})),
+        ("repl_restart", json!({"replay": "definitions"})),
+        ("repl_eval", json!({"code": ":quit"})),
+        ("repl_list", json!({})),
+        ("repl_stop", json!({})),
+    ];
+    for (name, arguments) in calls {
+        let tool = tools.iter().find(|tool| text(tool, "name") == name).unwrap();
+        let accepted = jsonschema::validator_for(&tool["inputSchema"]).unwrap();
+        assert!(accepted.is_valid(&arguments), "{name} {arguments}");
+        let answer = peer.call(name, arguments.clone());
+        if answer.structured.is_null() {
+            panic!("{name} {arguments}: {}", answer.text);
+        }
+        let promised = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
+        let broken: Vec<String> = promised
+            .iter_errors(&answer.structured)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(broken.is_empty(), "{name} {arguments}: {broken:#?}\n{:#}", answer.structured);
+    }
+    let called: std::collections::BTreeSet<&str> = tools.iter().map(|tool| text(tool, "name")).collect();
+    assert_eq!(called.len(), 12, "a new tool belongs into the list above: {called:?}");
+}
+
+#[test]
+fn the_list_of_tools_is_fresh() {
+    let mut page = String::from("# Tools\n\nGenerated from the tools' own declarations; a test proves it fresh.\n");
+    for (set, tools) in all_sets(&fresh()) {
+        let started = if set == "repl" { "hob mcp repl".to_owned() } else { format!("hob mcp --profile {set}") };
+        let _ = writeln!(page, "\n## `{started}`");
+        for tool in &tools {
+            let hint = |name: &str| tool["annotations"][name] == true;
+            let effect = match () {
+                () if hint("readOnlyHint") => "reads only",
+                () if hint("destructiveHint") => "may destroy",
+                () => "changes something",
+            };
+            let _ = writeln!(page, "\n### `{}`\n\n{}\n\nIt {effect}.", text(tool, "name"), text(tool, "description"));
+            let schema = &tool["inputSchema"];
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            let arguments: Vec<String> = schema["properties"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, schema)| {
+                    let must = if required.contains(&json!(name)) { " (required)" } else { "" };
+                    format!(
+                        "| `{name}`{must} | {} | {} |",
+                        kind(schema),
+                        text(schema, "description").replace('\n', " ")
+                    )
+                })
+                .collect();
+            if !arguments.is_empty() {
+                let _ = writeln!(page, "\n| argument | type | what |\n|---|---|---|\n{}", arguments.join("\n"));
+            }
+        }
+    }
+    assert_fresh("tools.md", &page);
+}
+
+fn kind(schema: &Value) -> String {
+    let names = |values: Option<&Vec<Value>>, of: fn(&Value) -> &Value| {
+        let names: Vec<&str> = values.into_iter().flatten().filter_map(|value| of(value).as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    names(schema["enum"].as_array(), |value| value)
+        .or_else(|| names(schema["oneOf"].as_array(), |value| &value["const"]))
+        .or_else(|| schema["type"].as_str().map(str::to_owned))
+        .unwrap_or_else(|| "any".to_owned())
+}
+
+#[test]
+fn the_command_line_s_page_is_fresh() {
+    let project = fresh();
+    let mut page =
+        String::from("# Command line\n\nGenerated from the program's own help; a test proves it fresh.\n\n```text\n");
+    let help = project.run(["--help"]).ok();
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .map_while(|line| line.strip_prefix("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.contains(&"doctor"), "{help}");
+    let _ = writeln!(page, "{}\n```", help.trim_end());
+    for command in commands {
+        let help = project.run([command, "--help"]).ok();
+        let help: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+        let _ = writeln!(page, "\n## `hob {command}`\n\n```text\n{}\n```", help.join("\n"));
+    }
+    assert_fresh("command-line.md", &page);
+}
+
+fn assert_fresh(name: &str, page: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated").join(name);
+    if std::fs::read_to_string(&path).is_ok_and(|present| present == page) {
+        return;
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, page).unwrap();
+        return;
+    }
+    panic!("docs/generated/{name} is stale; UPDATE_EXPECT=1 writes it anew");
+}
