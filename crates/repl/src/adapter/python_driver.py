@@ -17,6 +17,7 @@ class Driver:
         self.main = types.ModuleType("__main__")
         self.main.__builtins__ = builtins
         sys.modules["__main__"] = self.main
+        sys.argv = [""]
         os.set_inheritable(frames.fileno(), False)
         signal.signal(signal.SIGINT, self.interrupt)
         for stream in (sys.stdout, sys.stderr):
