@@ -91,6 +91,10 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             "Wait with repl_wait, or repl_interrupt what runs; `limits.queued_evaluations` in hob.toml sets the limit."
                 .to_owned()
         }
+        // The daemon ends, and its connections with it.
+        SessionError::Ended { reason, .. } if reason == crate::sessions::HOB_ENDS => {
+            "Call again in a moment: that starts a new daemon, and repl_eval a new session.".to_owned()
+        }
         SessionError::Ended { .. } => "repl_restart starts it anew; repl_read still has its output.".to_owned(),
         SessionError::UnknownEval { .. } => {
             "Leave `eval` out for the last one; repl_read may still have its output.".to_owned()

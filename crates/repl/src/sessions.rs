@@ -25,6 +25,8 @@ use crate::session::{EvalRequest, Handle, SessionEvent, SessionInfo, Setup, Stat
 /// The session of those who name none.
 pub const DEFAULT_SESSION: &str = "main";
 
+/// Why sessions end when the daemon does.
+pub(crate) const HOB_ENDS: &str = "hob ends";
 /// How long the end waits for the disk to take the last output.
 const FLUSH: Duration = Duration::from_millis(500);
 
@@ -305,7 +307,7 @@ impl Repl {
     pub async fn shutdown(&self) {
         let handles: Vec<Handle> = self.lock().values().map(|entry| entry.handle.clone()).collect();
         let end = |handle: Handle| async move {
-            handle.stop("hob ends").await;
+            handle.stop(HOB_ENDS).await;
             // The process is about to end, and the log's own thread with it.
             let log = handle.output().clone();
             let _ = tokio::task::spawn_blocking(move || log.flush(FLUSH)).await;

@@ -54,19 +54,6 @@ pub fn counts(list: &[Diagnostic]) -> String {
     format!("{}, {}", count(Severity::Error, "error"), count(Severity::Warning, "warning"))
 }
 
-/// An evaluation for somebody who knows the REPL: what it printed, and the line of facts only if it goes on.
-pub fn output(result: &EvalResult) -> String {
-    let mut text = format!("{}{}", result.stdout, result.stderr);
-    if !result.status.is_final() || result.truncated.is_some() || !matches!(result.status, Status::Done | Status::Error)
-    {
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&facts(result));
-    }
-    text
-}
-
 fn facts(result: &EvalResult) -> String {
     let mut line = format!("[{} #{}: {}", result.session, result.eval, status(result.status));
     if result.duration_ms > 0.0 {

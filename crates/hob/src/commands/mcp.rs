@@ -2,12 +2,14 @@
 //! would cost more than the rest of its start; what the short reading does not know goes to the full one.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
 use project::{Hello, Project, Role};
 
 use crate::exit::{Exit, Failure};
+use crate::terminal;
 
 /// Serve an agent on stdin and stdout (MCP); what agents start
 #[derive(Debug, Default, PartialEq, Args)]
@@ -61,6 +63,11 @@ impl Mcp {
         if standalone {
             let (project, hello) = locate().map_err(Failure::new)?;
             return super::serve::standalone(&project, &hello);
+        }
+        if std::io::stdin().is_terminal() {
+            terminal::note(
+                "`hob mcp` waits for an agent's JSON-RPC lines; in a terminal use `hob call` or `hob status`.",
+            );
         }
         client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;

@@ -51,7 +51,8 @@ fn the_conversation_word_for_word() {
     }
     let project = fresh();
     let mut peer = project.mcp(&["--profile", "ghc-mcp"]);
-    peer.initialize();
+    let instructions = peer.initialize()["instructions"].to_string();
+    assert!(instructions.contains("send_sync") && !instructions.contains("repl_"), "of tools it has: {instructions}");
 
     let id = peer.request("tools/list", json!({}));
     let listed = peer.response(id);

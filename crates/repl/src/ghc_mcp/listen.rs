@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::Reply;
-use crate::session::{Handle, SessionEvent, Stream};
+use crate::session::{Handle, SessionEvent, Status, Stream};
 use crate::sessions::Repl;
 use crate::tools::caller;
 
@@ -147,9 +147,11 @@ impl Ear {
     fn hear(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), Ended> {
         match event {
             Ok(SessionEvent::Output { stream, text, .. }) => self.output(stream, &text),
-            Ok(SessionEvent::EvalFinished { prompt, .. }) => {
+            Ok(SessionEvent::EvalFinished { prompt, status, .. }) => {
                 self.flush();
-                if !prompt.is_empty() {
+                // A GHCi that is gone prompts for nothing.
+                let gone = matches!(status, Status::Exited | Status::Crashed | Status::Killed);
+                if !prompt.is_empty() && !gone {
                     // Short, and what a client waits for: there is always room for it.
                     self.keep(prompt, Stream::Stdout);
                 }

@@ -17,8 +17,9 @@ use mcp::tool::{AnyTool, Context, ToolError, tool};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::adapter::Refusal;
 use crate::profile::DriverKind;
-use crate::session::Handle;
+use crate::session::{Handle, SessionError};
 use crate::sessions::Repl;
 use crate::tools::caller;
 
@@ -60,6 +61,20 @@ fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, T
             Ok(handle)
         }
         _ => Err(ToolError::user(NOT_RUNNING).hint("Call start first.")),
+    }
+}
+
+/// Errors that name arguments and tools as this profile calls them.
+fn in_own_words(error: SessionError) -> ToolError {
+    match error {
+        SessionError::Refused(Refusal { message, hint }) => {
+            SessionError::Refused(Refusal { message, hint: hint.replace("`code`", "`command`") }).into()
+        }
+        SessionError::QueueFull { .. } => {
+            ToolError::user(format!("{error}.")).hint("Wait until some have ended, or stop and start GHCi.")
+        }
+        SessionError::Ended { .. } => ToolError::user(NOT_RUNNING).hint("Call start first."),
+        other => other.into(),
     }
 }
 

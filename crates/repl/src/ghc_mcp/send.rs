@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Reply, running};
+use super::{Reply, in_own_words, running};
 use crate::profile::DriverKind;
 use crate::session::{EvalRequest, SessionError, SessionState};
 use crate::sessions::Repl;
@@ -40,7 +40,10 @@ impl Tool for Send {
         let waiting = handle.info().state == SessionState::WaitingForInput;
         if !waiting {
             // Refused before it is announced.
-            DriverKind::Ghci.adapter().plan(&args.command).map_err(SessionError::Refused)?;
+            DriverKind::Ghci
+                .adapter()
+                .plan(&args.command)
+                .map_err(|refusal| in_own_words(SessionError::Refused(refusal)))?;
         }
         // Before the command is handed over, so that it comes before the command's output. A client that is gone or
         // full needs no news.
@@ -49,7 +52,10 @@ impl Tool for Send {
             handle.input(format!("{}\n", args.command), false).await?;
         } else {
             // Without waiting: it stands for itself from then on.
-            handle.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(args.command.clone()) }).await?;
+            handle
+                .eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(args.command.clone()) })
+                .await
+                .map_err(in_own_words)?;
         }
         Ok(Reply::new(format!("Sent command: {}", args.command)))
     }

@@ -7,10 +7,9 @@ use mcp::tool::{Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Reply, running};
-use crate::session::EvalRequest;
+use super::{Reply, in_own_words, running};
+use crate::session::{EvalRequest, EvalResult, Status};
 use crate::sessions::Repl;
-use crate::text;
 use crate::tools::{budget, held};
 
 /// Send a command or an expression to GHCi and return its output once it has ended, or what there is after timeout_ms.
@@ -40,11 +39,34 @@ impl Tool for SendSync {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
         let wait = budget(&cx, args.timeout_ms, Duration::from_secs(20));
         let request = EvalRequest { wait, ..EvalRequest::new(args.command) };
-        let result = held(&cx, "evaluating", handle.eval(request)).await?;
-        Ok(Reply::new(text::output(&result)))
+        let before = handle.info().cursor;
+        let result = held(&cx, "evaluating", async { handle.eval(request).await.map_err(in_own_words) }).await?;
+        Ok(Reply::new(output(&result, before)))
     }
 
     fn text(output: &Reply) -> String {
         output.text.clone()
     }
+}
+
+/// What was printed, and a line in brackets if there is more to know. `before` is where its output begins.
+fn output(result: &EvalResult, before: u64) -> String {
+    let mut text = format!("{}{}", result.stdout, result.stderr);
+    let stands = match result.status {
+        Status::Done | Status::Error => None,
+        Status::Interrupted => Some("interrupted".to_owned()),
+        Status::WaitingForInput => Some("it waits for input: send gives it a line".to_owned()),
+        Status::Exited | Status::Crashed | Status::Killed => Some("GHCi process has terminated".to_owned()),
+        Status::Starting | Status::Queued | Status::Running => {
+            Some(format!("{}: read with cursor {before} gives its output as it comes", result.status.name()))
+        }
+    };
+    let cut = result.truncated.is_some().then(|| format!("shortened: read with cursor {before} gives all of it"));
+    for line in [cut, stands].into_iter().flatten() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{line}]"));
+    }
+    text
 }

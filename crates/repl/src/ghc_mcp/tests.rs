@@ -140,6 +140,10 @@ async fn the_conversation() {
     let handle = c.repl.find(&c.caller, None).expect("it is known");
     handle.watch().wait_for(|info| !info.state.is_alive()).await.expect("it ends");
     assert_eq!(c.call("status", json!({})).await, "GHCi process has terminated");
+    c.hears("Leaving GHCi.").await;
+    let heard = c.heard();
+    let after = heard.split("Leaving GHCi.").nth(1).unwrap_or_default();
+    assert!(!after.contains("ghci> "), "no prompt of a GHCi that is gone: {heard}");
     c.repl.shutdown().await;
 }
 
@@ -151,7 +155,12 @@ async fn text_without_notifications() {
     let refused = c.call("send_sync", json!({"session": "two", "command": "1+True"})).await;
     assert!(refused.contains("No instance for") && refused.contains("Num Bool"), "{refused}");
     let slow = c.call("send_sync", json!({"session": "two", "command": "getLine", "timeout_ms": 1})).await;
-    assert!(slow.contains("repl_wait") || slow.contains("repl_input"), "{slow}");
+    // The tools of this profile go by their own names.
+    assert!(slow.contains("read with cursor") || slow.contains("send gives it a line"), "{slow}");
+    expect![[r#"
+        refused: There is nothing to evaluate.
+        Give an expression, a declaration or a GHCi command in `command`."#]]
+    .assert_eq(&c.call("send_sync", json!({"session": "two", "command": " "})).await);
     let handle = c.repl.find(&c.caller, Some("two")).expect("it runs");
     let waits = |info: &crate::session::SessionInfo| info.state == crate::session::SessionState::WaitingForInput;
     handle.watch().wait_for(waits).await.expect("it waits");
