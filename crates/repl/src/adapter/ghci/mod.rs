@@ -57,7 +57,8 @@ impl Adapter for Ghci {
     }
 
     fn classify(&self, printed: Printed<'_>) -> Verdict {
-        let interrupted = printed.stderr.ends_with("Interrupted.\n");
+        // The last word, unless a thread of the program had one more.
+        let interrupted = printed.stderr.lines().rev().take(20).any(|line| line == "Interrupted.");
         Verdict { interrupted, ..diagnostics::judge(printed.code, printed.stdout, printed.stderr) }
     }
 

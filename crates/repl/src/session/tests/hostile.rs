@@ -227,3 +227,56 @@ async fn an_interrupted_load_gets_prelude_back() {
     assert!(ended.notes.iter().any(|note| note.contains("Prelude was restored")), "{ended:?}");
     assert_eq!(line(&eval(&session, "1+1").await), "done | \"2\\n\" | \"\"");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_that_floods_spoils_nothing_but_its_own_output() {
+    let session = ghci();
+    eval(&session, "import Control.Concurrent\nimport Control.Monad\nimport System.IO").await;
+    eval(&session, "flood <- forkIO (forever (hPutStrLn stderr (replicate 200 'x') >> threadDelay 10))").await;
+    for n in 0..20 {
+        assert_eq!(eval(&session, &format!("putStrLn \"{n}\"")).await.stdout, format!("{n}\n"));
+    }
+    let endless = EvalRequest { wait: Duration::from_millis(50), ..EvalRequest::new("forever (threadDelay 1000)") };
+    assert_eq!(session.eval(endless).await.expect("taken").status, Status::Running);
+    let report = session.interrupt(100).await.expect("an answer");
+    assert_eq!(report.eval.expect("it ran").status, Status::Interrupted, "{:?}", report.outcome);
+    assert_eq!(eval(&session, "killThread flood >> putStrLn \"dried\"").await.stdout, "dried\n");
+    eval(&session, "1").await;
+    assert_eq!(line(&eval(&session, "1+1").await), "done | \"2\\n\" | \"\"");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn odd_code_keeps_the_session_in_step() {
+    let session = ghci();
+    for code in [
+        ":load nowhere.hs",
+        ":module NoSuch",
+        "import No.Such",
+        ":{\nlet x = 1",
+        "let y = (1 +",
+        "{- open comment",
+        "\"open string",
+        "case () of\n  () -> 1",
+        ":def hello (\\_ -> return \"1+1\")\n:hello",
+        ":cmd return \"1+1\\n2+2\"",
+        ":set +s +t\n1\n:unset +s +t",
+        "main = putStrLn \"from main\"\n:main",
+        ":t",
+        ":",
+        ":unknown",
+        "\u{feff}1",
+        "1\r\n2\r\n",
+        "\t\n\n",
+        "putStrLn \"λ → ∀\"",
+        ":! printf 'no newline'",
+        ":script /dev/null",
+        ":set args a b\nSystem.Environment.getArgs",
+    ] {
+        // Whatever it gives, the next one is right.
+        let odd = session.eval(EvalRequest { wait: LONG, ..EvalRequest::new(code) }).await;
+        if let Ok(result) = &odd {
+            assert!(result.status.is_final(), "{code:?}: {result:?}");
+        }
+        assert_eq!(line(&eval(&session, "2*3").await), "done | \"6\\n\" | \"\"", "after {code:?}: {odd:?}");
+    }
+}
