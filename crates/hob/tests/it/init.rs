@@ -124,3 +124,16 @@ fn the_template_shows_the_defaults() {
     let doctor = project.run(["doctor"]);
     assert!(doctor.stdout.contains("ok hob.toml: reads well"), "{}", doctor.stdout);
 }
+
+#[test]
+fn where_hob_is_not_on_the_path_its_own_place_is_registered() {
+    let project = fresh();
+    let run = |args: &[&str]| testkit::Ran::of(project.hob(args).env("PATH", "/nowhere"));
+    let said = run(&["init", "--agent", "claude"]).ok();
+    assert!(said.contains("`hob` is not on PATH"), "{said}");
+    let value: serde_json::Value = serde_json::from_str(&project.read(".mcp.json")).unwrap();
+    let command = value["mcpServers"]["hob"]["command"].as_str().unwrap();
+    assert_eq!(Path::new(command), Path::new(env!("CARGO_BIN_EXE_hob")).canonicalize().unwrap());
+    let doctor = run(&["doctor"]);
+    assert!(doctor.stdout.contains(&format!("ok Claude Code: starts {command}")), "{}", doctor.stdout);
+}

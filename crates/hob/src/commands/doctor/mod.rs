@@ -53,7 +53,7 @@ impl Doctor {
             ("Project", project_findings(project)),
             ("Daemon", vec![socket(project), daemon(project)]),
             ("Programs", programs::findings(project.root())),
-            ("Agents", agents(project.root())?),
+            ("Agents", agents(project.root())),
         ];
         let mut problems = 0;
         for (title, findings) in sections {
@@ -149,8 +149,13 @@ fn daemon(project: &Project) -> Finding {
     }
 }
 
-fn agents(root: &Path) -> Result<Vec<Finding>, Failure> {
-    let home = crate::home()?;
+fn agents(root: &Path) -> Vec<Finding> {
+    let home = match crate::home() {
+        Ok(home) => home,
+        Err(failure) => {
+            return vec![Finding::problem("home", format!("{}; {}", failure.message, failure.hints.join(" ")))];
+        }
+    };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut findings = Vec::new();
     for agent in AGENTS {
@@ -164,7 +169,7 @@ fn agents(root: &Path) -> Result<Vec<Finding>, Failure> {
     if findings.is_empty() {
         findings.push(Finding::note("none", "no agent found; `hob init --agent NAME` registers with one anyway"));
     }
-    Ok(findings)
+    findings
 }
 
 fn registration(agent: &Agent, file: &Path, search: &std::ffi::OsStr) -> Option<Finding> {
