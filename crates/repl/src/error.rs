@@ -26,6 +26,8 @@ pub enum ReplError {
     OtherRuns { session: String, profile: String },
     #[error("the directory {} does not exist", path.display())]
     NoDirectory { path: PathBuf },
+    #[error("the cabal project in {} has several packages: {}", dir.display(), paths(packages))]
+    Packages { dir: PathBuf, packages: Vec<PathBuf> },
     #[error("nothing is known of the program {program:?}")]
     UnknownProgram { program: String },
     #[error(transparent)]
@@ -62,6 +64,13 @@ impl ReplError {
                 vec!["Use another name in `session`, or end that one with repl_stop first.".to_owned()]
             }
             ReplError::NoDirectory { .. } => vec!["Give a directory that exists in `cwd`.".to_owned()],
+            ReplError::Packages { packages, .. } => {
+                let first = packages.first().map_or(String::new(), |package| package.display().to_string());
+                vec![
+                    format!("Start the session in one of them: repl_start with `cwd`, such as {first:?}."),
+                    "Or give the whole `command`, such as [\"cabal\", \"repl\", \"NAME\"].".to_owned(),
+                ]
+            }
             ReplError::UnknownProgram { .. } => {
                 vec!["Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash.".to_owned()]
             }
@@ -82,6 +91,15 @@ impl ReplError {
             ReplError::Session(error) => session_hints(error),
         }
     }
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    const SHOWN: usize = 20;
+    let mut shown: Vec<String> = paths.iter().take(SHOWN).map(|path| path.display().to_string()).collect();
+    if paths.len() > SHOWN {
+        shown.push(format!("and {} more", paths.len() - SHOWN));
+    }
+    shown.join(", ")
 }
 
 fn session_hints(error: &SessionError) -> Vec<String> {

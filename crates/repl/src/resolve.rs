@@ -65,6 +65,9 @@ fn choose<'a>(
         return Ok((profiles.get(name)?, cwd));
     }
     let detected = profiles.detect(&cwd, &caller.worktree, path);
+    if !detected.packages.is_empty() {
+        return Err(ReplError::Packages { dir: detected.dir, packages: detected.packages });
+    }
     Ok((detected.profile, detected.dir))
 }
 

@@ -279,15 +279,21 @@ impl Repl {
         self.started.send_modify(|started| *started += 1);
     }
 
-    /// The profile that the caller's directory suggests among those of one driver.
-    pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> String {
+    /// The profile, of those of one driver, that the caller's directory suggests, and where it should run.
+    pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> Result<(String, PathBuf), ReplError> {
         let path = caller.env.get("PATH").map_or("", String::as_str);
         let profiles = self.options.profiles.of(driver);
         let configured = self.options.default_profile.as_deref().filter(|name| profiles.get(name).is_ok());
-        match configured {
-            Some(name) => name.to_owned(),
-            None if profiles.iter().next().is_none() => "ghci".to_owned(),
-            None => profiles.detect(&caller.cwd, &caller.worktree, path).profile.name.clone(),
+        if let Some(name) = configured {
+            return Ok((name.to_owned(), caller.cwd.clone()));
+        }
+        if profiles.iter().next().is_none() {
+            return Ok(("ghci".to_owned(), caller.cwd.clone()));
+        }
+        let detected = profiles.detect(&caller.cwd, &caller.worktree, path);
+        match detected.packages.is_empty() {
+            true => Ok((detected.profile.name.clone(), detected.dir)),
+            false => Err(ReplError::Packages { dir: detected.dir, packages: detected.packages }),
         }
     }
 

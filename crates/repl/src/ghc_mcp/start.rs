@@ -43,8 +43,9 @@ impl Tool for Start {
             ghci(&self.0, &handle)?;
             return Ok(Reply::new("GHCi is already running"));
         }
-        let profile = self.0.detect(caller, DriverKind::Ghci);
-        let request = StartRequest { session: args.session, profile: Some(profile), ..StartRequest::default() };
+        let (profile, cwd) = self.0.detect(caller, DriverKind::Ghci)?;
+        let (profile, cwd) = (Some(profile), Some(cwd));
+        let request = StartRequest { session: args.session, profile, cwd, ..StartRequest::default() };
         let handle = self.0.start(caller, request)?.handle;
         let begun = async { Ok::<_, SessionError>(ready(&handle, WAIT).await) };
         let info = held(&cx, "starting", begun).await?;

@@ -76,8 +76,7 @@ impl Connection {
         match tool.call(cx, Some(&raw)).await {
             Ok(outcome) => {
                 assert!(outcome.structured.is_none());
-                let text = outcome.content[0].as_text().expect("a text").to_owned();
-                text
+                outcome.content[0].as_text().expect("a text").to_owned()
             }
             Err(error) => format!("refused: {error}"),
         }

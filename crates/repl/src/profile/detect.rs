@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::packages::packages;
 use super::{Profile, Profiles};
 
 /// A profile that fits, and why.
@@ -13,6 +14,8 @@ pub struct Detected<'a> {
     pub dir: PathBuf,
     /// The file that decided; `None` if nothing did and this is the default.
     pub because: Option<String>,
+    /// Where a project has several packages, one of which must be chosen: their directories, relative to `dir`.
+    pub packages: Vec<PathBuf>,
 }
 
 /// What runs where nothing says what the project is made of.
@@ -33,19 +36,22 @@ impl Profiles {
             fits.sort_by_key(|(profile, _)| (profile.rank, &profile.name));
             let found = fits.iter().find(|(profile, _)| profile.check(path).is_ok()).or(fits.first());
             if let Some((profile, because)) = found {
-                return Detected { profile, dir: dir.to_owned(), because: Some(because.clone()) };
+                let mut packages = match because.as_str() {
+                    "cabal.project" if !names(dir).iter().any(|name| name.ends_with(".cabal")) => packages(dir),
+                    _ => Vec::new(),
+                };
+                // The only one is the one that is meant.
+                let dir = if packages.len() == 1 { dir.join(packages.remove(0)) } else { dir.to_owned() };
+                return Detected { profile, dir, because: Some(because.clone()), packages };
             }
         }
         let default = self.by_name.get(DEFAULT).or_else(|| self.by_name.values().next());
         let profile = default.expect("profiles are built in, and can only be replaced");
-        Detected { profile, dir: cwd.to_owned(), because: None }
+        Detected { profile, dir: cwd.to_owned(), because: None, packages: Vec::new() }
     }
 
     fn fitting(&self, dir: &Path, sign: Sign) -> Vec<(&Profile, String)> {
-        let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
-        let mut names: Vec<String> =
-            entries.flatten().take(MAX_ENTRIES).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
+        let names = names(dir);
         let file = |profile: &Profile| {
             // The profile's own order of patterns decides which file is named.
             let pattern = |pattern: &String| names.iter().find(|name| matches(pattern, name));
@@ -66,8 +72,17 @@ enum Sign {
     Source,
 }
 
+/// What stands in a directory, sorted.
+fn names(dir: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().take(MAX_ENTRIES).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// A name with at most one `*`, which stands for anything, even nothing, but never for a hidden file's dot.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((before, after)) => {
@@ -109,12 +124,16 @@ mod tests {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
         }
         for file in files {
-            std::fs::write(project.join(file), "").expect("written");
+            let (file, text) = file.split_once('=').unwrap_or((file, ""));
+            std::fs::write(project.join(file), text).expect("written");
         }
         let profiles = Profiles::builtin();
         let found = profiles.detect(&project.join(cwd), &project, &bin.display().to_string());
         let dir = found.dir.strip_prefix(&project).expect("inside").display().to_string();
-        format!("{} in {:?} because {}", found.profile.name, dir, found.because.as_deref().unwrap_or("-"))
+        let because = found.because.as_deref().unwrap_or("-");
+        let packages: Vec<String> = found.packages.iter().map(|package| package.display().to_string()).collect();
+        let one_of = if packages.is_empty() { String::new() } else { format!(", one of {}", packages.join(" ")) };
+        format!("{} in {dir:?} because {because}{one_of}", found.profile.name)
     }
 
     #[test]
@@ -144,5 +163,18 @@ mod tests {
         assert_eq!(check(&["src/A.hs"], &all, "src"), r#"ghci in "src" because A.hs"#);
         assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because -"#);
         assert_eq!(check(&["x.cabal", "src/setup.py"], &all, "src"), r#"python in "src" because setup.py"#);
+    }
+
+    #[test]
+    fn a_project_of_packages() {
+        let all = ["ghci", "ghc", "cabal"];
+        // The project file here is empty, so nothing is known of its packages.
+        assert_eq!(check(&["cabal.project", "src/a.cabal"], &all, ""), r#"cabal in "" because cabal.project"#);
+        assert_eq!(check(&["cabal.project", "src/a.cabal"], &all, "src"), r#"cabal in "src" because a.cabal"#);
+        let packages = "cabal.project=packages: src src/deep";
+        assert_eq!(check(&[packages, "src/a.cabal"], &all, ""), r#"cabal in "src" because cabal.project"#);
+        let both = [packages, "src/a.cabal", "src/deep/b.cabal"];
+        assert_eq!(check(&both, &all, ""), r#"cabal in "" because cabal.project, one of src src/deep"#);
+        assert_eq!(check(&both, &all, "src/deep"), r#"cabal in "src/deep" because b.cabal"#);
     }
 }

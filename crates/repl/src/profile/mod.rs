@@ -5,6 +5,7 @@
 //! untrusted profile is known by name only. `detect` picks one for a directory.
 
 mod detect;
+mod packages;
 mod resolve;
 #[cfg(test)]
 mod selftest;

@@ -460,3 +460,31 @@ async fn reloads() {
     .await;
     package.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_of_packages() {
+    let package = Package::new();
+    let p = &package;
+    std::fs::remove_file(p.dir.path().join("two.cabal")).expect("there");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(p.dir.path().join(name).join("src")).expect("made");
+        p.write(&format!("{name}/{name}.cabal"), &CABAL.replace("two", name).replace("Shape, Area", "Shape"));
+        p.write(&format!("{name}/src/Shape.hs"), SHAPE);
+    }
+    p.write("cabal.project", "packages: a b\n");
+    let (text, _) = p.call("repl_eval", json!({"code": "side unit"})).await;
+    let text = text.replace(&p.dir.path().display().to_string(), "PROJECT");
+    expect![[r#"
+        refused: The cabal project in PROJECT has several packages: a, b.
+        Start the session in one of them: repl_start with `cwd`, such as "a".
+        Or give the whole `command`, such as ["cabal", "repl", "NAME"]."#]]
+    .assert_eq(&text);
+    p.call("repl_start", json!({"cwd": "a"})).await;
+    let (text, _) = p.call("repl_eval", json!({"code": "side unit"})).await;
+    assert!(text.starts_with("1.0\n"), "{text}");
+    // The only package is the one that is meant.
+    p.write("cabal.project", "packages: b\n");
+    let (text, _) = p.call("repl_eval", json!({"session": "other", "code": "side unit"})).await;
+    assert!(text.starts_with("1.0\n"), "{text}");
+    package.repl.shutdown().await;
+}
