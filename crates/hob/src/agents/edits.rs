@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -124,7 +125,8 @@ impl Edits {
     fn save(&mut self) -> Result<()> {
         self.note_missing_dirs(&self.record_path.clone());
         let text = serde_json::to_string_pretty(&self.record).context("cannot write the record of edits")?;
-        replace(&self.record_path, &text)
+        // It holds other programs' files whole, and what secrets are in them.
+        replace_with(&self.record_path, &text, Some(0o600))
     }
 }
 
@@ -159,6 +161,11 @@ fn read(path: &Path) -> Result<Option<String>> {
 
 /// Replaces a file at once. A symbolic link stays one (people link their dotfiles), and permissions stay.
 fn replace(path: &Path, text: &str) -> Result<()> {
+    replace_with(path, text, None)
+}
+
+/// The same, with a mode of its own.
+fn replace_with(path: &Path, text: &str, mode: Option<u32>) -> Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
         let dir = target.parent().unwrap_or(Path::new("."));
@@ -167,11 +174,14 @@ fn replace(path: &Path, text: &str) -> Result<()> {
         name.push(target.file_name().unwrap_or_default());
         name.push(format!(".hob-{}", std::process::id()));
         let temporary = dir.join(name);
+        let kept = mode.or_else(|| Some(target.metadata().ok()?.permissions().mode()));
         let written = (|| {
-            let mut file = fs::File::create(&temporary)?;
+            // Nobody else reads it before it has the permissions of what it replaces; a new file gets the usual ones.
+            let first = if kept.is_some() { 0o600 } else { 0o666 };
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(&temporary)?;
             file.write_all(text.as_bytes())?;
-            if let Ok(metadata) = target.metadata() {
-                file.set_permissions(metadata.permissions())?;
+            if let Some(mode) = kept {
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
             }
             file.sync_all()?;
             fs::rename(&temporary, &target)
@@ -207,7 +217,7 @@ mod tests {
 
     #[test]
     fn undoing_restores_bytes_links_modes_and_directories() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
+        use std::os::unix::fs::symlink;
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
         fs::write(base.join("real"), "a\r\n").unwrap();

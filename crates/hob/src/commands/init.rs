@@ -90,10 +90,13 @@ impl Init {
         } else if entry.command != "hob" {
             terminal::line(format!("`hob` is not on PATH, so agents are told to start {}.", entry.command));
         }
-        if exit == Exit::Done {
-            terminal::line(
-                "Next: restart the agent, then `hob doctor` checks everything. `hob init --undo` takes it back.",
-            );
+        let undo = if self.user { "hob init --user --undo" } else { "hob init --undo" };
+        match (exit, found) {
+            (Exit::Done, true) => terminal::line(format!(
+                "Next: restart the agent, then `hob doctor` checks everything. `{undo}` takes it back."
+            )),
+            (Exit::Done, false) if !self.user => terminal::line(format!("`{undo}` takes it back.")),
+            _ => {}
         }
         Ok(exit)
     }

@@ -108,6 +108,23 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
 }
 
 #[test]
+fn what_was_private_stays_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = lived_in();
+    let secret = project.home().join(".claude.json");
+    std::fs::write(&secret, "{\"token\": \"s3cret\"}\n").unwrap();
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&secret, private).unwrap();
+    let said = project.run(["init", "--user", "--agent", "claude"]).ok();
+    assert!(said.contains("`hob init --user --undo` takes it back"), "{said}");
+    // The record for the way back holds the file whole.
+    for file in [secret, project.home().join(".local/state/hob/init.json")] {
+        assert!(std::fs::read_to_string(&file).unwrap().contains("s3cret"));
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
+    }
+}
+
+#[test]
 fn the_template_shows_the_defaults() {
     let project = fresh();
     project.run(["init"]).ok();
