@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -169,7 +169,9 @@ fn replace_with(path: &Path, text: &str, mode: Option<u32>) -> Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
         let dir = target.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(dir)?;
+        // What is private gets private directories, as the daemon makes them.
+        let open = if mode.is_some() { 0o700 } else { 0o777 };
+        fs::DirBuilder::new().recursive(true).mode(open).create(dir)?;
         let mut name = std::ffi::OsString::from(".");
         name.push(target.file_name().unwrap_or_default());
         name.push(format!(".hob-{}", std::process::id()));

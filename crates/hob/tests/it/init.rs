@@ -122,6 +122,8 @@ fn what_was_private_stays_private() {
         assert!(std::fs::read_to_string(&file).unwrap().contains("s3cret"));
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
     }
+    project.run(["init"]).ok();
+    assert_eq!(project.root().join(".hob").metadata().unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 #[test]
