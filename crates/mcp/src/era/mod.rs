@@ -3,6 +3,7 @@
 //!
 //! Which revision a request belongs to is decided per request (see [`Params::era`](params::Params::era)).
 
+pub(crate) mod ask;
 pub(crate) mod base64;
 mod content;
 pub(crate) mod params;

@@ -5,6 +5,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::Era;
+use super::ask::Capabilities;
 use crate::tool::LogLevel;
 use crate::wire::build::RpcError;
 use crate::wire::{Id, code};
@@ -37,6 +38,12 @@ pub(crate) struct Params<'a> {
     pub argument: Option<&'a RawValue>,
     #[serde(borrow)]
     pub context: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub request_state: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub input_responses: Option<&'a RawValue>,
+    #[serde(borrow, rename = "capabilities")]
+    pub client_capabilities: Option<&'a RawValue>,
     #[serde(borrow)]
     pub client_info: Option<&'a RawValue>,
 }
@@ -111,6 +118,11 @@ impl Meta<'_> {
         // A token may be any number, and is echoed, so it is bounded like an id.
         let legal = token.starts_with(['"', '-']) || token.starts_with(|c: char| c.is_ascii_digit());
         (legal && token.len() <= crate::wire::MAX_ID).then_some(token)
+    }
+
+    /// What the client of a request without a handshake can be asked.
+    pub(crate) fn can(&self) -> Capabilities {
+        self.capabilities.map_or_else(Capabilities::default, |raw| Capabilities::read(raw.get()))
     }
 
     /// The log level that the request asks for.

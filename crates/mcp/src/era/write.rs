@@ -207,6 +207,21 @@ impl Identity {
         self.tail(out, era);
     }
 
+    /// Asks for another request that brings answers to these.
+    pub(crate) fn input_required(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        requests: &serde_json::Map<String, serde_json::Value>,
+        state: &str,
+    ) {
+        out.extend_from_slice(b"{\"resultType\":\"input_required\",\"inputRequests\":");
+        push(out, requests);
+        out.extend_from_slice(b",\"requestState\":");
+        push_string(out, state);
+        self.tail(out, era);
+    }
+
     /// The result of an embedder's own method. A modern object gets the type that every modern result must have; an
     /// object that brings its own keeps it, since the last of two members counts nowhere.
     pub(crate) fn custom(&self, out: &mut Vec<u8>, era: Era, json: &str) {

@@ -46,9 +46,18 @@ impl Session {
             return;
         };
         let era = call.era;
+        let lacks = call.askable.as_ref().and_then(|askable| askable.lacks.as_ref());
         let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
             Reply::Tool(Ok(outcome)) => {
                 build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
+            }
+            Reply::Tool(Err(_)) | Reply::Prompt { messages: Err(_), .. } | Reply::Read { read: Err(_), .. }
+                if era.is_modern() && lacks.is_some() =>
+            {
+                let message = "the request needs a client capability that was not declared";
+                let error = RpcError::new(code::MISSING_CLIENT_CAPABILITY, message)
+                    .with_data(&serde_json::json!({"requiredCapabilities": lacks}));
+                build::error(out, Some(id), &error);
             }
             Reply::Tool(Err(error)) => {
                 let outcome = failed(name, error);
@@ -85,6 +94,11 @@ impl Session {
                 build::error(out, Some(id), &error);
             }
         };
+        self.deliver(&call, write);
+    }
+
+    /// Writes a call's answer, apart from its progress.
+    pub(super) fn deliver(&mut self, call: &Call, write: impl FnOnce(&mut Vec<u8>, &Shared)) {
         match &call.reported {
             Some(Reported { end, at, .. }) if *end > 0 && (self.out.written() < *end || at.elapsed() < SETTLED) => {
                 let mut answer = Vec::new();

@@ -15,6 +15,7 @@ use super::Method;
 use super::peer::CallPeer;
 use super::unwind::{CatchUnwind, Panicked};
 use crate::era::Era;
+use crate::era::ask::Capabilities;
 use crate::prompt::{Completion, Message};
 use crate::resource::Read;
 use crate::tool::{AnyTool, BoxFuture, Context, Outcome, Progress, ToolError};
@@ -67,7 +68,19 @@ pub(super) struct Call {
     /// The batch its answer belongs to.
     pub batch: Option<u64>,
     pub reported: Option<Reported>,
+    /// What there is to know for its questions; nothing if it may not ask.
+    pub askable: Option<Box<Askable>>,
     pub state: State,
+}
+
+/// A call that may ask.
+pub(super) struct Askable {
+    /// What the call is: its answer must be to the same.
+    pub digest: [u8; 32],
+    /// What its client can be asked.
+    pub can: Capabilities,
+    /// What it would have had to be able to be asked.
+    pub lacks: Option<serde_json::Value>,
 }
 
 /// What the client was told about how far a call is; there is one if it gave a token.
@@ -85,6 +98,8 @@ pub(super) enum State {
     Waiting(Option<Box<RawValue>>),
     /// Started; in a task of its own unless it is just being polled for the first time.
     Running(Option<AbortHandle>),
+    /// Started, and waiting for the client to answer a question. It takes no slot.
+    Asking(AbortHandle),
     /// The client wants no answer; it may go on until then.
     Cancelled(AbortHandle, Instant),
 }
@@ -157,6 +172,7 @@ impl Calls {
                 self.waiting_bytes += call.bytes();
             }
             State::Running(_) | State::Cancelled(..) => self.running += 1,
+            State::Asking(_) => {}
         }
         self.calls.insert(key, call);
     }
@@ -170,6 +186,7 @@ impl Calls {
                 self.waiting_bytes -= call.bytes();
             }
             State::Running(_) | State::Cancelled(..) => self.running -= 1,
+            State::Asking(_) => {}
         }
         Some(call)
     }
@@ -190,11 +207,36 @@ impl Calls {
         let Some(call) = self.calls.get_mut(&key) else { return };
         call.peer.end();
         call.cancel.send_replace(true);
-        if let State::Running(Some(task)) = &call.state {
-            call.state = State::Cancelled(task.clone(), until);
+        match &call.state {
+            State::Running(Some(task)) => call.state = State::Cancelled(task.clone(), until),
+            State::Asking(task) => {
+                call.state = State::Cancelled(task.clone(), until);
+                self.running += 1;
+            }
+            _ => {}
         }
         if let Some(id) = self.calls.get_mut(&key).and_then(|call| call.id.take()) {
             self.ids.remove(&id);
+        }
+    }
+
+    /// A running call waits for an answer.
+    pub(super) fn pause(&mut self, key: Key) {
+        if let Some(call) = self.calls.get_mut(&key)
+            && let State::Running(Some(task)) = &call.state
+        {
+            call.state = State::Asking(task.clone());
+            self.running -= 1;
+        }
+    }
+
+    /// It goes on, whether or not there is a slot: it had one.
+    pub(super) fn go_on(&mut self, key: Key) {
+        if let Some(call) = self.calls.get_mut(&key)
+            && let State::Asking(task) = &call.state
+        {
+            call.state = State::Running(Some(task.clone()));
+            self.running += 1;
         }
     }
 

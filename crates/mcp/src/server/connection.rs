@@ -152,6 +152,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     fn drain(&mut self, end: End) {
         if matches!(self.phase, Phase::Open) {
+            self.session.nobody_answers();
             let until = Instant::now() + self.session.limits.grace;
             self.phase = Phase::Draining { end, until, cancelled: false };
         }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use super::Limits;
 use super::calls::{Key, Reply};
 use crate::resource::Watcher;
-use crate::tool::{LogLevel, NotifyError, Progress};
+use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Progress};
 use crate::wire::build;
 
 /// Shared by a connection and everything that may speak on it. The connection alone takes things out.
@@ -45,10 +45,18 @@ pub(super) struct Mail {
     pub notifications: usize,
     /// The latest progress of each call that reported any.
     pub progress: HashMap<Key, Progress>,
+    /// Questions of calls.
+    pub asks: Vec<(Key, Asking)>,
     /// Watched resources that changed.
     pub updated: BTreeSet<String>,
     /// Calls that are done, in the order they were.
     pub finished: Vec<(Key, Reply)>,
+}
+
+/// Questions and where their answers go.
+pub(super) struct Asking {
+    pub asks: Vec<(String, Ask)>,
+    pub answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 
 impl Watcher for Mailbox {
@@ -103,6 +111,14 @@ impl Mailbox {
         let mut inner = self.lock();
         if !inner.closed {
             inner.mail.progress.insert(call, progress);
+            self.wake(inner);
+        }
+    }
+
+    pub(super) fn ask(&self, call: Key, asking: Asking) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.mail.asks.push((call, asking));
             self.wake(inner);
         }
     }

@@ -1,7 +1,6 @@
 //! What each method and each notification of a client does.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,10 +8,11 @@ use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::calls::{Call, Reported, State, Target};
-use super::peer::{CallPeer, LogPolicy};
+use super::calls::{Call, Key, Reported, State, Target};
+use super::peer::{CallPeer, LogPolicy, Route};
 use super::session::{List, Listen, Session, subscription_meta};
 use crate::era::Era;
+use crate::era::ask::Capabilities;
 use crate::era::params::{self, Implementation, Meta, Params, invalid};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, code};
@@ -56,15 +56,12 @@ impl Session {
         let era = meta.era(self.era)?;
         if let Some(handler) = self.shared.method(method) {
             let target = Target::Method(method.into(), handler);
-            return self.call(Some(id.clone()), era, target, &meta, raw, batch);
+            return self.call(&Request { id, era, meta: &meta, params: &params, raw, batch }, target, raw);
         }
         match method {
             "tools/call" => {
-                let name = params::string(params.name, "name")?;
-                let Some(tool) = self.shared.registry.get(&name) else {
-                    return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
-                };
-                self.call(Some(id.clone()), era, Target::Tool(tool), &meta, params.arguments, batch)
+                let request = Request { id, era, meta: &meta, params: &params, raw, batch };
+                self.call_tool(&request)
             }
             "ping" if !era.is_modern() => {
                 self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
@@ -111,6 +108,7 @@ impl Session {
         let era = asked.as_deref().and_then(Era::from_name).filter(|era| !era.is_modern());
         let era = era.unwrap_or(Era::LATEST_LEGACY);
         self.era = era;
+        self.can = params.client_capabilities.map_or_else(Capabilities::default, |raw| Capabilities::read(raw.get()));
         if !self.budget_is_fixed {
             self.budget = params.client_info.and_then(patience);
         }
@@ -121,15 +119,49 @@ impl Session {
         Ok(())
     }
 
+    fn call_tool(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        const METHOD: &str = "tools/call";
+        let name = params::string(request.params.name, "name")?;
+        let Some(tool) = self.shared.registry.get(&name) else {
+            return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
+        };
+        if !tool.declaration().asks {
+            return self.call(request, Target::Tool(tool), request.params.arguments);
+        }
+        if self.resume_sealed(request, METHOD)? || self.resume_by_argument(request, &tool)? {
+            return Ok(());
+        }
+        let (key, mut call) = self.new_call(request, Target::Tool(tool))?;
+        call.askable = Some(self.askable(request, METHOD));
+        self.admit(key, call, request.params.arguments);
+        Ok(())
+    }
+
+    /// Starts foreign code for a request.
     pub(super) fn call(
+        &mut self,
+        request: &Request<'_>,
+        target: Target,
+        input: Option<&RawValue>,
+    ) -> Result<(), RpcError> {
+        let (key, call) = self.new_call(request, target)?;
+        self.admit(key, call, input);
+        Ok(())
+    }
+
+    pub(super) fn new_call(&mut self, request: &Request<'_>, target: Target) -> Result<(Key, Call), RpcError> {
+        let Request { id, era, meta, batch, .. } = *request;
+        self.make_call(Some(id.clone()), era, target, meta, batch)
+    }
+
+    fn make_call(
         &mut self,
         id: Option<Id>,
         era: Era,
         target: Target,
         meta: &Meta<'_>,
-        input: Option<&RawValue>,
         batch: Option<u64>,
-    ) -> Result<(), RpcError> {
+    ) -> Result<(Key, Call), RpcError> {
         let log = match era.is_modern() {
             true => LogPolicy::Request(meta.level()?),
             false => LogPolicy::Connection,
@@ -138,21 +170,19 @@ impl Session {
         // A batch is answered as one; progress for its parts would have to be held apart from all of it.
         let token = meta.token().filter(|_| batch.is_none());
         let reported = token.map(|token| Reported { token: token.into(), last: None, at: Instant::now(), end: 0 });
-        let peer = Arc::new(CallPeer {
-            mailbox: self.mailbox.clone(),
-            call: key,
-            wants_progress: reported.is_some(),
-            log,
-            over: AtomicBool::new(false),
-        });
+        let wants_progress = reported.is_some();
+        let peer = Arc::new(CallPeer::new(self.route(key, wants_progress, log)));
         let budget = match meta.client.filter(|_| !self.budget_is_fixed) {
             Some(client) => patience(client),
             None => self.budget,
         };
         let cancel = watch::channel(false).0;
-        let call = Call { id, era, target, peer, cancel, budget, batch, reported, state: State::Waiting(None) };
-        self.admit(key, call, input);
-        Ok(())
+        let state = State::Waiting(None);
+        Ok((key, Call { id, era, target, peer, cancel, budget, batch, reported, askable: None, state }))
+    }
+
+    pub(super) fn route(&self, call: Key, wants_progress: bool, log: LogPolicy) -> Route {
+        Route { mailbox: self.mailbox.clone(), call, wants_progress, log, parked: false, done: None }
     }
 
     /// Opens a subscription: acknowledged first, with what of it is served.
@@ -212,8 +242,9 @@ impl Session {
         if let Some(handler) = self.shared.notification(method) {
             let target = Target::Method(method.into(), handler);
             let era = params.meta().and_then(|meta| meta.era(self.era)).unwrap_or(self.era);
-            if let Err(error) = self.call(None, era, target, &Meta::default(), raw, None) {
-                tracing::debug!(method, %error, "a notification was ignored");
+            match self.make_call(None, era, target, &Meta::default(), None) {
+                Ok((key, call)) => self.admit(key, call, raw),
+                Err(error) => tracing::debug!(method, %error, "a notification was ignored"),
             }
             return;
         }

@@ -3,6 +3,7 @@
 //! Start with [`Server`]; a connection's life is in `connection.rs`, what each method does in `methods.rs`.
 
 mod answers;
+mod asking;
 mod batch;
 mod calls;
 mod connection;
@@ -13,6 +14,7 @@ mod methods;
 mod noise;
 mod options;
 mod pacing;
+mod parked;
 mod peer;
 mod reading;
 mod session;
@@ -34,6 +36,7 @@ use tokio::sync::watch;
 
 pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
 
+use self::parked::ParkingLot;
 use crate::era::Era;
 use crate::era::write::{Identity, Offers};
 use crate::prompt::Prompts;
@@ -56,6 +59,7 @@ struct Shared {
     resources: OnceLock<Arc<Resources>>,
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
+    parked: ParkingLot,
     methods: RwLock<HashMap<String, Method>>,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<Era, Listing>>,
@@ -75,6 +79,7 @@ impl Server {
                 resources: OnceLock::new(),
                 prompts: OnceLock::new(),
                 page_size: AtomicUsize::new(lists::PAGE),
+                parked: ParkingLot::default(),
                 methods: RwLock::default(),
                 notifications: RwLock::default(),
                 listings: Mutex::default(),
@@ -138,6 +143,15 @@ impl Server {
         self
     }
 
+    /// The key that tickets of open questions are sealed with, to be kept secret. A server that has the same one after
+    /// a restart can still say what became of a question that was open before it. Random unless this is called, once
+    /// and before the server serves.
+    #[must_use]
+    pub fn seal_key(self, key: [u8; 32]) -> Server {
+        self.shared.parked.set_key(key);
+        self
+    }
+
     /// The tools.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry
@@ -158,6 +172,7 @@ impl Server {
     /// Ends all connections in good order, now and in future: running calls get their grace, listens their end.
     pub fn shutdown(&self) {
         self.shared.shutdown.send_replace(true);
+        self.shared.parked.clear();
     }
 }
 

@@ -107,6 +107,9 @@ pub type Drained = Box<dyn Fn() -> Option<bool> + Send>;
 pub struct ConnectionOptions {
     /// Who is at the other end; tools read it back with [`Context::caller`](crate::tool::Context::caller).
     pub caller: Caller,
+    /// The name of who is at the other end, where several may connect: a question that was put to one is not answered
+    /// by another.
+    pub principal: String,
     /// What the connection may use.
     pub limits: Limits,
     /// Bytes of input that were already read, ahead of what the reader gives.
@@ -125,6 +128,7 @@ impl Default for ConnectionOptions {
     fn default() -> ConnectionOptions {
         ConnectionOptions {
             caller: Arc::new(()),
+            principal: String::new(),
             limits: Limits::default(),
             initial: Vec::new(),
             assume: Era::LATEST_LEGACY,

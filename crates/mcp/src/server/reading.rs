@@ -32,6 +32,9 @@ impl Session {
     }
 
     fn read_resource(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        if self.resume_sealed(request, "resources/read")? {
+            return Ok(());
+        }
         let uri = params::string(request.params.uri, "uri")?;
         let found = self.shared.resources.get().and_then(|resources| resources.find(&uri));
         let found = found.ok_or_else(|| not_found(&uri, !request.era.is_modern()))?;
@@ -52,6 +55,9 @@ impl Session {
     }
 
     fn get_prompt(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        if self.resume_sealed(request, "prompts/get")? {
+            return Ok(());
+        }
         let name = params::string(request.params.name, "name")?;
         let prompt = self.shared.prompts.get().and_then(|prompts| prompts.get(&name));
         let prompt =
@@ -123,8 +129,12 @@ impl Session {
     }
 
     fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Served) -> Result<(), RpcError> {
-        let target = Target::Served(name, serve);
-        self.call(Some(request.id.clone()), request.era, target, request.meta, request.raw, request.batch)
+        let (key, mut call) = self.new_call(request, Target::Served(name, serve))?;
+        if name != "completion/complete" {
+            call.askable = Some(self.askable(request, name));
+        }
+        self.admit(key, call, request.raw);
+        Ok(())
     }
 
     /// A client of a handshake revision wants to hear when a resource changes.

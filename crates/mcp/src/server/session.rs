@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::asking::Asked;
 use super::batch::Batch;
 use super::calls::{Call, Calls, Key, Reply, State};
 use super::io::Output;
@@ -18,6 +19,7 @@ use super::noise::Noise;
 use super::pacing::Held;
 use super::{ConnectionOptions, Drained, Limits, Shared};
 use crate::era::Era;
+use crate::era::ask::Capabilities;
 use crate::tool::{Caller, Progress};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Message, TooLong, code};
@@ -28,6 +30,7 @@ const SOFT_OUTPUT: usize = 256 << 10;
 pub(super) struct Session {
     pub shared: Arc<Shared>,
     pub caller: Caller,
+    pub principal: Arc<str>,
     pub limits: Limits,
     pub mailbox: Arc<Mailbox>,
     pub out: Output,
@@ -38,6 +41,10 @@ pub(super) struct Session {
 
     /// The revision of requests that name none.
     pub era: Era,
+    /// What the client of the handshake can be asked.
+    pub can: Capabilities,
+    /// Questions that the client has, of calls of a handshake revision.
+    pub asked: Asked,
     /// Whether a handshake was made, and its end announced.
     pub initialized: bool,
     /// How long the client of the handshake waits; an embedder's word comes first.
@@ -49,7 +56,7 @@ pub(super) struct Session {
     pub batches: HashMap<u64, Batch>,
 
     /// The latest progress of calls, not written yet.
-    progress: HashMap<Key, Progress>,
+    pub progress: HashMap<Key, Progress>,
     /// Notifications in the output: where it ends with them, how many and how many bytes they are.
     notified: VecDeque<(u64, usize, usize)>,
     /// The lists that changed, and nobody was told yet.
@@ -100,6 +107,7 @@ impl Session {
         Session {
             shared,
             caller: options.caller,
+            principal: options.principal.into(),
             mailbox: Arc::new(Mailbox::new(&options.limits)),
             held: Held::new(options.limits.unread_progress),
             limits: options.limits,
@@ -108,6 +116,8 @@ impl Session {
             drained: options.drained,
             next_key: 0,
             era: options.assume,
+            can: Capabilities::default(),
+            asked: Asked::default(),
             initialized: false,
             budget: options.budget,
             budget_is_fixed: options.budget.is_some(),
@@ -164,8 +174,10 @@ impl Session {
         match message {
             Message::Request { id, method, params } => self.request(id, &method, params, batch),
             Message::Notification { method, params } => self.notification(&method, params),
-            Message::Response { id, .. } => {
-                tracing::warn!(?id, "the client answered a request that was never made");
+            Message::Response { id, outcome } => {
+                if !id.as_ref().is_some_and(|id| self.answered(id, outcome)) {
+                    tracing::warn!(?id, "the client answered a request that was never made");
+                }
             }
             Message::Invalid { id, reason } => {
                 self.joined(batch);
@@ -203,10 +215,7 @@ impl Session {
 
     /// Starts a call, or lets it wait for a slot.
     pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
-        if call.reported.is_some() {
-            let due = Instant::now() + self.limits.heartbeat;
-            self.heartbeat_at = Some(self.heartbeat_at.map_or(due, |at| at.min(due)));
-        }
+        self.expect_heartbeat(&call);
         if self.calls.running() < self.limits.running && self.calls.waiting() == 0 {
             return self.start(key, call, input);
         }
@@ -222,6 +231,13 @@ impl Session {
         }
         call.state = State::Waiting(input.map(ToOwned::to_owned));
         self.calls.insert(key, call);
+    }
+
+    pub(super) fn expect_heartbeat(&mut self, call: &Call) {
+        if call.reported.is_some() {
+            let due = Instant::now() + self.limits.heartbeat;
+            self.heartbeat_at = Some(self.heartbeat_at.map_or(due, |at| at.min(due)));
+        }
     }
 
     /// Starts calls that waited, as far as there are slots.
@@ -256,10 +272,10 @@ impl Session {
             }
             Poll::Ready(reply) => self.answer(call, reply),
             Poll::Pending => {
-                let mailbox = self.mailbox.clone();
+                let peer = call.peer.clone();
                 let task = tokio::spawn(async move {
                     let reply = work.await;
-                    mailbox.finish(key, reply);
+                    peer.finish(reply);
                 });
                 call.state = State::Running(Some(task.abort_handle()));
                 self.calls.insert(key, call);
@@ -276,8 +292,12 @@ impl Session {
         self.progress.extend(mail.progress);
         self.updated.extend(mail.updated);
         self.report_progress();
+        for (key, asking) in mail.asks {
+            self.put(key, asking);
+        }
         for (key, reply) in mail.finished {
             self.progress.remove(&key);
+            self.drop_questions(key);
             if let Some(call) = self.calls.remove(key) {
                 self.answer(call, reply);
             }
@@ -322,6 +342,7 @@ impl Session {
             self.unwatch(listen.uris.iter().map(String::as_str));
         }
         let Some(key) = self.calls.find(id) else { return };
+        self.drop_questions(key);
         let until = Instant::now() + self.limits.cancel_grace;
         let batch = match self.calls.get_mut(key) {
             Some(call) if matches!(call.state, State::Waiting(_)) => self.calls.remove(key).and_then(|call| call.batch),
@@ -413,7 +434,7 @@ impl Session {
             let Some(call) = self.calls.remove(key) else { continue };
             call.peer.end();
             call.cancel.send_replace(true);
-            if let State::Running(Some(task)) | State::Cancelled(task, _) = &call.state {
+            if let State::Running(Some(task)) | State::Asking(task) | State::Cancelled(task, _) = &call.state {
                 task.abort();
             }
             if let Some(id) = &call.id {

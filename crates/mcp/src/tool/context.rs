@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use super::ToolError;
+use super::ask::PATIENCE;
+use super::{Answers, Ask, AskError, Said, ToolError};
 
 /// What the embedding program knows about the other end of a connection: its own type, read back with
 /// [`Context::caller`].
@@ -85,6 +86,15 @@ pub trait Peer: Send + Sync {
     fn progress(&self, progress: Progress);
     /// Queues a log message if the client asked for that level.
     fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>);
+    /// Puts questions; none by default.
+    fn ask(&self, asks: Vec<(String, Ask)>) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
+        let _ = asks;
+        Err(AskError::Unsupported)
+    }
+    /// Remembers what the call has done.
+    fn effect(&self, what: String) {
+        let _ = what;
+    }
     /// Resolves to true once the connection has ended.
     fn closed(&self) -> watch::Receiver<bool>;
 }
@@ -160,6 +170,29 @@ impl Context {
     pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), NotifyError> {
         let params = serde_json::value::to_raw_value(params).map_err(|_| NotifyError::Closed)?;
         self.peer.notify(method, params)
+    }
+
+    /// Asks the person at the other end, or their client, and waits for the answer, 15 minutes at most. The call goes
+    /// on where it asked, whichever way the answer comes; meanwhile it does not count as running. Only prompts,
+    /// resources and tools that say so ([`Tool::ASKS`](super::Tool::ASKS)) may ask. Cancel safe: dropping it takes the
+    /// question back.
+    pub async fn ask(&self, ask: Ask) -> Result<Said, AskError> {
+        let mut answers = self.ask_all(vec![("answer".to_owned(), ask)]).await?;
+        answers.remove("answer").ok_or(AskError::Unanswered)
+    }
+
+    /// Asks several things at once, each under a name of its own.
+    pub async fn ask_all(&self, asks: Vec<(String, Ask)>) -> Result<Answers, AskError> {
+        let answered = self.peer.ask(asks)?;
+        match tokio::time::timeout(PATIENCE, answered).await {
+            Ok(Ok(answers)) => answers,
+            Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
+        }
+    }
+
+    /// Notes what the call has done to the world: told if a question of its is lost before it is answered.
+    pub fn effect(&self, what: impl Into<String>) {
+        self.peer.effect(what.into());
     }
 
     /// Splits the answer off the call: the token may be kept in any structure and answered from any thread or task,

@@ -57,6 +57,8 @@ pub struct Declaration {
     pub output_schema: Option<Value>,
     /// What it does to the world.
     pub effect: Effect,
+    /// Whether it may ask; its schemas must say then what [`Tool::ASKS`](super::Tool::ASKS) says.
+    pub asks: bool,
     /// Pictures that stand for it.
     pub icons: Vec<Icon>,
     /// Hints for particular clients.

@@ -3,6 +3,7 @@
 //!
 //! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests.
 
+mod ask;
 mod content;
 mod context;
 mod declaration;
@@ -10,6 +11,8 @@ mod error;
 mod registry;
 mod schema;
 
+pub(crate) use ask::PATIENCE;
+pub use ask::{Answers, Ask, AskError, Said};
 pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
@@ -33,6 +36,10 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether results carry structured content and the listing an output schema. Tools whose whole result is
     /// their text (those that imitate another system) say `false`.
     const STRUCTURED: bool = true;
+
+    /// Whether it may ask the person who calls ([`Context::ask`]). Its schemas tell then how to answer where the client
+    /// has no other way: an argument `resume`, and structured content of `{state, result?, ask?}`.
+    const ASKS: bool = false;
 
     /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;

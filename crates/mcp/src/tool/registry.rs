@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -99,24 +100,41 @@ impl<T: Tool> AnyTool for Typed<T> {
                 Err(error) => return Ok(wrong_arguments(&self.declaration, &error)),
             };
             let output = self.tool.call(cx, args).await?;
-            let structured = match T::STRUCTURED {
-                true => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
-                false => None,
+            let structured = match (T::STRUCTURED, T::ASKS) {
+                (true, false) => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
+                (true, true) => {
+                    let done = Done { state: "done", result: &output };
+                    Some(serde_json::value::to_raw_value(&done).map_err(ToolError::internal)?)
+                }
+                (false, _) => None,
             };
             Ok(Outcome { content: T::content(&output), structured, is_error: false })
         })
     }
 }
 
+/// The structured content of a tool that might have asked and did not.
+#[derive(Serialize)]
+struct Done<'a, T> {
+    state: &'static str,
+    result: &'a T,
+}
+
 fn declare<T: Tool>() -> Declaration {
-    let (description, input_schema) = schema::input_schema::<T::Args>();
+    let (description, mut input_schema) = schema::input_schema::<T::Args>();
+    let mut output_schema = T::STRUCTURED.then(schema::output_schema::<T::Output>);
+    if T::ASKS {
+        schema::add_resume(&mut input_schema);
+        output_schema = output_schema.map(schema::asking);
+    }
     Declaration {
         name: T::NAME.to_owned(),
         title: (!T::TITLE.is_empty()).then(|| T::TITLE.to_owned()),
         description,
         input_schema,
-        output_schema: T::STRUCTURED.then(schema::output_schema::<T::Output>),
+        output_schema,
         effect: T::EFFECT,
+        asks: T::ASKS,
         icons: T::icons(),
         meta: T::meta(),
         examples: T::examples(),

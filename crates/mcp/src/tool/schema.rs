@@ -28,6 +28,42 @@ pub fn output_schema<T: JsonSchema>() -> Value {
     plain_object(schema)
 }
 
+/// Adds the argument by which a question is answered where the client cannot be asked.
+pub(super) fn add_resume(input_schema: &mut Value) {
+    let resume = serde_json::json!({
+        "type": "object",
+        "description": "Only to answer a question that an earlier call ended with.",
+        "properties": {
+            "id": {"type": "string", "description": "The question's id."},
+            "answers": {"type": "object", "description": "The person's answers by field; left out for no."},
+        },
+        "required": ["id"],
+        "additionalProperties": false,
+    });
+    if let Some(object) = input_schema.as_object_mut() {
+        let properties = object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        properties["resume"] = resume;
+    }
+}
+
+/// The schema of a result that may be a question instead.
+pub(super) fn asking(result: Value) -> Value {
+    serde_json::json!({
+        "type": "object",
+        "properties": {
+            "state": {"type": "string", "enum": ["done", "asking"]},
+            "result": result,
+            "ask": {
+                "type": "object",
+                "description": "A question for the person; nothing more is done until it is answered.",
+                "properties": {"id": {"type": "string"}, "questions": {"type": "object"}},
+                "required": ["id", "questions"],
+            },
+        },
+        "required": ["state"],
+    })
+}
+
 /// What becomes of `null` in a trimmed schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {

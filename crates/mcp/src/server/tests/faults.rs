@@ -27,6 +27,7 @@ where
         input_schema: json!({"type": "object"}),
         output_schema: None,
         effect: Effect::READ,
+        asks: false,
         icons: Vec::new(),
         meta: None,
         examples: Vec::new(),

@@ -1,0 +1,102 @@
+//! Questions → a revision's JSON, and answers back.
+
+use serde_json::{Map, Value, json};
+
+use super::Era;
+use crate::tool::{Ask, Said};
+
+/// What a client says it can be asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Capabilities {
+    form: bool,
+    url: bool,
+    sampling: bool,
+    roots: bool,
+}
+
+impl Capabilities {
+    /// From the JSON text of the client's capabilities.
+    pub(crate) fn read(text: &str) -> Capabilities {
+        if text == "{}" {
+            return Capabilities::default();
+        }
+        let declared: Value = serde_json::from_str(text).unwrap_or_default();
+        let has = |value: &Value| value.is_object();
+        let elicitation = &declared["elicitation"];
+        let url = has(&elicitation["url"]);
+        Capabilities {
+            // Whoever says nothing of modes means forms, which came first.
+            form: has(elicitation) && (has(&elicitation["form"]) || !url),
+            url,
+            sampling: has(&declared["sampling"]),
+            roots: has(&declared["roots"]),
+        }
+    }
+
+    pub(crate) fn cover(self, era: Era, ask: &Ask) -> bool {
+        match ask {
+            Ask::Form { .. } => self.form && era.revision().structured,
+            Ask::Url { .. } => self.url && era.revision().described,
+            Ask::Sample(_) => self.sampling,
+            Ask::Roots => self.roots,
+        }
+    }
+
+    /// The capabilities that these questions need, as a client would declare them.
+    pub(crate) fn required<'a>(asks: impl Iterator<Item = &'a Ask>) -> Value {
+        let mut required = Map::new();
+        for ask in asks {
+            let (name, value) = match ask {
+                Ask::Form { .. } => ("elicitation", json!({"form": {}})),
+                Ask::Url { .. } => ("elicitation", json!({"url": {}})),
+                Ask::Sample(_) => ("sampling", json!({})),
+                Ask::Roots => ("roots", json!({})),
+            };
+            match (required.get_mut(name), value) {
+                (Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
+                (_, value) => {
+                    required.insert(name.to_owned(), value);
+                }
+            }
+        }
+        required.into()
+    }
+}
+
+/// The request that puts this question: its method and parameters. `id` names it where the revision wants a name.
+pub(crate) fn request(era: Era, ask: &Ask, id: &str) -> (&'static str, Value) {
+    match ask {
+        Ask::Form { message, schema } if era.revision().described => {
+            ("elicitation/create", json!({"mode": "form", "message": message, "requestedSchema": schema}))
+        }
+        Ask::Form { message, schema } => ("elicitation/create", json!({"message": message, "requestedSchema": schema})),
+        Ask::Url { message, url } if era.is_modern() => {
+            ("elicitation/create", json!({"mode": "url", "message": message, "url": url}))
+        }
+        Ask::Url { message, url } => {
+            ("elicitation/create", json!({"mode": "url", "message": message, "url": url, "elicitationId": id}))
+        }
+        Ask::Sample(params) => ("sampling/createMessage", params.clone()),
+        Ask::Roots => ("roots/list", json!({})),
+    }
+}
+
+/// What a client's result says to this question; `Err` with the reason if it says nothing to it.
+pub(crate) fn said(ask: &Ask, mut result: Value) -> Result<Said, String> {
+    match ask {
+        Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {
+            Some("accept") => {
+                let content = result["content"].take();
+                match ask {
+                    Ask::Form { .. } => ask.check(&content).map(|()| Said::Accepted(content)),
+                    _ => Ok(Said::Accepted(Value::Null)),
+                }
+            }
+            Some("decline") => Ok(Said::Declined),
+            Some("cancel") => Ok(Said::Dismissed),
+            _ => Err("`action` must be accept, decline or cancel".to_owned()),
+        },
+        Ask::Sample(_) | Ask::Roots if result.is_object() => Ok(Said::Accepted(result)),
+        Ask::Sample(_) | Ask::Roots => Err("an object was expected".to_owned()),
+    }
+}

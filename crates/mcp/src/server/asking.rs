@@ -1,0 +1,433 @@
+//! Questions of calls on their way to the client, and answers on their way back. Three ways: a request of the server's
+//! own, where a handshake said that the client takes them; the result that asks for another request (2026-07-28); and,
+//! where there is neither, a plain result that says how to answer by an argument.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+use super::calls::{Askable, Key, State, Target};
+use super::fault_id;
+use super::mailbox::Asking;
+use super::methods::Request;
+use super::parked::{self, Parked, Running, Way};
+use super::peer::LogPolicy;
+use super::session::Session;
+use crate::era::Era;
+use crate::era::ask::{self, Capabilities};
+use crate::era::params::{self, invalid};
+use crate::tool::{Answers, AnyTool, Ask, AskError, Outcome, Said};
+use crate::wire::Id;
+use crate::wire::build::{self, RpcError};
+
+/// The questions that a client has as requests of ours.
+#[derive(Default)]
+pub(super) struct Asked {
+    requests: HashMap<Id, (Key, String)>,
+    open: HashMap<Key, Open>,
+    /// What our ids begin with: an answer to an earlier connection's question answers nothing here.
+    prefix: String,
+    last: u64,
+}
+
+struct Open {
+    asks: BTreeMap<String, Ask>,
+    given: Answers,
+    answer: oneshot::Sender<Result<Answers, AskError>>,
+}
+
+impl Session {
+    /// What there is to know for the questions of a request's call.
+    pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Box<Askable> {
+        let can = if request.era.is_modern() { request.meta.can() } else { self.can };
+        Box::new(Askable { digest: parked::digest(method, request.params), can, lacks: None })
+    }
+
+    /// Puts a call's questions by the way there is.
+    pub(super) fn put(&mut self, key: Key, asking: Asking) {
+        let Asking { asks, answer } = asking;
+        if answer.is_closed() {
+            return;
+        }
+        if self.asked.open.get(&key).is_some_and(|open| !open.answer.is_closed()) {
+            let _ = answer.send(Err(AskError::Busy));
+            return;
+        }
+        // The call does not wait for its last questions any more.
+        self.take_back_questions(key);
+        self.calls.go_on(key);
+        let Some(call) = self.calls.get_mut(key) else { return };
+        let (State::Running(Some(_)), Some(_), Some(askable)) = (&call.state, &call.id, &mut call.askable) else {
+            let _ = answer.send(Err(AskError::Unsupported));
+            return;
+        };
+        let (era, can) = (call.era, askable.can);
+        let is_tool = matches!(call.target, Target::Tool(_));
+        let for_a_person = |ask: &Ask| matches!(ask, Ask::Form { .. } | Ask::Url { .. });
+        if asks.iter().all(|(_, ask)| can.cover(era, ask)) {
+            match era.is_modern() {
+                true => self.park(key, asks, answer, Way::Sealed),
+                false => self.request_answers(key, asks, answer),
+            }
+        } else if is_tool && asks.iter().all(|(_, ask)| for_a_person(ask)) {
+            self.park(key, asks, answer, Way::Argument);
+        } else {
+            let missing = asks.iter().map(|(_, ask)| ask).filter(|ask| !can.cover(era, ask));
+            askable.lacks = Some(Capabilities::required(missing));
+            let _ = answer.send(Err(AskError::Unsupported));
+        }
+    }
+
+    /// Asks the client by requests of our own.
+    fn request_answers(
+        &mut self,
+        key: Key,
+        asks: Vec<(String, Ask)>,
+        answer: oneshot::Sender<Result<Answers, AskError>>,
+    ) {
+        let Some(era) = self.calls.get_mut(key).map(|call| call.era) else { return };
+        if self.asked.prefix.is_empty() {
+            self.asked.prefix = fault_id() + &fault_id();
+        }
+        for (name, ask) in &asks {
+            self.asked.last += 1;
+            let id = format!("ask-{}-{}", self.asked.prefix, self.asked.last);
+            let (method, params) = ask::request(era, ask, &id);
+            let Some(id) = Id::from_json(&format!("\"{id}\"")) else { continue };
+            build::request(self.out.bytes(), &id, method, Some(&params.to_string()));
+            self.asked.requests.insert(id, (key, name.clone()));
+        }
+        self.calls.pause(key);
+        let open = Open { asks: asks.into_iter().collect(), given: Answers::new(), answer };
+        self.asked.open.insert(key, open);
+    }
+
+    /// The client answered a request; false if it is none of ours.
+    pub(super) fn answered(&mut self, id: &Id, outcome: Result<&RawValue, &RawValue>) -> bool {
+        let Some((key, name)) = self.asked.requests.remove(id) else { return false };
+        let Some(open) = self.asked.open.get_mut(&key) else { return true };
+        let parsed = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).unwrap_or_default();
+        let said = match (outcome, open.asks.get(&name)) {
+            (Ok(result), Some(ask)) => ask::said(ask, parsed(result)),
+            (Err(error), _) => Err(parsed(error)["message"].as_str().unwrap_or("an error").to_owned()),
+            (_, None) => return true,
+        };
+        let result = match said {
+            Ok(said) => {
+                open.given.insert(name, said);
+                if open.given.len() < open.asks.len() {
+                    return true;
+                }
+                Ok(std::mem::take(&mut open.given))
+            }
+            Err(reason) => Err(AskError::Refused(reason)),
+        };
+        if let Some(open) = self.take_back_questions(key) {
+            self.calls.go_on(key);
+            let _ = open.answer.send(result);
+        }
+        true
+    }
+
+    /// What the client still has of a call's questions is not asked any more.
+    fn take_back_questions(&mut self, key: Key) -> Option<Open> {
+        let open = self.asked.open.remove(&key)?;
+        let out = self.out.bytes();
+        self.asked.requests.retain(|id, (call, _)| {
+            if *call == key {
+                let params = format!("{{\"requestId\":{id},\"reason\":\"not needed any more\"}}");
+                build::notification(out, "notifications/cancelled", Some(&params));
+            }
+            *call != key
+        });
+        Some(open)
+    }
+
+    /// A call is over or cancelled: so are its questions.
+    pub(super) fn drop_questions(&mut self, key: Key) {
+        if !self.asked.open.is_empty() {
+            self.take_back_questions(key);
+        }
+    }
+
+    /// The input has ended: no answer comes any more.
+    pub(super) fn nobody_answers(&mut self) {
+        self.asked.requests.clear();
+        for (key, open) in std::mem::take(&mut self.asked.open) {
+            self.calls.go_on(key);
+            let _ = open.answer.send(Err(AskError::Unanswered));
+        }
+    }
+
+    /// Answers a call's request with its questions, and keeps the call until their answers come.
+    fn park(
+        &mut self,
+        key: Key,
+        asks: Vec<(String, Ask)>,
+        answer: oneshot::Sender<Result<Answers, AskError>>,
+        way: Way,
+    ) {
+        if self.shared.parked.is_full() {
+            let _ = answer.send(Err(AskError::Full));
+            return;
+        }
+        let Some(call) = self.calls.get_mut(key) else { return };
+        call.peer.park();
+        if answer.is_closed() {
+            // It went on meanwhile, and may be done: from here on it is a running call again.
+            let (peer, log, wants_progress) = (call.peer.clone(), call.peer.log(), call.reported.is_some());
+            if let Some(reply) = peer.send_to(self.route(key, wants_progress, log)) {
+                peer.finish(reply);
+            }
+            return;
+        }
+        self.report_progress();
+        self.progress.remove(&key);
+        let Some(mut call) = self.calls.remove(key) else { return };
+        let (State::Running(Some(task)), Some(id), Some(askable)) = (&call.state, &call.id, &call.askable) else {
+            return;
+        };
+        let cancel = std::mem::replace(&mut call.cancel, watch::channel(false).0);
+        let parked = Parked {
+            target: call.target.clone(),
+            peer: call.peer.clone(),
+            running: Running::new(cancel, task.clone()),
+            principal: self.principal.clone(),
+            digest: askable.digest,
+            asks,
+            given: Answers::new(),
+            answer,
+            way,
+            until: Instant::now(),
+        };
+        let line = self.question(id, call.era, parked, None);
+        self.deliver(&call, |out, _| out.extend_from_slice(&line));
+    }
+
+    /// Keeps a call, and gives the answer to its request: the questions that are open.
+    fn question(&self, id: &Id, era: Era, parked: Parked, problem: Option<&str>) -> Vec<u8> {
+        let mut line = Vec::new();
+        let identity = &self.shared.identity;
+        let (target, way, digest) = (parked.target.clone(), parked.way, parked.digest);
+        let (asks, effects) = (parked.asks.clone(), parked.peer.effects());
+        match self.shared.parked.park(parked) {
+            Ok(name) if way == Way::Sealed => {
+                let requests: Map<String, Value> = asks
+                    .iter()
+                    .map(|(name, ask)| {
+                        let (method, params) = ask::request(era, ask, name);
+                        (name.clone(), json!({"method": method, "params": params}))
+                    })
+                    .collect();
+                let state = self.shared.parked.seal(&name, &self.principal, &digest, &effects);
+                build::result_with(&mut line, id, |out| identity.input_required(out, era, &requests, &state));
+            }
+            Ok(name) => {
+                let outcome = plain_question(&target, &name, &asks, problem);
+                build::result_with(&mut line, id, |out| identity.outcome(out, era, &outcome));
+            }
+            Err(parked) => {
+                drop(parked);
+                let error = RpcError::new(crate::wire::code::INTERNAL, AskError::Full.to_string())
+                    .with_data(&json!({"reason": "overloaded"}));
+                build::error(&mut line, Some(id), &error);
+            }
+        }
+        line
+    }
+
+    /// Serves a request that brings answers with a sealed ticket; false if it brings none.
+    pub(super) fn resume_sealed(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
+        let Some(state) = request.params.request_state.filter(|_| request.era.is_modern()) else { return Ok(false) };
+        let sealed = params::string(Some(state), "requestState")?;
+        let mut responses: Map<String, Value> = match request.params.input_responses {
+            Some(raw) => serde_json::from_str(raw.get())
+                .map_err(|_| invalid("params: `inputResponses` must be an object of answers by name"))?,
+            None => Map::new(),
+        };
+        request.meta.level()?;
+        let digest = parked::digest(method, request.params);
+        let ticket = self.shared.parked.open(&sealed, &self.principal, &digest).ok_or_else(|| {
+            invalid("requestState: changed, or of another call or caller: send what the question came with")
+        })?;
+        let name = ticket.name.as_str();
+        let parked = self.shared.parked.take(name, Way::Sealed, |parked| parked.digest == digest);
+        let Some(mut parked) = parked.filter(|_| !ticket.expired) else {
+            return self.lost(request, method, &ticket.effects, "requestState").map(|()| true);
+        };
+        for (name, ask) in std::mem::take(&mut parked.asks) {
+            match responses.remove(&name).map(|response| ask::said(&ask, response)) {
+                Some(Ok(said)) => {
+                    parked.given.insert(name, said);
+                }
+                // Asked once more: what is missing, and what is no answer to the question.
+                Some(Err(_)) | None => parked.asks.push((name, ask)),
+            }
+        }
+        match parked.asks.is_empty() {
+            true => self.go_on(request, parked)?,
+            false => self.ask_again(request, parked, None),
+        }
+        Ok(true)
+    }
+
+    /// Serves a call that brings answers in the argument `resume`; false if it brings none.
+    pub(super) fn resume_by_argument(
+        &mut self,
+        request: &Request<'_>,
+        tool: &Arc<dyn AnyTool>,
+    ) -> Result<bool, RpcError> {
+        #[derive(Deserialize)]
+        struct Arguments<'a> {
+            #[serde(borrow)]
+            resume: Option<&'a RawValue>,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Resume {
+            id: String,
+            answers: Option<Map<String, Value>>,
+        }
+        let arguments = request.params.arguments.filter(|raw| raw.get().starts_with('{'));
+        let arguments = arguments.and_then(|raw| serde_json::from_str::<Arguments<'_>>(raw.get()).ok());
+        let Some(resume) = arguments.and_then(|arguments| arguments.resume) else { return Ok(false) };
+        let name = &tool.declaration().name;
+        let Ok(resume) = serde_json::from_str::<Resume>(resume.get()) else {
+            let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as the question said");
+            self.tell(request, &Outcome::error(text));
+            return Ok(true);
+        };
+        request.meta.level()?;
+        let principal = self.principal.clone();
+        let allowed = |parked: &Parked| parked.principal == principal && parked.target.name() == name;
+        let Some(mut parked) = self.shared.parked.take(&resume.id, Way::Argument, allowed) else {
+            return self.lost(request, "tools/call", "not known", "resume").map(|()| true);
+        };
+        let mut problem = None;
+        let asks = std::mem::take(&mut parked.asks);
+        let single = asks.len() == 1 && parked.given.is_empty();
+        for (name, ask) in asks {
+            let content = match &resume.answers {
+                None => None,
+                Some(answers) if single => Some(Value::Object(answers.clone())),
+                Some(answers) => Some(answers.get(&name).cloned().unwrap_or_default()),
+            };
+            let said = match content {
+                None => Ok(Said::Declined),
+                Some(content) => ask::said(&ask, json!({"action": "accept", "content": content})),
+            };
+            match said {
+                Ok(said) => {
+                    parked.given.insert(name, said);
+                }
+                Err(reason) => {
+                    problem = Some(reason);
+                    parked.asks.push((name, ask));
+                }
+            }
+        }
+        match parked.asks.is_empty() {
+            true => self.go_on(request, parked)?,
+            false => self.ask_again(request, parked, problem.as_deref()),
+        }
+        Ok(true)
+    }
+
+    fn ask_again(&mut self, request: &Request<'_>, parked: Parked, problem: Option<&str>) {
+        let line = self.question(request.id, request.era, parked, problem);
+        self.emit(request.batch, |out, _| out.extend_from_slice(&line));
+    }
+
+    /// A call that was parked is this request's from here on.
+    fn go_on(&mut self, request: &Request<'_>, parked: Parked) -> Result<(), RpcError> {
+        let Parked { target, peer, running, digest, given, answer, .. } = parked;
+        let (key, mut call) = self.new_call(request, target)?;
+        let can = if request.era.is_modern() { request.meta.can() } else { self.can };
+        call.askable = Some(Box::new(Askable { digest, can, lacks: None }));
+        let log = match request.era.is_modern() {
+            true => LogPolicy::Request(request.meta.level()?),
+            false => LogPolicy::Connection,
+        };
+        let Some((cancel, task)) = running.go_on() else { return Ok(()) };
+        call.cancel = cancel;
+        call.state = State::Running(Some(task));
+        let done = peer.send_to(self.route(key, call.reported.is_some(), log));
+        call.peer = peer;
+        match done {
+            // It waited too long, say, and what it came to then is the answer.
+            Some(reply) => self.answer(call, reply),
+            None => {
+                self.expect_heartbeat(&call);
+                self.calls.insert(key, call);
+                let _ = answer.send(Ok(given));
+            }
+        }
+        Ok(())
+    }
+
+    /// There is no such question (any more).
+    fn lost(&mut self, request: &Request<'_>, method: &str, effects: &str, without: &str) -> Result<(), RpcError> {
+        let text = format!(
+            "the question was lost; effects so far: {effects}\nA question waits 15 minutes, not over a restart of the \
+             server, and is answered once. Call again without `{without}` to be asked anew."
+        );
+        match method == "tools/call" {
+            true => self.tell(request, &Outcome::error(text)),
+            false => return Err(invalid(text)),
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, request: &Request<'_>, outcome: &Outcome) {
+        let (id, era) = (request.id, request.era);
+        self.emit(request.batch, |out, shared| {
+            build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
+        });
+    }
+}
+
+/// A question as a tool's result, with how to answer it.
+fn plain_question(target: &Target, id: &str, asks: &[(String, Ask)], problem: Option<&str>) -> Outcome {
+    let name = target.name();
+    let mut text = problem.map_or_else(String::new, |problem| format!("That is no answer: {problem}.\n"));
+    let mut questions = Map::new();
+    let mut answers = Map::new();
+    for (key, ask) in asks {
+        let (question, said) = match ask {
+            Ask::Form { message, schema } => {
+                text.push_str(&format!("Question for the person: {message}\n"));
+                let fields = schema["properties"].as_object().into_iter().flatten();
+                let fields = fields.map(|(field, schema)| (field.clone(), schema["type"].clone())).collect();
+                (json!({"message": message, "schema": schema}), Value::Object(fields))
+            }
+            Ask::Url { message, url } => {
+                text.push_str(&format!("For the person: {message}\nThe page to visit: {url}\n"));
+                (json!({"message": message, "url": url}), json!({}))
+            }
+            Ask::Sample(_) | Ask::Roots => continue,
+        };
+        questions.insert(key.clone(), question);
+        answers.insert(key.clone(), said);
+    }
+    let answers = match asks.len() {
+        1 => answers.into_iter().next().map_or(Value::Null, |(_, fields)| fields),
+        _ => answers.into(),
+    };
+    let resume = json!({"id": id, "answers": answers});
+    text.push_str(&format!(
+        "Nothing more is done until it is answered, within 15 minutes. Ask the person, then call {name} again with the \
+         same arguments and `resume`: {resume}; leave out `answers` for no."
+    ));
+    let declares_output = match target {
+        Target::Tool(tool) => tool.declaration().output_schema.is_some(),
+        _ => false,
+    };
+    let structured = json!({"state": "asking", "ask": {"id": id, "questions": questions}});
+    let structured = serde_json::value::to_raw_value(&structured).ok().filter(|_| declares_output);
+    Outcome { structured, ..Outcome::text(text) }
+}

@@ -1,0 +1,156 @@
+//! Asking the person at the other end, or their client, in the middle of a call. How a question travels is the
+//! connection's business: each revision has its own way, and where there is none the call's result says how to
+//! answer by calling again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{ToolError, schema};
+
+/// How long a question waits for its answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// A question.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// A form for the person to fill in.
+    Form {
+        /// What it is about.
+        message: String,
+        /// A plain object of strings, numbers, truth values and choices (MCP "Elicitation").
+        schema: Value,
+    },
+    /// A page for the person to visit, for what must not pass through the client. The answer says that they went, not
+    /// what they did there.
+    Url {
+        /// What it is about.
+        message: String,
+        /// The page.
+        url: String,
+    },
+    /// Words from the client's model: the parameters of `sampling/createMessage`. The answer is its result.
+    Sample(Value),
+    /// The client's directories. The answer is the result of `roots/list`.
+    Roots,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// Yes: the filled form, or what the client gave. Null for a page.
+    Accepted(Value),
+    /// No.
+    Declined,
+    /// Neither: the question was put away.
+    Dismissed,
+}
+
+/// Answers by the names of their questions.
+pub type Answers = BTreeMap<String, Said>;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The client cannot be asked this, and the call has no other way.
+    #[error("this needs an answer that the client has no way to give")]
+    Unsupported,
+    /// Nobody answered in time, or nobody is there any more.
+    #[error("nobody answered the question")]
+    Unanswered,
+    /// Another question of this call is open.
+    #[error("one question at a time: an earlier one of this call is not answered")]
+    Busy,
+    /// Too many questions are open.
+    #[error("too many questions are open: answer one of them first")]
+    Full,
+    /// The client answered with an error, which this is, or with something else than was asked for.
+    #[error("the client did not answer the question: {0}")]
+    Refused(String),
+}
+
+impl From<AskError> for ToolError {
+    fn from(error: AskError) -> ToolError {
+        ToolError::user(error.to_string())
+    }
+}
+
+impl Ask {
+    /// A form with the fields of this type: a struct of strings, numbers, truth values and plain enums, whose doc
+    /// comments are shown.
+    pub fn form<T: JsonSchema>(message: impl Into<String>) -> Ask {
+        Ask::Form { message: message.into(), schema: schema::input_schema::<T>().1 }
+    }
+
+    /// Whether the answer, as a form, fits the question; if not, why.
+    pub(crate) fn check(&self, answer: &Value) -> Result<(), String> {
+        let Ask::Form { schema, .. } = self else { return Ok(()) };
+        let Some(fields) = answer.as_object() else { return Err("an object was expected".to_owned()) };
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !fields.contains_key(name) {
+                return Err(format!("`{name}` is missing"));
+            }
+        }
+        for (name, value) in fields {
+            let Some(field) = schema["properties"].get(name) else { return Err(format!("`{name}` was not asked for")) };
+            let fits = match field["type"].as_str() {
+                Some("string") => value.is_string(),
+                Some("boolean") => value.is_boolean(),
+                Some("integer") => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0),
+                Some("number") => value.is_number(),
+                Some("array") => value.is_array(),
+                _ => true,
+            };
+            let chosen = field["enum"].as_array().is_none_or(|choices| choices.contains(value));
+            if !fits || !chosen {
+                return Err(format!("`{name}` has a value that was not asked for"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Said {
+    /// The filled form; nothing if the person said no or nothing.
+    pub fn accepted<T: DeserializeOwned>(self) -> Result<Option<T>, AskError> {
+        match self {
+            Said::Accepted(value) => {
+                serde_json::from_value(value).map(Some).map_err(|error| AskError::Refused(error.to_string()))
+            }
+            Said::Declined | Said::Dismissed => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_must_fit_its_question() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "sure": {"type": "boolean"}, "color": {"type": "string", "enum": ["red", "blue"]}, "n": {"type": "integer"}
+            },
+            "required": ["sure"],
+        });
+        let ask = Ask::Form { message: String::new(), schema };
+        for (answer, problem) in [
+            (json!({"sure": true}), None),
+            (json!({"sure": true, "color": "red", "n": 3.0}), None),
+            (json!({"color": "red"}), Some("`sure` is missing")),
+            (json!({"sure": "yes"}), Some("`sure` has a value that was not asked for")),
+            (json!({"sure": true, "color": "green"}), Some("`color` has a value that was not asked for")),
+            (json!({"sure": true, "n": 1.5}), Some("`n` has a value that was not asked for")),
+            (json!({"sure": true, "more": 1}), Some("`more` was not asked for")),
+            (json!(7), Some("an object was expected")),
+        ] {
+            assert_eq!(ask.check(&answer).err().as_deref(), problem, "{answer}");
+        }
+    }
+}
