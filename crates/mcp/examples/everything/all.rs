@@ -1,6 +1,7 @@
 //! The server, apart from the streams it is served on.
 
 mod prompts;
+mod questions;
 mod resources;
 mod show;
 mod tools;
@@ -14,7 +15,7 @@ use mcp::tool::{Registry, tool};
 pub(crate) fn server() -> Server {
     let resources = resources::all();
     let mut all = tools::all();
-    all.extend([tool(show::Show), tool(resources::Touch(resources.clone()))]);
+    all.extend([tool(questions::Inquire), tool(show::Show), tool(resources::Touch(resources.clone()))]);
     Server::new(ServerInfo::new("everything", "1.0.0"), Arc::new(Registry::new(all)))
         .resources(resources)
         .prompts(prompts::all())

@@ -8,9 +8,11 @@ use mcp::tool::{Content, Context, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::questions::Paint;
+
 /// All of them.
 pub(crate) fn all() -> Arc<Prompts> {
-    Arc::new(Prompts::new([prompt(Greet), prompt(Burn)]))
+    Arc::new(Prompts::new([prompt(Greet), prompt(Burn), prompt(Paint)]))
 }
 
 /// Greets somebody.

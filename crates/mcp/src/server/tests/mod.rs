@@ -1,6 +1,7 @@
 //! The server through its boundary: raw bytes in, raw bytes out.
 
 mod anything;
+mod asking;
 mod client;
 #[path = "../../../examples/everything/all.rs"]
 mod everything;

@@ -140,7 +140,7 @@ async fn every_list_comes_in_pages() {
         let resources = pages(&mut client, "resources/list", "resources", "uri", &meta).await;
         assert_eq!(resources, [vec!["note://burnt", "note://bytes"], vec!["note://hello"]]);
         let prompts = pages(&mut client, "prompts/list", "prompts", "name", &meta).await;
-        assert_eq!(prompts, [["burn", "greet"]]);
+        assert_eq!(prompts, [vec!["burn", "greet"], vec!["paint"]]);
         let templates = pages(&mut client, "resources/templates/list", "resourceTemplates", "uriTemplate", &meta).await;
         assert_eq!(templates, [["planet://{name}/mass{?unit}"]]);
     }
