@@ -19,7 +19,10 @@ pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
             continue;
         };
         let text = read(&parent)?;
-        if !declares(&text, &stem, file) {
+        if !declares(&text, &stem, file)
+            && !named_beside(&text, file)
+                .any(|path| std::fs::read_to_string(root.join(path)).is_ok_and(|text| declares(&text, &stem, file)))
+        {
             complaints.push(format!("{}: not declared; add `mod {stem};` to {}", file.display(), parent.display()));
         } else if parent.ends_with("tools/mod.rs") && !stem.ends_with("tests") && !text.contains(&format!("{stem}::")) {
             complaints.push(format!(
@@ -66,6 +69,13 @@ fn module_name(file: &Path) -> String {
     file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// The files beside `file` that the declaring text names with `#[path]`: their modules stand beside them, too.
+fn named_beside<'a>(text: &'a str, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let names =
+        text.lines().map(str::trim).filter(|line| line.starts_with("#[path")).filter_map(|line| line.split('"').nth(1));
+    names.filter_map(|name| Some(file.parent()?.join(name)))
+}
+
 /// A `mod` line for it, or a `#[path]` that names the file.
 fn declares(text: &str, stem: &str, file: &Path) -> bool {
     let wanted = [format!("mod {stem};"), format!("mod r#{stem};")];
@@ -89,9 +99,17 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         write("src/lib.rs", "pub mod wire;\n#[cfg(test)]\nmod tests;\n#[path = \"odd.rs\"]\nmod even;\n");
+        write("src/odd.rs", "mod beside_odd;\n");
         write("src/wire/mod.rs", "pub(crate) mod framer;\n// mod gone;\n");
-        let files =
-            ["src/lib.rs", "src/wire/mod.rs", "src/wire/framer.rs", "src/wire/gone.rs", "src/tests.rs", "src/odd.rs"];
+        let files = [
+            "src/lib.rs",
+            "src/wire/mod.rs",
+            "src/wire/framer.rs",
+            "src/wire/gone.rs",
+            "src/tests.rs",
+            "src/odd.rs",
+            "src/beside_odd.rs",
+        ];
         let said = check(root.path(), &files.map(PathBuf::from)).unwrap();
         assert_eq!(said, ["src/wire/gone.rs: not declared; add `mod gone;` to src/wire/mod.rs"]);
     }
