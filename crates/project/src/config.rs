@@ -30,7 +30,7 @@ pub enum ConfigError {
     Wrong { path: PathBuf, line: usize, message: String },
     #[error("{path}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", range.start(), range.end())]
     Range { path: PathBuf, key: &'static str, value: u64, range: RangeInclusive<u64> },
-    #[error("read {path}: {source}; correct its permissions, or move it away")]
+    #[error("read {path}: {source}; make it a text file that you can read, or move it away")]
     Read { path: PathBuf, source: io::Error },
     #[error("{path} belongs to user {owner}, not to you; move it away, or take it over with chown")]
     NotMine { path: PathBuf, owner: u32 },

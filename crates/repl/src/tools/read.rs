@@ -57,6 +57,9 @@ pub(super) struct Output {
     /// Lines found, when searching.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub matches: Option<usize>,
+    /// The evaluation asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub eval: Option<u64>,
 }
 
 /// The tool.
@@ -84,8 +87,15 @@ impl Tool for Read {
         let more = if output.more { format!("; cursor {} goes on", output.cursor) } else { String::new() };
         let dropped =
             if output.dropped > 0 { format!("; {} bytes are no longer kept", output.dropped) } else { String::new() };
+        let nothing = match output.eval {
+            Some(eval) if output.text.is_empty() && output.dropped == 0 => format!("nothing of evaluation {eval}, "),
+            _ => String::new(),
+        };
         let matches = output.matches.map(|matches| format!("{matches} lines, ")).unwrap_or_default();
-        text + &format!("[{}: {matches}up to {} of {}{more}{dropped}]", output.session, output.cursor, output.end)
+        text + &format!(
+            "[{}: {nothing}{matches}up to {} of {}{more}{dropped}]",
+            output.session, output.cursor, output.end
+        )
     }
 
     fn examples() -> Vec<Example> {
@@ -122,7 +132,16 @@ fn read(session: String, log: &OutputLog, args: &Args) -> Output {
         // Of a match that did not fit, the next call begins with its line.
         let cursor = found.get(taken).map_or(cut.next, |line| line.offset);
         let more = cut.more || taken < found.len();
-        return Output { session, text, cursor, more, end, dropped: cut.missing, matches: Some(taken) };
+        return Output {
+            session,
+            text,
+            cursor,
+            more,
+            end,
+            dropped: cut.missing,
+            matches: Some(taken),
+            eval: args.eval,
+        };
     }
     query.take = if args.tail { Take::Last } else { Take::First };
     let slice = log.read_blocking(&query);
@@ -135,5 +154,6 @@ fn read(session: String, log: &OutputLog, args: &Args) -> Output {
         end,
         dropped: slice.missing,
         matches: None,
+        eval: args.eval,
     }
 }

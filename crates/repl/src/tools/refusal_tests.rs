@@ -108,5 +108,7 @@ async fn ghci_without_a_package() {
             Nothing is loaded; repl_reload with `targets` loads it."#]],
     )
     .await;
+    let (text, _) = p.call("repl_read", plain(json!({"eval": 9999}))).await;
+    assert!(text.starts_with("[plain: nothing of evaluation 9999, up to "), "{text}");
     package.repl.shutdown().await;
 }
