@@ -29,12 +29,19 @@ fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
         Just(("report", json!({"count": 2}))),
         Just(("notify", json!({"count": 3}))),
         Just(("refuse", json!({}))),
+        Just(("inquire", json!({"about": "form"}))),
+        Just(("inquire", json!({"about": "both"}))),
+        Just(("touch", json!({"uri": "note://hello"}))),
         Just(("none", json!(7))),
     ];
     prop_oneof![
         3 => (id.clone(), tool, any::<bool>()).prop_map(move |(id, tool, token)| call(id, tool, token)),
-        1 => (id.clone(), prop_oneof![Just("ping"), Just("tools/list"), Just("resources/list"), Just("prompts/list"), Just("initialize"), Just("x")])
-            .prop_map(move |(id, method)| request(id, method, json!({"protocolVersion": "2025-03-26"}))),
+        1 => (id.clone(), prop_oneof![Just("ping"), Just("tools/list"), Just("resources/list"), Just("prompts/list"), Just("resources/subscribe"), Just("initialize"), Just("x")])
+            .prop_map(move |(id, method)| request(id, method, json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"elicitation": {}, "roots": {}},
+                "uri": "note://hello",
+            }))),
         1 => id.prop_map(|id| {
             let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
             (format!("{cancelled}\n").into_bytes(), None)
