@@ -178,8 +178,8 @@ async fn a_call_that_asks_takes_no_slot() {
             client.send(inquiry(1, "form", capabilities)).await;
         }
         client.next().await;
-        client.call(2, "later", json!({"text": "free"})).await;
-        assert_eq!(text(&client.next().await), "free", "{version:?}");
+        client.call(2, "sleep", json!({"count": 1})).await;
+        assert_eq!(text(&client.next().await), "slept", "{version:?}");
     }
 }
 
