@@ -136,8 +136,11 @@ fn run(project: Project, announce: Announce) -> Result<(), ServeError> {
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
 
+    // One worker beside the listener's thread: a call passes through its connection's task and its session's, and with
+    // more workers every hand-over wakes another thread, which costs more than the work. What is slow runs on the
+    // blocking threads.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(ServeError::Start)?;

@@ -34,7 +34,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(StandaloneError::Stdio)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(StandaloneError::Stdio)?;
