@@ -4,6 +4,7 @@ mod prompts;
 mod questions;
 mod resources;
 mod show;
+mod toil;
 mod tools;
 
 use std::sync::Arc;
@@ -15,8 +16,14 @@ use mcp::tool::{Registry, tool};
 pub(crate) fn server() -> Server {
     let resources = resources::all();
     let mut all = tools::all();
-    all.extend([tool(questions::Inquire), tool(show::Show), tool(resources::Touch(resources.clone()))]);
+    all.extend([
+        tool(questions::Inquire),
+        tool(show::Show),
+        tool(toil::Toil),
+        tool(resources::Touch(resources.clone())),
+    ]);
     Server::new(ServerInfo::new("everything", "1.0.0"), Arc::new(Registry::new(all)))
         .resources(resources)
         .prompts(prompts::all())
+        .jobs()
 }

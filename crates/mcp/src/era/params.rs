@@ -39,6 +39,8 @@ pub(crate) struct Params<'a> {
     #[serde(borrow)]
     pub context: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub task_id: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub request_state: Option<&'a RawValue>,
     #[serde(borrow)]
     pub input_responses: Option<&'a RawValue>,
@@ -123,6 +125,14 @@ impl Meta<'_> {
     /// What the client of a request without a handshake can be asked.
     pub(crate) fn can(&self) -> Capabilities {
         self.capabilities.map_or_else(Capabilities::default, |raw| Capabilities::read(raw.get()))
+    }
+
+    /// Whether the client of a request without a handshake knows tasks.
+    pub(crate) fn tasks(&self) -> bool {
+        // Looked for before it is read: hardly any client does.
+        let declared = self.capabilities.filter(|raw| raw.get().contains("io.modelcontextprotocol/tasks"));
+        let declared = declared.and_then(|raw| serde_json::from_str::<serde_json::Value>(raw.get()).ok());
+        declared.is_some_and(|declared| declared["extensions"]["io.modelcontextprotocol/tasks"].is_object())
     }
 
     /// The log level that the request asks for.

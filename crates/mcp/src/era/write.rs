@@ -23,6 +23,7 @@ const MAX_VALUES: usize = 100;
 pub(crate) struct Offers {
     pub resources: bool,
     pub prompts: bool,
+    pub tasks: bool,
 }
 
 /// What every modern result ends with, and every legacy handshake contains: the server's description.
@@ -207,6 +208,22 @@ impl Identity {
         self.tail(out, era);
     }
 
+    /// A modern result of that type with these members.
+    pub(crate) fn object(
+        &self,
+        out: &mut Vec<u8>,
+        era: Era,
+        kind: &str,
+        members: &serde_json::Map<String, serde_json::Value>,
+    ) {
+        out.extend_from_slice(b"{\"resultType\":");
+        push_string(out, kind);
+        for (name, value) in members {
+            member(out, name, &Some(value));
+        }
+        self.tail(out, era);
+    }
+
     /// Asks for another request that brings answers to these.
     pub(crate) fn input_required(
         &self,
@@ -249,6 +266,9 @@ impl Identity {
         }
         if (offers.resources || offers.prompts) && era.revision().completions {
             out.extend_from_slice(b",\"completions\":{}");
+        }
+        if offers.tasks && era.is_modern() {
+            out.extend_from_slice(b",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}");
         }
         if let Some(experimental) = &self.info.experimental {
             out.extend_from_slice(b",\"experimental\":");

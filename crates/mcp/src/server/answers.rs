@@ -136,7 +136,7 @@ fn above(last: f64) -> f64 {
 }
 
 /// A failed tool call as a result.
-fn failed(name: &str, error: &ToolError) -> Outcome {
+pub(super) fn failed(name: &str, error: &ToolError) -> Outcome {
     match error {
         ToolError::User { .. } => Outcome::error(error.to_string()),
         ToolError::Internal(source) => Outcome::error(logged(name, &fault_id(), source.as_ref())),

@@ -62,6 +62,9 @@ impl Session {
         self.take_back_questions(key);
         self.calls.go_on(key);
         let Some(call) = self.calls.get_mut(key) else { return };
+        if let Some(job) = call.peer.job() {
+            return job.ask(Asking { asks, answer });
+        }
         let (State::Running(Some(_)), Some(_), Some(askable)) = (&call.state, &call.id, &mut call.askable) else {
             let _ = answer.send(Err(AskError::Unsupported));
             return;

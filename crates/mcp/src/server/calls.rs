@@ -70,6 +70,10 @@ pub(super) struct Call {
     pub reported: Option<Reported>,
     /// What there is to know for its questions; nothing if it may not ask.
     pub askable: Option<Box<Askable>>,
+    /// If its client knows tasks: what it can be asked.
+    pub tasks: Option<Capabilities>,
+    /// When it began, and when it becomes a job.
+    pub job_at: Option<(Instant, Instant)>,
     pub state: State,
 }
 

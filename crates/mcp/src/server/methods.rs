@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::calls::{Call, Key, Reported, State, Target};
-use super::peer::{CallPeer, LogPolicy, Route};
+use super::peer::{CallPeer, LogPolicy, Route, Waits};
 use super::session::{List, Listen, Session, subscription_meta};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
@@ -91,7 +91,7 @@ impl Session {
                     return Ok(());
                 }
                 let request = Request { id, era, meta: &meta, params: &params, raw, batch };
-                match self.serve_reading(&request, method)? {
+                match self.serve_reading(&request, method)? || self.serve_task(&request, method)? {
                     true => Ok(()),
                     false => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}"))),
                 }
@@ -177,12 +177,28 @@ impl Session {
             None => self.budget,
         };
         let cancel = watch::channel(false).0;
-        let state = State::Waiting(None);
-        Ok((key, Call { id, era, target, peer, cancel, budget, batch, reported, askable: None, state }))
+        let wants_job = matches!(&target, Target::Tool(tool) if tool.declaration().job_after.is_some());
+        let tasks = (wants_job && meta.tasks()).then(|| meta.can());
+        let call = Call {
+            id,
+            era,
+            target,
+            peer,
+            cancel,
+            budget,
+            batch,
+            reported,
+            askable: None,
+            tasks,
+            job_at: None,
+            state: State::Waiting(None),
+        };
+        Ok((key, call))
     }
 
     pub(super) fn route(&self, call: Key, wants_progress: bool, log: LogPolicy) -> Route {
-        Route { mailbox: self.mailbox.clone(), call, wants_progress, log, parked: false, done: None }
+        let (mailbox, principal) = (self.mailbox.clone(), self.principal.clone());
+        Route { mailbox, call, wants_progress, log, principal, waits: Waits::Request }
     }
 
     /// Opens a subscription: acknowledged first, with what of it is served.

@@ -8,6 +8,8 @@ mod batch;
 mod calls;
 mod connection;
 mod io;
+mod job_tools;
+mod jobs;
 mod lists;
 mod mailbox;
 mod methods;
@@ -18,6 +20,7 @@ mod parked;
 mod peer;
 mod reading;
 mod session;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod unwind;
@@ -27,7 +30,7 @@ pub mod odd_input {}
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use serde_json::value::RawValue;
@@ -36,6 +39,7 @@ use tokio::sync::watch;
 
 pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
 
+use self::jobs::Jobs;
 use self::parked::ParkingLot;
 use crate::era::Era;
 use crate::era::write::{Identity, Offers};
@@ -60,6 +64,8 @@ struct Shared {
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
     parked: ParkingLot,
+    jobs: Arc<Jobs>,
+    jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<Era, Listing>>,
@@ -80,6 +86,8 @@ impl Server {
                 prompts: OnceLock::new(),
                 page_size: AtomicUsize::new(lists::PAGE),
                 parked: ParkingLot::default(),
+                jobs: Arc::default(),
+                jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
                 notifications: RwLock::default(),
                 listings: Mutex::default(),
@@ -143,6 +151,17 @@ impl Server {
         self
     }
 
+    /// Lets calls of tools that say so ([`Tool::JOB_AFTER`](crate::tool::Tool::JOB_AFTER)) become jobs: tasks of the
+    /// extension `io.modelcontextprotocol/tasks` for clients that know it, and for the others jobs that the tools
+    /// `job_wait`, `job_read` and `job_cancel` reach, which this adds. Jobs end with the server, not with a connection.
+    #[must_use]
+    pub fn jobs(self) -> Server {
+        if !self.shared.jobs_are_on.swap(true, Ordering::Relaxed) {
+            job_tools::all(&self.shared.jobs).into_iter().for_each(|tool| self.shared.registry.add(tool));
+        }
+        self
+    }
+
     /// The key that tickets of open questions are sealed with, to be kept secret. A server that has the same one after
     /// a restart can still say what became of a question that was open before it. Random unless this is called, once
     /// and before the server serves.
@@ -173,6 +192,7 @@ impl Server {
     pub fn shutdown(&self) {
         self.shared.shutdown.send_replace(true);
         self.shared.parked.clear();
+        self.shared.jobs.clear();
     }
 }
 
@@ -182,7 +202,15 @@ impl Shared {
     }
 
     fn offers(&self) -> Offers {
-        Offers { resources: self.resources.get().is_some(), prompts: self.prompts.get().is_some() }
+        Offers {
+            resources: self.resources.get().is_some(),
+            prompts: self.prompts.get().is_some(),
+            tasks: self.jobs_are_on(),
+        }
+    }
+
+    fn jobs_are_on(&self) -> bool {
+        self.jobs_are_on.load(Ordering::Relaxed)
     }
 
     fn method(&self, name: &str) -> Option<Method> {

@@ -208,7 +208,7 @@ fn random() -> [u8; 32] {
     bytes
 }
 
-fn random_name() -> String {
+pub(super) fn random_name() -> String {
     random()[..12].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

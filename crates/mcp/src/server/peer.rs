@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
 use super::calls::{Key, Reply};
+use super::jobs::Job;
 use super::mailbox::{Asking, Mailbox};
 use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Peer, Progress};
 use crate::wire::build::{push_json, push_string};
@@ -26,10 +27,19 @@ pub(super) struct Route {
     /// Whether the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
-    /// Nobody waits for the call just now: it is between two requests.
-    pub parked: bool,
-    /// What it came to in that time.
-    pub done: Option<Reply>,
+    /// Whose the call is.
+    pub principal: Arc<str>,
+    pub waits: Waits,
+}
+
+/// Who waits for a call.
+pub(super) enum Waits {
+    /// The request it came with.
+    Request,
+    /// Nobody just now: it is between two requests. It may come to something in that time.
+    Nobody(Option<Reply>),
+    /// Whoever looks after it.
+    Job(Arc<Job>),
 }
 
 /// Which log messages a call's client wants.
@@ -53,29 +63,46 @@ impl CallPeer {
     /// The call is done.
     pub(super) fn finish(&self, reply: Reply) {
         let mut route = self.route();
-        if route.parked {
-            route.done = Some(reply);
-            return;
+        match &mut route.waits {
+            // Under the lock: whoever parks the call must find this in the mailbox.
+            Waits::Request => route.mailbox.finish(route.call, reply),
+            Waits::Nobody(done) => *done = Some(reply),
+            Waits::Job(job) => {
+                let job = job.clone();
+                drop(route);
+                job.finish(reply);
+            }
         }
-        let (mailbox, call) = (route.mailbox.clone(), route.call);
-        drop(route);
-        mailbox.finish(call, reply);
     }
 
     /// Nobody waits for the call until it is [sent on](CallPeer::send_to).
     pub(super) fn park(&self) {
-        self.route().parked = true;
+        self.route().waits = Waits::Nobody(None);
+    }
+
+    /// From here on the call is a job.
+    pub(super) fn become_job(&self, job: Arc<Job>) {
+        self.route().waits = Waits::Job(job);
+    }
+
+    /// The job that the call is.
+    pub(super) fn job(&self) -> Option<Arc<Job>> {
+        match &self.route().waits {
+            Waits::Job(job) => Some(job.clone()),
+            Waits::Request | Waits::Nobody(_) => None,
+        }
     }
 
     /// Another request waits for the call. Gives what it came to meanwhile.
     pub(super) fn send_to(&self, next: Route) -> Option<Reply> {
         let mut route = self.route();
-        let done = route.done.take();
         // What is left of the old one may be the last of a mailbox: not dropped under the lock.
         let former = std::mem::replace(&mut *route, next);
         drop(route);
-        drop(former);
-        done
+        match former.waits {
+            Waits::Nobody(done) => done,
+            Waits::Request | Waits::Job(_) => None,
+        }
     }
 
     /// What the call says it has done so far.
@@ -104,26 +131,38 @@ impl Peer for CallPeer {
 
     fn progress(&self, progress: Progress) {
         let route = self.route();
-        if route.wants_progress && !route.parked && !self.over.load(Ordering::Relaxed) {
-            let (mailbox, call) = (route.mailbox.clone(), route.call);
-            drop(route);
-            mailbox.progress(call, progress);
+        match &route.waits {
+            Waits::Request if route.wants_progress && !self.over.load(Ordering::Relaxed) => {
+                route.mailbox.progress(route.call, progress);
+            }
+            Waits::Job(job) => {
+                let job = job.clone();
+                drop(route);
+                job.progress(progress);
+            }
+            Waits::Request | Waits::Nobody(_) => {}
         }
     }
 
     fn ask(&self, asks: Vec<(String, Ask)>) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         let route = self.route();
-        if route.parked {
-            return Err(AskError::Busy);
-        }
-        if self.over.load(Ordering::Relaxed) {
-            return Err(AskError::Unanswered);
-        }
         let (answer, answered) = oneshot::channel();
-        let (mailbox, call) = (route.mailbox.clone(), route.call);
-        drop(route);
-        mailbox.ask(call, Asking { asks, answer });
+        let asking = Asking { asks, answer };
+        match &route.waits {
+            Waits::Nobody(_) => return Err(AskError::Busy),
+            Waits::Job(job) => {
+                let job = job.clone();
+                drop(route);
+                job.ask(asking);
+            }
+            Waits::Request if self.over.load(Ordering::Relaxed) => return Err(AskError::Unanswered),
+            Waits::Request => route.mailbox.ask(route.call, asking),
+        }
         Ok(answered)
+    }
+
+    fn principal(&self) -> Arc<str> {
+        self.route().principal.clone()
     }
 
     fn effect(&self, what: String) {
@@ -131,15 +170,15 @@ impl Peer for CallPeer {
     }
 
     fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>) {
-        let (mailbox, policy, parked) = {
+        let (mailbox, policy, waited_for) = {
             let route = self.route();
-            (route.mailbox.clone(), route.log, route.parked)
+            (route.mailbox.clone(), route.log, matches!(route.waits, Waits::Request))
         };
         let wanted = match policy {
             LogPolicy::Connection => level as u8 >= mailbox.level(),
             LogPolicy::Request(threshold) => threshold.is_some_and(|threshold| level >= threshold),
         };
-        if !wanted || parked || self.over.load(Ordering::Relaxed) {
+        if !wanted || !waited_for || self.over.load(Ordering::Relaxed) {
             return;
         }
         let mut params = b"{\"level\":\"".to_vec();

@@ -65,6 +65,8 @@ pub(super) struct Session {
     updated: BTreeSet<String>,
     /// No heartbeat is due before.
     pub heartbeat_at: Option<Instant>,
+    /// No call becomes a job before.
+    pub job_at: Option<Instant>,
     /// No cancelled call is to be dropped before.
     expire_at: Option<Instant>,
     noise: Noise,
@@ -129,6 +131,7 @@ impl Session {
             changed: BTreeSet::new(),
             updated: BTreeSet::new(),
             heartbeat_at: None,
+            job_at: None,
             expire_at: None,
             noise: Noise::default(),
         }
@@ -278,6 +281,7 @@ impl Session {
                     peer.finish(reply);
                 });
                 call.state = State::Running(Some(task.abort_handle()));
+                self.expect_job(&mut call);
                 self.calls.insert(key, call);
             }
         }
@@ -378,6 +382,9 @@ impl Session {
                 self.calls.remove(key);
             }
         }
+        if self.job_at.is_some_and(|at| at <= now) {
+            self.make_jobs(now);
+        }
         if self.heartbeat_at.is_some_and(|at| at <= now) {
             self.heartbeat(now);
         }
@@ -385,7 +392,7 @@ impl Session {
 
     /// When [`Session::tick`] or [`Session::release_held`] has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        [self.expire_at, self.heartbeat_at, self.held.deadline()].into_iter().flatten().min()
+        [self.expire_at, self.heartbeat_at, self.job_at, self.held.deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn list_changed(&mut self, list: List) {

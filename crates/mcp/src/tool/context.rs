@@ -91,6 +91,10 @@ pub trait Peer: Send + Sync {
         let _ = asks;
         Err(AskError::Unsupported)
     }
+    /// The name of who calls.
+    fn principal(&self) -> Arc<str> {
+        Arc::from("")
+    }
     /// Remembers what the call has done.
     fn effect(&self, what: String) {
         let _ = what;
@@ -127,6 +131,12 @@ impl Context {
     /// Who calls, as the embedding program described the connection.
     pub fn caller<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.caller.downcast_ref()
+    }
+
+    /// The name of who calls, as the embedding program gave it to the connection
+    /// ([`ConnectionOptions::principal`](crate::server::ConnectionOptions::principal)).
+    pub fn principal(&self) -> Arc<str> {
+        self.peer.principal()
     }
 
     /// Whether the client has cancelled this call or is gone.

@@ -1,5 +1,7 @@
 //! The neutral description of a tool and of its result, before any revision's JSON.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -59,6 +61,9 @@ pub struct Declaration {
     pub effect: Effect,
     /// Whether it may ask; its schemas must say then what [`Tool::ASKS`](super::Tool::ASKS) says.
     pub asks: bool,
+    /// After how long a call of it goes on as a job; its output schema must say then what
+    /// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER) says.
+    pub job_after: Option<Duration>,
     /// Pictures that stand for it.
     pub icons: Vec<Icon>,
     /// Hints for particular clients.

@@ -17,8 +17,11 @@ pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
+pub(crate) use registry::wrong_arguments;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
 pub use schema::{Nulls, input_schema, output_schema, trim};
+
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -40,6 +43,11 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether it may ask the person who calls ([`Context::ask`]). Its schemas tell then how to answer where the client
     /// has no other way: an argument `resume`, and structured content of `{state, result?, ask?}`.
     const ASKS: bool = false;
+
+    /// After how long a call of it goes on as a job, where the server has those
+    /// ([`Server::jobs`](crate::server::Server::jobs)); never by default. Its structured content is of
+    /// `{state, result?, job?}` then.
+    const JOB_AFTER: Option<Duration> = None;
 
     /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;

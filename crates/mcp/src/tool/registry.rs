@@ -100,7 +100,7 @@ impl<T: Tool> AnyTool for Typed<T> {
                 Err(error) => return Ok(wrong_arguments(&self.declaration, &error)),
             };
             let output = self.tool.call(cx, args).await?;
-            let structured = match (T::STRUCTURED, T::ASKS) {
+            let structured = match (T::STRUCTURED, T::ASKS || T::JOB_AFTER.is_some()) {
                 (true, false) => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
                 (true, true) => {
                     let done = Done { state: "done", result: &output };
@@ -113,7 +113,7 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 }
 
-/// The structured content of a tool that might have asked and did not.
+/// The structured content of a tool that might have asked or become a job, and is done.
 #[derive(Serialize)]
 struct Done<'a, T> {
     state: &'static str,
@@ -125,7 +125,9 @@ fn declare<T: Tool>() -> Declaration {
     let mut output_schema = T::STRUCTURED.then(schema::output_schema::<T::Output>);
     if T::ASKS {
         schema::add_resume(&mut input_schema);
-        output_schema = output_schema.map(schema::asking);
+    }
+    if T::ASKS || T::JOB_AFTER.is_some() {
+        output_schema = output_schema.map(|result| schema::wrapped(result, T::ASKS, T::JOB_AFTER.is_some()));
     }
     Declaration {
         name: T::NAME.to_owned(),
@@ -135,6 +137,7 @@ fn declare<T: Tool>() -> Declaration {
         output_schema,
         effect: T::EFFECT,
         asks: T::ASKS,
+        job_after: T::JOB_AFTER,
         icons: T::icons(),
         meta: T::meta(),
         examples: T::examples(),
@@ -177,7 +180,7 @@ fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
 }
 
 /// Says what is wrong with the arguments and what would be right.
-fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
+pub(crate) fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     Outcome::error(format!("{}: {problem}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
 }
 

@@ -46,22 +46,39 @@ pub(super) fn add_resume(input_schema: &mut Value) {
     }
 }
 
-/// The schema of a result that may be a question instead.
-pub(super) fn asking(result: Value) -> Value {
-    serde_json::json!({
-        "type": "object",
-        "properties": {
-            "state": {"type": "string", "enum": ["done", "asking"]},
-            "result": result,
-            "ask": {
+/// The schema of a result that may be a question or a job instead.
+pub(super) fn wrapped(result: Value, asks: bool, jobs: bool) -> Value {
+    let mut states = vec!["done"];
+    let mut properties = Map::new();
+    if asks {
+        states.push("asking");
+        properties.insert(
+            "ask".to_owned(),
+            serde_json::json!({
                 "type": "object",
                 "description": "A question for the person; nothing more is done until it is answered.",
                 "properties": {"id": {"type": "string"}, "questions": {"type": "object"}},
                 "required": ["id", "questions"],
-            },
-        },
-        "required": ["state"],
-    })
+            }),
+        );
+    }
+    if jobs {
+        states.push("running");
+        properties.insert(
+            "job".to_owned(),
+            serde_json::json!({
+                "type": "object",
+                "description": "It still runs; job_wait gives the result.",
+                "properties": {"id": {"type": "string"}},
+                "required": ["id"],
+            }),
+        );
+    }
+    let mut all = Map::new();
+    all.insert("state".to_owned(), serde_json::json!({"type": "string", "enum": states}));
+    all.insert("result".to_owned(), result);
+    all.extend(properties);
+    serde_json::json!({"type": "object", "properties": all, "required": ["state"]})
 }
 
 /// What becomes of `null` in a trimmed schema.

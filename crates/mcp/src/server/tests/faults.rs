@@ -28,6 +28,7 @@ where
         output_schema: None,
         effect: Effect::READ,
         asks: false,
+        job_after: None,
         icons: Vec::new(),
         meta: None,
         examples: Vec::new(),

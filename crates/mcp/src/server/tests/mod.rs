@@ -6,6 +6,7 @@ mod client;
 #[path = "../../../examples/everything/all.rs"]
 mod everything;
 mod faults;
+mod jobs;
 mod load;
 mod logs;
 mod process;

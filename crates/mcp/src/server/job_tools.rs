@@ -1,0 +1,177 @@
+//! The tools by which a client without the tasks extension reaches its jobs: `job_wait`, `job_read`, `job_cancel`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::jobs::{Job, Jobs, Status};
+use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, Outcome, ToolError, input_schema};
+
+/// How long `job_wait` waits unless it is told: less than impatient clients do.
+const WAIT: u64 = 20;
+
+/// How long it waits at most.
+const LONGEST: u64 = 600;
+
+/// Waits for a job that an earlier call became, and gives its result, or says that it still runs.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WaitArgs {
+    /// The job's id.
+    id: String,
+    /// How many seconds to wait, at most 600; 20 if absent.
+    seconds: Option<u64>,
+}
+
+/// Says how a job is, without waiting; gives its result if it is done.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadArgs {
+    /// The job's id.
+    id: String,
+}
+
+/// Ends a job.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CancelArgs {
+    /// The job's id.
+    id: String,
+}
+
+/// All of them.
+pub(super) fn all(jobs: &Arc<Jobs>) -> [Arc<dyn AnyTool>; 3] {
+    let read = Effect::READ;
+    let cancel = Effect::DESTRUCTIVE.idempotent();
+    [
+        JobTool::declare::<WaitArgs>("job_wait", read, Kind::Wait, jobs),
+        JobTool::declare::<ReadArgs>("job_read", read, Kind::Read, jobs),
+        JobTool::declare::<CancelArgs>("job_cancel", cancel, Kind::Cancel, jobs),
+    ]
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Wait,
+    Read,
+    Cancel,
+}
+
+struct JobTool {
+    declaration: Declaration,
+    kind: Kind,
+    jobs: Arc<Jobs>,
+}
+
+impl JobTool {
+    fn declare<A: JsonSchema>(name: &str, effect: Effect, kind: Kind, jobs: &Arc<Jobs>) -> Arc<dyn AnyTool> {
+        let (description, input_schema) = input_schema::<A>();
+        let declaration = Declaration {
+            name: name.to_owned(),
+            title: None,
+            description,
+            input_schema,
+            // A job's result is its tool's.
+            output_schema: None,
+            effect,
+            asks: false,
+            job_after: None,
+            icons: Vec::new(),
+            meta: None,
+            examples: Vec::new(),
+        };
+        Arc::new(JobTool { declaration, kind, jobs: jobs.clone() })
+    }
+
+    async fn run(&self, cx: Context, arguments: &str) -> Outcome {
+        let (id, wait) = match self.kind {
+            Kind::Wait => match self.read::<WaitArgs>(arguments) {
+                Ok(args) => (args.id, args.seconds.unwrap_or(WAIT).min(LONGEST)),
+                Err(wrong) => return wrong,
+            },
+            Kind::Read => match self.read::<ReadArgs>(arguments) {
+                Ok(args) => (args.id, 0),
+                Err(wrong) => return wrong,
+            },
+            Kind::Cancel => match self.read::<CancelArgs>(arguments) {
+                Ok(args) => (args.id, 0),
+                Err(wrong) => return wrong,
+            },
+        };
+        let Some(job) = self.jobs.get(&id, &cx.principal()) else {
+            return Outcome::error(format!(
+                "there is no job {id:?} (any more): a result is kept for an hour, and not over a restart of the server"
+            ));
+        };
+        if matches!(self.kind, Kind::Cancel) && !job.is_over() {
+            job.cancel();
+            return Outcome::text(format!("job {id} ({}) was ended", job.tool));
+        }
+        wait_for(&job, &cx, Duration::from_secs(wait)).await;
+        told(&job)
+    }
+
+    fn read<A: DeserializeOwned>(&self, arguments: &str) -> Result<A, Outcome> {
+        serde_json::from_str(arguments).map_err(|error| {
+            let error = error.to_string();
+            let problem = error.split(" at line ").next().unwrap_or_default().to_owned();
+            crate::tool::wrong_arguments(&self.declaration, &problem)
+        })
+    }
+}
+
+impl AnyTool for JobTool {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
+        let arguments = arguments.map_or("{}", RawValue::get).to_owned();
+        Box::pin(async move { Ok(self.run(cx, &arguments).await) })
+    }
+}
+
+/// Until it is over, or so long. Its progress is the waiting call's.
+async fn wait_for(job: &Job, cx: &Context, longest: Duration) {
+    let mut changes = job.changes();
+    let over = async {
+        while !job.is_over() {
+            if let Status::Working(Some(progress)) = job.status() {
+                cx.progress(progress);
+            }
+            if changes.changed().await.is_err() {
+                break;
+            }
+        }
+    };
+    tokio::select! {
+        () = over => {}
+        () = tokio::time::sleep(longest) => {}
+        () = cx.cancelled() => {}
+    }
+}
+
+/// How a job is, as a result.
+fn told(job: &Job) -> Outcome {
+    match job.status() {
+        Status::Done(outcome) => Outcome::clone(&outcome),
+        Status::Failed(error) => Outcome::error(error.message),
+        Status::Cancelled => Outcome::error(format!("job {} ({}) was ended before it was done", job.id, job.tool)),
+        Status::Asking(_) => Outcome::text(format!("job {} ({}) waits for an answer of the person", job.id, job.tool)),
+        Status::Working(progress) => {
+            let elapsed = job.began.elapsed().as_secs();
+            let mut text = format!("job {} ({}) still runs, {elapsed} s so far", job.id, job.tool);
+            if let Some(progress) = progress {
+                text.push_str(&format!("; {}", progress.progress));
+                text.extend(progress.total.map(|total| format!(" of {total}")));
+                text.extend(progress.message.map(|message| format!(": {message}")));
+            }
+            text.push_str(&format!("\nCall job_wait {{\"id\":\"{}\"}} for its result, job_cancel to end it.", job.id));
+            Outcome::text(text)
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Calls that outlast their client's patience: each goes on as a job under a name, on nobody's connection, until its
+//! result is fetched. Where the client speaks the tasks extension (`io.modelcontextprotocol/tasks`) a job is a task;
+//! elsewhere the tools of `job_tools.rs` reach it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+use super::answers::failed;
+use super::calls::Reply;
+use super::fault_id;
+use super::mailbox::Asking;
+use super::parked::{Running, random_name};
+use crate::era::Era;
+use crate::era::ask::{self, Capabilities};
+use crate::tool::{Answers, Ask, AskError, Outcome, Progress};
+use crate::wire::build::RpcError;
+use crate::wire::code;
+
+/// How many jobs there may be, the ended included; a call beyond that stays a call.
+const MOST: usize = 256;
+
+/// How long the result of a job is kept.
+const KEPT: Duration = Duration::from_secs(60 * 60);
+
+/// How long a cancelled job may go on before it is dropped.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
+
+pub(super) struct Job {
+    pub id: String,
+    pub tool: String,
+    /// Whose it is.
+    pub principal: Arc<str>,
+    /// Whether it was given to the client as a task, and what that can be asked then.
+    pub task: Option<Capabilities>,
+    /// When its call began.
+    pub began: Instant,
+    /// When it became a job, by both clocks.
+    pub created: SystemTime,
+    born: Instant,
+    state: Mutex<Inner>,
+    changed: watch::Sender<u64>,
+}
+
+struct Inner {
+    stage: Stage,
+    updated: SystemTime,
+    progress: Option<Progress>,
+    running: Option<Running>,
+    /// Questions put so far: their names must never come twice.
+    questions: u64,
+}
+
+enum Stage {
+    Working,
+    Asking(Open),
+    Done(Arc<Outcome>, Instant),
+    Failed(RpcError, Instant),
+    Cancelled(Instant),
+}
+
+struct Open {
+    /// By the name on the wire: the name the call gave, and the question.
+    asks: HashMap<String, (String, Ask)>,
+    given: Answers,
+    answer: oneshot::Sender<Result<Answers, AskError>>,
+}
+
+/// How a job is just now.
+pub(super) enum Status {
+    Working(Option<Progress>),
+    /// Questions by their name on the wire.
+    Asking(Map<String, Value>),
+    Done(Arc<Outcome>),
+    Failed(RpcError),
+    Cancelled,
+}
+
+impl Jobs {
+    /// A new job; nothing if there are too many.
+    pub(super) fn add(
+        &self,
+        tool: &str,
+        principal: Arc<str>,
+        task: Option<Capabilities>,
+        began: Instant,
+        running: Running,
+    ) -> Result<Arc<Job>, Running> {
+        let now = Instant::now();
+        let mut jobs = self.lock();
+        jobs.retain(|_, job| job.ended().is_none_or(|ended| ended + KEPT > now));
+        if jobs.len() >= MOST {
+            return Err(running);
+        }
+        let created = SystemTime::now();
+        let inner =
+            Inner { stage: Stage::Working, updated: created, progress: None, running: Some(running), questions: 0 };
+        let job = Arc::new(Job {
+            id: random_name(),
+            tool: tool.to_owned(),
+            principal,
+            task,
+            began,
+            created,
+            born: now,
+            state: Mutex::new(inner),
+            changed: watch::channel(0).0,
+        });
+        jobs.insert(job.id.clone(), job.clone());
+        Ok(job)
+    }
+
+    /// The job of that name, if it is this caller's.
+    pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Job>> {
+        self.lock().get(id).filter(|job| &*job.principal == principal).cloned()
+    }
+
+    pub(super) fn remove(&self, id: &str) -> Option<Arc<Job>> {
+        self.lock().remove(id)
+    }
+
+    /// Ends them all.
+    pub(super) fn clear(&self) {
+        let jobs = std::mem::take(&mut *self.lock());
+        for job in jobs.values() {
+            drop(job.end(Stage::Cancelled(Instant::now())));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Job>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    pub(super) fn status(&self) -> Status {
+        let inner = self.lock();
+        match &inner.stage {
+            Stage::Asking(open) if !open.answer.is_closed() => {
+                let question = |(name, (_, ask)): (&String, &(String, Ask))| {
+                    let (method, params) = ask::request(Era::V2026_07_28, ask, name);
+                    (name.clone(), serde_json::json!({"method": method, "params": params}))
+                };
+                let mut questions: Vec<(String, Value)> = open.asks.iter().map(question).collect();
+                questions.sort_by(|one, other| one.0.cmp(&other.0));
+                Status::Asking(questions.into_iter().collect())
+            }
+            // Or it asked and does not wait for the answer any more.
+            Stage::Working | Stage::Asking(_) => Status::Working(inner.progress.clone()),
+            Stage::Done(outcome, _) => Status::Done(outcome.clone()),
+            Stage::Failed(error, _) => Status::Failed(error.clone()),
+            Stage::Cancelled(_) => Status::Cancelled,
+        }
+    }
+
+    /// When it last changed; and for how long after it became a job it is kept, if that is known.
+    pub(super) fn times(&self) -> (SystemTime, Option<Duration>) {
+        let updated = self.lock().updated;
+        (updated, self.ended().map(|ended| ended.duration_since(self.born) + KEPT))
+    }
+
+    /// Wakes on each change.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.ended().is_some()
+    }
+
+    fn ended(&self) -> Option<Instant> {
+        match self.lock().stage {
+            Stage::Done(_, ended) | Stage::Failed(_, ended) | Stage::Cancelled(ended) => Some(ended),
+            Stage::Working | Stage::Asking(_) => None,
+        }
+    }
+
+    pub(super) fn progress(&self, progress: Progress) {
+        self.change(|inner| inner.progress = Some(progress));
+    }
+
+    pub(super) fn finish(&self, reply: Reply) {
+        let now = Instant::now();
+        let stage = match reply {
+            Reply::Tool(Ok(outcome)) => Stage::Done(Arc::new(outcome), now),
+            Reply::Tool(Err(error)) => Stage::Done(Arc::new(failed(&self.tool, &error)), now),
+            Reply::Panicked(panicked) => {
+                let fault = fault_id();
+                tracing::error!(call = self.tool, fault, panic = panicked.0, "a job panicked");
+                let message = format!("internal error in {} (fault {fault}): the server's log says more", self.tool);
+                let data = serde_json::json!({"reason": "panic", "fault": fault});
+                Stage::Failed(RpcError::new(code::INTERNAL, message).with_data(&data), now)
+            }
+            // Only tools become jobs.
+            _ => Stage::Failed(RpcError::new(code::INTERNAL, "no result of a tool"), now),
+        };
+        self.end(stage);
+    }
+
+    /// Ends it: it hears of it and may go on for a moment, but what it comes to then counts no more.
+    pub(super) fn cancel(&self) {
+        if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(Running::go_on) {
+            cancel.send_replace(true);
+            tokio::spawn(async move {
+                tokio::time::sleep(LAST_WORDS).await;
+                task.abort();
+                drop(cancel);
+            });
+        }
+    }
+
+    /// Takes the last stage, unless there is one already; gives what still runs.
+    fn end(&self, stage: Stage) -> Option<Running> {
+        let mut stage = Some(stage);
+        let mut running = None;
+        let mut former = None;
+        if self.ended().is_none() {
+            self.change(|inner| {
+                if matches!(inner.stage, Stage::Working | Stage::Asking(_)) {
+                    former = stage.take().map(|stage| std::mem::replace(&mut inner.stage, stage));
+                    running = inner.running.take();
+                }
+            });
+        }
+        // Foreign values: not dropped under the lock.
+        drop(former);
+        match running {
+            Some(running) if matches!(self.lock().stage, Stage::Cancelled(_)) => Some(running),
+            // It is done: there is nothing to end.
+            Some(running) => {
+                running.go_on();
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// The job asks. Only a task can be asked for answers.
+    pub(super) fn ask(&self, asking: Asking) {
+        let Asking { asks, answer } = asking;
+        let era = Era::V2026_07_28;
+        if !self.task.is_some_and(|can| asks.iter().all(|(_, ask)| can.cover(era, ask))) {
+            let _ = answer.send(Err(AskError::Unsupported));
+            return;
+        }
+        let mut refused = None;
+        self.change(|inner| match &inner.stage {
+            Stage::Asking(open) if !open.answer.is_closed() => refused = Some((answer, AskError::Busy)),
+            Stage::Working | Stage::Asking(_) => {
+                let named = asks.into_iter().map(|(name, ask)| {
+                    inner.questions += 1;
+                    (format!("{name}-{}", inner.questions), (name, ask))
+                });
+                inner.stage = Stage::Asking(Open { asks: named.collect(), given: Answers::new(), answer });
+            }
+            _ => refused = Some((answer, AskError::Unanswered)),
+        });
+        if let Some((answer, error)) = refused {
+            let _ = answer.send(Err(error));
+        }
+    }
+
+    /// Takes answers; what was not asked, or is no answer to its question, is left out.
+    pub(super) fn answer(&self, responses: Map<String, Value>) {
+        let mut done = None;
+        self.change(|inner| {
+            let Stage::Asking(open) = &mut inner.stage else { return };
+            for (name, response) in responses {
+                if let Some((_, ask)) = open.asks.get(&name)
+                    && let Ok(said) = ask::said(ask, response)
+                    && let Some((name, _)) = open.asks.remove(&name)
+                {
+                    open.given.insert(name, said);
+                }
+            }
+            if open.asks.is_empty() {
+                done = Some(std::mem::replace(&mut inner.stage, Stage::Working));
+            }
+        });
+        if let Some(Stage::Asking(open)) = done {
+            let _ = open.answer.send(Ok(open.given));
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Inner)) {
+        let mut inner = self.lock();
+        change(&mut inner);
+        inner.updated = SystemTime::now();
+        drop(inner);
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A time as ISO 8601 writes it, in UTC and whole seconds.
+pub(super) fn iso(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin in March, in eras of 400 of them: then a leap day is a year's last.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let (month, year) = if month < 10 { (month + 3, year + era * 400) } else { (month - 9, year + era * 400 + 1) };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_the_standard_says() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_785_196_800, "2026-07-28T00:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(iso(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Calls that become jobs, and the tasks extension: the same jobs for clients that know how to poll them.
+
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::calls::{Call, Key, State, Target};
+use super::jobs::{Job, Status, iso};
+use super::methods::Request;
+use super::parked::Running;
+use super::session::Session;
+use crate::era::Era;
+use crate::era::params::{self, invalid};
+use crate::tool::Outcome;
+use crate::wire::build::{self, RpcError};
+use crate::wire::code;
+
+/// How often a client should look, in milliseconds.
+const POLL_MS: u32 = 1000;
+
+impl Session {
+    /// Notes when a call that was just started is to become a job.
+    pub(super) fn expect_job(&mut self, call: &mut Call) {
+        let Target::Tool(tool) = &call.target else { return };
+        let Some(after) = tool.declaration().job_after.filter(|_| self.shared.jobs_are_on() && call.id.is_some())
+        else {
+            return;
+        };
+        // An impatient client must hear of the job before it gives up.
+        let after = call.budget.map_or(after, |budget| after.min(budget * 3 / 4));
+        let began = Instant::now();
+        let at = began + after;
+        call.job_at = Some((began, at));
+        self.job_at = Some(self.job_at.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// Makes jobs of the calls whose time has come.
+    pub(super) fn make_jobs(&mut self, now: Instant) {
+        self.job_at = None;
+        let mut due = Vec::new();
+        for (key, call) in self.calls.iter_mut() {
+            match call.job_at {
+                Some((_, at)) if at <= now => due.push(key),
+                Some((_, at)) => self.job_at = Some(self.job_at.map_or(at, |earlier| earlier.min(at))),
+                None => {}
+            }
+        }
+        due.sort_unstable_by_key(|key| key.0);
+        due.into_iter().for_each(|key| self.make_job(key));
+    }
+
+    fn make_job(&mut self, key: Key) {
+        // What it said so far comes first, and it may be done.
+        self.take_mail();
+        let Some(call) = self.calls.get_mut(key) else { return };
+        let Some((began, _)) = call.job_at.take() else { return };
+        let (State::Running(Some(task)), Some(_)) = (&call.state, &call.id) else { return };
+        let cancel = std::mem::replace(&mut call.cancel, watch::channel(false).0);
+        let task_of = call.tasks.filter(|_| call.era.is_modern());
+        let running = Running::new(cancel, task.clone());
+        let job = match self.shared.jobs.add(call.target.name(), self.principal.clone(), task_of, began, running) {
+            Ok(job) => job,
+            Err(running) => {
+                // It stays a call.
+                if let Some((cancel, _)) = running.go_on() {
+                    call.cancel = cancel;
+                }
+                return;
+            }
+        };
+        call.peer.become_job(job.clone());
+        // What it came to in this very moment is its answer, and there is no job.
+        self.take_mail();
+        let Some(call) = self.calls.remove(key) else {
+            if let Some(job) = self.shared.jobs.remove(&job.id) {
+                job.cancel();
+            }
+            return;
+        };
+        self.progress.remove(&key);
+        call.peer.end();
+        let Some(id) = &call.id else { return };
+        let era = call.era;
+        if job.task.is_some() {
+            let members = task_members(&job);
+            self.deliver(&call, |out, shared| {
+                build::result_with(out, id, |out| shared.identity.object(out, era, "task", &members));
+            });
+        } else {
+            let outcome = running_outcome(&job, &call.target);
+            self.deliver(&call, |out, shared| {
+                build::result_with(out, id, |out| shared.identity.outcome(out, era, &outcome));
+            });
+        }
+    }
+
+    /// Serves a method of the tasks extension; false if it is none.
+    pub(super) fn serve_task(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
+        let is_one = matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel");
+        if !is_one || !request.era.is_modern() || !self.shared.jobs_are_on() {
+            return Ok(false);
+        }
+        if !request.meta.tasks() {
+            return Err(lacking());
+        }
+        let task_id = params::string(request.params.task_id, "taskId")?;
+        let job = self.shared.jobs.get(&task_id, &self.principal).filter(|job| job.task.is_some());
+        let job = job.ok_or_else(|| invalid(format!("there is no task {task_id:?} (any more)")))?;
+        let (id, era) = (request.id, request.era);
+        match method {
+            "tasks/get" => {
+                let members = self.detailed(&job, era);
+                self.emit(request.batch, |out, shared| {
+                    build::result_with(out, id, |out| shared.identity.object(out, era, "complete", &members));
+                });
+                return Ok(true);
+            }
+            "tasks/update" => {
+                let responses = request.params.input_responses.map(|raw| serde_json::from_str(raw.get()));
+                let Some(Ok(responses)) = responses else {
+                    return Err(invalid("params: `inputResponses` must be an object of answers by name"));
+                };
+                job.answer(responses);
+            }
+            _ => job.cancel(),
+        }
+        self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+        Ok(true)
+    }
+
+    /// A task with what it came to.
+    fn detailed(&self, job: &Job, era: Era) -> Map<String, Value> {
+        let mut members = task_members(job);
+        match job.status() {
+            Status::Done(outcome) => {
+                let mut out = Vec::new();
+                self.shared.identity.outcome(&mut out, era, &outcome);
+                members.insert("result".to_owned(), serde_json::from_slice(&out).unwrap_or_default());
+            }
+            Status::Failed(error) => {
+                let data = error.data.as_ref().and_then(|data| serde_json::from_str::<Value>(data.get()).ok());
+                let mut failure = json!({"code": error.code, "message": error.message});
+                if let Some(data) = data {
+                    failure["data"] = data;
+                }
+                members.insert("error".to_owned(), failure);
+            }
+            Status::Asking(questions) => {
+                members.insert("inputRequests".to_owned(), questions.into());
+            }
+            Status::Working(_) | Status::Cancelled => {}
+        }
+        members
+    }
+}
+
+fn task_members(job: &Job) -> Map<String, Value> {
+    let (updated, kept) = job.times();
+    let (status, message) = match job.status() {
+        Status::Working(progress) => ("working", progress.and_then(|progress| progress.message)),
+        Status::Asking(_) => ("input_required", None),
+        Status::Done(_) => ("completed", None),
+        Status::Failed(error) => ("failed", Some(error.message)),
+        Status::Cancelled => ("cancelled", None),
+    };
+    let mut members = Map::new();
+    members.insert("taskId".to_owned(), job.id.clone().into());
+    members.insert("status".to_owned(), status.into());
+    if let Some(message) = message {
+        members.insert("statusMessage".to_owned(), message.into());
+    }
+    members.insert("createdAt".to_owned(), iso(job.created).into());
+    members.insert("lastUpdatedAt".to_owned(), iso(updated).into());
+    let kept = kept.and_then(|kept| u64::try_from(kept.as_millis()).ok());
+    members.insert("ttlMs".to_owned(), kept.map_or(Value::Null, Value::from));
+    members.insert("pollIntervalMs".to_owned(), POLL_MS.into());
+    members
+}
+
+/// What a client without tasks hears of its call.
+fn running_outcome(job: &Job, target: &Target) -> Outcome {
+    let text = format!(
+        "{} still runs, as job {} from here on. Go on with other work, or call job_wait {{\"id\":\"{}\"}} for its \
+         result, job_cancel to end it.",
+        job.tool, job.id, job.id
+    );
+    let declares_output = matches!(target, Target::Tool(tool) if tool.declaration().output_schema.is_some());
+    let structured = json!({"state": "running", "job": {"id": job.id}});
+    let structured = serde_json::value::to_raw_value(&structured).ok().filter(|_| declares_output);
+    Outcome { structured, ..Outcome::text(text) }
+}
+
+/// The client of this request knows no tasks.
+fn lacking() -> RpcError {
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    RpcError::new(code::MISSING_CLIENT_CAPABILITY, "the request needs a client capability that was not declared")
+        .with_data(&json!({"requiredCapabilities": {"extensions": extensions}}))
+}
