@@ -3,7 +3,7 @@
 //! elsewhere the tools of `job_tools.rs` reach it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::answers::failed;
 use super::calls::Reply;
 use super::fault_id;
-use super::mailbox::Asking;
+use super::mailbox::{Asking, Mailbox};
 use super::parked::{Running, random_name};
 use crate::era::Era;
 use crate::era::ask::{self, Capabilities};
@@ -47,6 +47,8 @@ pub(super) struct Job {
     born: Instant,
     state: Mutex<Inner>,
     changed: watch::Sender<u64>,
+    /// Connections that want to hear when its stage changes.
+    watchers: Mutex<Vec<Weak<Mailbox>>>,
 }
 
 struct Inner {
@@ -112,6 +114,7 @@ impl Jobs {
             born: now,
             state: Mutex::new(inner),
             changed: watch::channel(0).0,
+            watchers: Mutex::default(),
         });
         jobs.insert(job.id.clone(), job.clone());
         Ok(job)
@@ -229,6 +232,9 @@ impl Job {
                 }
             });
         }
+        if former.is_some() {
+            self.tell();
+        }
         // Foreign values: not dropped under the lock.
         drop(former);
         match running {
@@ -262,8 +268,9 @@ impl Job {
             }
             _ => refused = Some((answer, AskError::Unanswered)),
         });
-        if let Some((answer, error)) = refused {
-            let _ = answer.send(Err(error));
+        match refused {
+            Some((answer, error)) => drop(answer.send(Err(error))),
+            None => self.tell(),
         }
     }
 
@@ -285,8 +292,23 @@ impl Job {
             }
         });
         if let Some(Stage::Asking(open)) = done {
+            self.tell();
             let _ = open.answer.send(Ok(open.given));
         }
+    }
+
+    /// Has this connection told when the stage changes.
+    pub(super) fn watch(&self, mailbox: &Arc<Mailbox>) {
+        let watcher = Arc::downgrade(mailbox);
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&watcher));
+        watchers.push(watcher);
+    }
+
+    /// The stage changed.
+    fn tell(&self) {
+        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        watchers.iter().filter_map(Weak::upgrade).for_each(|mailbox| mailbox.task_changed(&self.id));
     }
 
     fn change(&self, change: impl FnOnce(&mut Inner)) {

@@ -49,6 +49,8 @@ pub(super) struct Mail {
     pub asks: Vec<(Key, Asking)>,
     /// Watched resources that changed.
     pub updated: BTreeSet<String>,
+    /// Tasks that changed.
+    pub tasks: BTreeSet<String>,
     /// Calls that are done, in the order they were.
     pub finished: Vec<(Key, Reply)>,
 }
@@ -111,6 +113,14 @@ impl Mailbox {
         let mut inner = self.lock();
         if !inner.closed {
             inner.mail.progress.insert(call, progress);
+            self.wake(inner);
+        }
+    }
+
+    pub(super) fn task_changed(&self, id: &str) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.mail.tasks.insert(id.to_owned());
             self.wake(inner);
         }
     }

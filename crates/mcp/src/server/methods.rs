@@ -83,7 +83,9 @@ impl Session {
                 });
                 Ok(())
             }
-            "subscriptions/listen" if era.is_modern() => self.listen(id, &params),
+            "subscriptions/listen" if era.is_modern() => {
+                self.listen(&Request { id, era, meta: &meta, params: &params, raw, batch })
+            }
             _ => {
                 if let Some(listing) = self.shared.list(method, era, &params) {
                     let listing = listing?;
@@ -202,7 +204,8 @@ impl Session {
     }
 
     /// Opens a subscription: acknowledged first, with what of it is served.
-    fn listen(&mut self, id: &Id, params: &Params<'_>) -> Result<(), RpcError> {
+    fn listen(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
+        let Request { id, params, .. } = *request;
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Filter {
@@ -214,6 +217,8 @@ impl Session {
             prompts_list_changed: Option<bool>,
             #[serde(default)]
             resource_subscriptions: Option<Vec<String>>,
+            #[serde(default)]
+            task_ids: Option<Vec<String>>,
         }
         let filter: Filter = params
             .notifications
@@ -239,6 +244,10 @@ impl Session {
                 served.insert(name.to_owned(), true.into());
             }
         }
+        let tasks = self.watch_tasks(request, filter.task_ids.unwrap_or_default())?;
+        if !tasks.is_empty() {
+            served.insert("taskIds".to_owned(), tasks.clone().into());
+        }
         let uris = filter.resource_subscriptions.filter(|_| offers.resources).unwrap_or_default();
         if !uris.is_empty() {
             self.watch(uris.iter().map(String::as_str))?;
@@ -246,7 +255,7 @@ impl Session {
         }
         let params = subscription_meta(id, &format!(",\"notifications\":{}", serde_json::Value::Object(served)));
         build::notification(self.out.bytes(), "notifications/subscriptions/acknowledged", Some(&params));
-        self.listens.push(Listen { id: id.clone(), lists, uris });
+        self.listens.push(Listen { id: id.clone(), lists, uris, tasks });
         Ok(())
     }
 

@@ -63,6 +63,8 @@ pub(super) struct Session {
     changed: BTreeSet<List>,
     /// The watched resources that changed, and nobody was told yet.
     updated: BTreeSet<String>,
+    /// The tasks that changed, and nobody was told yet.
+    tasks_changed: BTreeSet<String>,
     /// No heartbeat is due before.
     pub heartbeat_at: Option<Instant>,
     /// No call becomes a job before.
@@ -96,6 +98,7 @@ pub(super) struct Listen {
     pub lists: Vec<List>,
     /// Resources.
     pub uris: Vec<String>,
+    pub tasks: Vec<String>,
 }
 
 impl Listen {
@@ -130,6 +133,7 @@ impl Session {
             notified: VecDeque::new(),
             changed: BTreeSet::new(),
             updated: BTreeSet::new(),
+            tasks_changed: BTreeSet::new(),
             heartbeat_at: None,
             job_at: None,
             expire_at: None,
@@ -295,6 +299,7 @@ impl Session {
         }
         self.progress.extend(mail.progress);
         self.updated.extend(mail.updated);
+        self.tasks_changed.extend(mail.tasks);
         self.report_progress();
         for (key, asking) in mail.asks {
             self.put(key, asking);
@@ -401,8 +406,12 @@ impl Session {
 
     /// Announces what changed, when there is room for it: one announcement stands for all changes before it.
     pub(super) fn announce(&mut self) {
-        if self.changed.is_empty() && self.updated.is_empty() || !self.is_read() {
+        let is_news = !(self.changed.is_empty() && self.updated.is_empty() && self.tasks_changed.is_empty());
+        if !is_news || !self.is_read() {
             return;
+        }
+        for id in std::mem::take(&mut self.tasks_changed) {
+            self.announce_task(&id);
         }
         for list in std::mem::take(&mut self.changed) {
             if self.initialized {

@@ -8,7 +8,7 @@ use super::calls::{Call, Key, State, Target};
 use super::jobs::{Job, Status, iso};
 use super::methods::Request;
 use super::parked::Running;
-use super::session::Session;
+use super::session::{Session, subscription_meta};
 use crate::era::Era;
 use crate::era::params::{self, invalid};
 use crate::tool::Outcome;
@@ -126,6 +126,38 @@ impl Session {
         }
         self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
         Ok(true)
+    }
+
+    /// The tasks of these that a subscription may hear of; from here on it does.
+    pub(super) fn watch_tasks(&self, request: &Request<'_>, ids: Vec<String>) -> Result<Vec<String>, RpcError> {
+        if !self.shared.jobs_are_on() || ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !request.meta.tasks() {
+            return Err(lacking());
+        }
+        let mut watched = Vec::new();
+        for id in ids.into_iter().take(self.limits.watched) {
+            let job = self.shared.jobs.get(&id, &self.principal).filter(|job| job.task.is_some());
+            if let Some(job) = job {
+                job.watch(&self.mailbox);
+                watched.push(id);
+            }
+        }
+        Ok(watched)
+    }
+
+    /// Tells the subscriptions that want to hear of it how a task is.
+    pub(super) fn announce_task(&mut self, id: &str) {
+        let Some(job) = self.shared.jobs.get(id, &self.principal) else { return };
+        let wanting = self.listens.iter().filter(|listen| listen.tasks.iter().any(|task| task == id));
+        let ids: Vec<_> = wanting.map(|listen| listen.id.clone()).collect();
+        for subscription in ids {
+            let members = Value::Object(self.detailed(&job, Era::V2026_07_28)).to_string();
+            let more = format!(",{}", &members[1..members.len() - 1]);
+            let params = subscription_meta(&subscription, &more);
+            build::notification(self.out.bytes(), "notifications/tasks", Some(&params));
+        }
     }
 
     /// A task with what it came to.

@@ -200,6 +200,34 @@ async fn a_task_asks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_subscription_tells_how_tasks_are() {
+    let mut client = connect(&everything());
+    client.send(request(1, "tools/call", json!({"name": "toil", "arguments": {"seconds": 6, "end": "ask"}}))).await;
+    let id = client.next().await["result"]["taskId"].take();
+    let listen = json!({"notifications": {"taskIds": [id, "none"]}});
+    client.send(request(2, "subscriptions/listen", listen.clone())).await;
+    assert_eq!(client.next().await["params"]["notifications"], json!({"taskIds": [id]}));
+    let asking = client.next().await;
+    assert_eq!(asking["method"], "notifications/tasks");
+    assert_eq!(asking["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 2);
+    assert_eq!(asking["params"]["status"], "input_required");
+    let responses = json!({"answer-1": {"action": "decline"}});
+    client.send(request(3, "tasks/update", json!({"taskId": id, "inputResponses": responses}))).await;
+    let mut seen = Vec::new();
+    while !seen.contains(&json!("completed")) {
+        let message = client.next().await;
+        seen.push(message["params"]["status"].clone());
+        if message["params"]["status"] == "completed" {
+            assert_eq!(message["params"]["result"]["content"][0]["text"], "None");
+        }
+    }
+    let mut plain = request(4, "subscriptions/listen", listen);
+    plain["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    client.send(plain).await;
+    assert_eq!(client.next().await["error"]["code"], -32021);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_fails_and_is_cancelled() {
     let mut client = connect(&everything());
     client.send(request(1, "tools/call", json!({"name": "toil", "arguments": {"seconds": 6, "end": "panic"}}))).await;
