@@ -57,6 +57,8 @@
 //! - A call may be answered at any time from any thread ([`tool::Context::answer_later`]), and may notify as long as
 //!   the connection lives ([`tool::Context::notify`]); no sender ever blocks, and what a slow peer leaves unread is
 //!   bounded ([`server::Limits`]).
+//! - A call may ask the person in the middle ([`tool::Context::ask`]) and goes on where it asked, whichever way the
+//!   client's revision has for that; one that outlasts its client goes on as a job ([`server::Server::jobs`]).
 //! - A panic is one call's error. A client that floods, stalls or vanishes slows down nobody else.
 //! - The last progress of a call and its answer never come in one read.
 //!

@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::io::Io;
 use super::session::{List, Session};
+use super::tap::TappedOutput;
 use super::{ConnectionOptions, End, Shared};
 use crate::tool::BoxFuture;
 use crate::wire::Framer;
@@ -77,7 +78,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             connection: options.shutdown.take(),
         };
         Connection {
-            io: Io::new(reader, writer),
+            io: Io::new(reader, writer, options.tap.clone().map(TappedOutput::new)),
             framer,
             session: Session::new(shared, options),
             phase: Phase::Open,

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
+use super::tap::TappedOutput;
 use crate::wire::Framer;
 
 /// The size of a first read; busy connections read more at once.
@@ -76,11 +77,12 @@ pub(super) struct Io<R, W> {
     writer: W,
     read_size: usize,
     flushed: bool,
+    tap: Option<TappedOutput>,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
-    pub(super) fn new(reader: R, writer: W) -> Io<R, W> {
-        Io { reader, writer, read_size: SMALL, flushed: true }
+    pub(super) fn new(reader: R, writer: W, tap: Option<TappedOutput>) -> Io<R, W> {
+        Io { reader, writer, read_size: SMALL, flushed: true, tap }
     }
 
     /// Whether everything that was handed to the writer has also left its buffers.
@@ -115,6 +117,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         let count = ready!(Pin::new(&mut self.writer).poll_write(cx, &out.bytes[out.start..]))?;
         if count == 0 {
             return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.wrote(&out.bytes[out.start..out.start + count]);
         }
         out.advance(count);
         self.flushed = false;

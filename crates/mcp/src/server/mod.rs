@@ -20,6 +20,7 @@ mod parked;
 mod peer;
 mod reading;
 mod session;
+mod tap;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
+pub use tap::Tap;
 
 use self::jobs::Jobs;
 use self::parked::ParkingLot;

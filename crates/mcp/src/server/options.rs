@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
+use super::Tap;
 use crate::era::Era;
 use crate::tool::{Caller, Icon};
 use crate::wire::DEFAULT_LINE_LIMIT;
@@ -120,6 +121,8 @@ pub struct ConnectionOptions {
     pub budget: Option<Duration>,
     /// Ends this connection in good order when it turns true.
     pub shutdown: Option<watch::Receiver<bool>>,
+    /// Where everything that is said goes, too.
+    pub tap: Option<Tap>,
     /// Whether the peer has read everything; the transports of this crate set it.
     pub drained: Option<Drained>,
 }
@@ -134,6 +137,7 @@ impl Default for ConnectionOptions {
             assume: Era::LATEST_LEGACY,
             budget: None,
             shutdown: None,
+            tap: None,
             drained: None,
         }
     }

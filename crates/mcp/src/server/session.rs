@@ -17,7 +17,7 @@ use super::io::Output;
 use super::mailbox::Mailbox;
 use super::noise::Noise;
 use super::pacing::Held;
-use super::{ConnectionOptions, Drained, Limits, Shared};
+use super::{ConnectionOptions, Drained, Limits, Shared, Tap};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::tool::{Caller, Progress};
@@ -37,6 +37,7 @@ pub(super) struct Session {
     pub calls: Calls,
     pub held: Held,
     drained: Option<Drained>,
+    tap: Option<Tap>,
     next_key: u64,
 
     /// The revision of requests that name none.
@@ -119,6 +120,7 @@ impl Session {
             out: Output::default(),
             calls: Calls::default(),
             drained: options.drained,
+            tap: options.tap,
             next_key: 0,
             era: options.assume,
             can: Capabilities::default(),
@@ -156,6 +158,12 @@ impl Session {
     }
 
     pub(super) fn take_frame(&mut self, frame: Frame<'_>) {
+        if let Some(tap) = &self.tap {
+            match &frame {
+                Frame::Line(line) => tap.line('>', line),
+                Frame::TooLong(TooLong { bytes, .. }) => tap.line('>', format!("(a line of {bytes} bytes)").as_bytes()),
+            }
+        }
         match frame {
             Frame::Line(line) => match Envelope::classify(line) {
                 Ok(Message::Batch(items)) => self.take_batch(&items),

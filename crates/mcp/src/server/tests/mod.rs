@@ -13,6 +13,7 @@ mod process;
 mod reading;
 mod sockets;
 mod streams;
+mod taps;
 mod wire_table;
 
 use super::{ConnectionOptions, Server};

@@ -1,0 +1,85 @@
+//! A wire tap: everything that is said on a connection, in a file, for whoever wants to know what a client really
+//! does. Off unless the embedder asks for it.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Writes the lines of connections to a file: `>` from the client, `<` from the server, with the seconds since the
+/// tap began. What is said may be secret, so only the owner can read the file. Writing blocks the connection for as
+/// long as the file system takes; a tap is for looking, not for keeping.
+#[derive(Clone)]
+pub struct Tap(Arc<Mutex<Inner>>);
+
+struct Inner {
+    /// Closed when the limit is reached or writing failed.
+    file: Option<File>,
+    left: u64,
+    began: Instant,
+}
+
+impl Tap {
+    /// A tap into a new file, or at the end of one, of at most so many bytes more.
+    pub fn open(path: &Path, limit: u64) -> io::Result<Tap> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        Ok(Tap(Arc::new(Mutex::new(Inner { file: Some(file), left: limit, began: Instant::now() }))))
+    }
+
+    pub(super) fn line(&self, mark: char, line: &[u8]) {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = inner.began.elapsed();
+        if let Err(error) = inner.write(mark, line, elapsed) {
+            inner.file = None;
+            tracing::warn!(%error, "the wire tap failed and is closed");
+        }
+    }
+}
+
+impl Inner {
+    fn write(&mut self, mark: char, line: &[u8], elapsed: Duration) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut text = format!("{:.3} {mark} ", elapsed.as_secs_f64()).into_bytes();
+        text.extend_from_slice(line);
+        text.push(b'\n');
+        if text.len() as u64 > self.left {
+            file.write_all(b"the limit is reached: what follows is left out\n")?;
+            self.file = None;
+            return Ok(());
+        }
+        self.left -= text.len() as u64;
+        file.write_all(&text)
+    }
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tap")
+    }
+}
+
+/// The lines of one connection's output, which is written in pieces of any size.
+pub(super) struct TappedOutput {
+    tap: Tap,
+    /// The beginning of a line.
+    partial: Vec<u8>,
+}
+
+impl TappedOutput {
+    pub(super) fn new(tap: Tap) -> TappedOutput {
+        TappedOutput { tap, partial: Vec::new() }
+    }
+
+    pub(super) fn wrote(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = memchr::memchr(b'\n', bytes) {
+            self.partial.extend_from_slice(&bytes[..end]);
+            self.tap.line('<', &self.partial);
+            self.partial.clear();
+            bytes = &bytes[end + 1..];
+        }
+        self.partial.extend_from_slice(bytes);
+    }
+}
