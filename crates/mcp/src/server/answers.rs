@@ -4,7 +4,8 @@ use std::error::Error;
 
 use tokio::time::Instant;
 
-use super::calls::{Call, Key, Reply, Reported, State};
+use super::calls::{Call, Key, Reply, Reported, State, Target};
+use super::output;
 use super::pacing::SETTLED;
 use super::reading::not_found;
 use super::session::Session;
@@ -34,8 +35,13 @@ impl Session {
     }
 
     /// Answers a call that is not in the table any more.
-    pub(super) fn answer(&mut self, call: Call, reply: Reply) {
+    pub(super) fn answer(&mut self, call: Call, mut reply: Reply) {
         call.peer.end();
+        if let (Reply::Tool(Ok(outcome)), Target::Tool(tool)) = (&mut reply, &call.target)
+            && let Some((budget, kept)) = self.shared.budget.get()
+        {
+            output::fit(outcome, *budget, tool.declaration(), kept, &self.principal);
+        }
         let name = call.target.name();
         let Some(id) = &call.id else {
             match reply {

@@ -15,6 +15,7 @@ mod mailbox;
 mod methods;
 mod noise;
 mod options;
+mod output;
 mod pacing;
 mod parked;
 mod peer;
@@ -42,6 +43,7 @@ pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
 pub use tap::Tap;
 
 use self::jobs::Jobs;
+use self::output::Kept;
 use self::parked::ParkingLot;
 use crate::era::Era;
 use crate::era::write::{Identity, Offers};
@@ -66,6 +68,8 @@ struct Shared {
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
     parked: ParkingLot,
+    /// How many characters a text may have, and the longer ones.
+    budget: OnceLock<(usize, Arc<Kept>)>,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
@@ -88,6 +92,7 @@ impl Server {
                 prompts: OnceLock::new(),
                 page_size: AtomicUsize::new(lists::PAGE),
                 parked: ParkingLot::default(),
+                budget: OnceLock::new(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
@@ -130,7 +135,7 @@ impl Server {
     }
 
     /// Serves these resources too, to connections that begin from here on; the first ones given stay. Without any
-    /// the server says that it has none.
+    /// the server says that it has none. To be called before [`Server::result_budget`], which adds one of its own.
     #[must_use]
     pub fn resources(self, resources: Arc<Resources>) -> Server {
         self.shared.resources.get_or_init(|| resources);
@@ -160,6 +165,22 @@ impl Server {
     pub fn jobs(self) -> Server {
         if !self.shared.jobs_are_on.swap(true, Ordering::Relaxed) {
             job_tools::all(&self.shared.jobs).into_iter().for_each(|tool| self.shared.registry.add(tool));
+        }
+        self
+    }
+
+    /// How many characters a text of a tool's result may have, unless the tool's `_meta` says otherwise by
+    /// `anthropic/maxResultSizeChars`. A longer one keeps its head and its tail, and the whole of the latest ones can be
+    /// read by range as the resource `result://…`, which this adds; without it texts are as long as they are.
+    #[must_use]
+    pub fn result_budget(self, characters: usize) -> Server {
+        if self.shared.budget.get().is_none() {
+            let kept = Arc::<Kept>::default();
+            match output::whole_texts(kept.clone()) {
+                Ok(template) => self.shared.resources.get_or_init(Arc::default).add_template(template),
+                Err(error) => tracing::error!(%error, "long results cannot be read"),
+            }
+            self.shared.budget.get_or_init(|| (characters, kept));
         }
         self
     }

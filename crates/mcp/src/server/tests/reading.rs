@@ -182,3 +182,25 @@ async fn a_server_without_them_has_no_resources_and_prompts() {
     client.send(request(3, "subscriptions/listen", json!({"notifications": filter, "_meta": modern()}))).await;
     assert_eq!(client.next().await["params"]["notifications"], json!({}));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_long_result_is_cut_and_can_be_read() {
+    let mut client = Client::connect(&everything().result_budget(300), ConnectionOptions::default());
+    let text: String = (0..1000).map(|n| format!("{n:03} ")).collect();
+    for id in [1, 2] {
+        client.call(id, "echo", json!({"text": text})).await;
+    }
+    client.next().await;
+    let cut = client.next().await;
+    let cut = cut["result"]["content"][0]["text"].as_str().expect("a text");
+    assert!(cut.starts_with("000 001 ") && cut.ends_with("998 999 ") && cut.len() < 450, "{cut}");
+    let (_, after) = cut.split_once("characters 200 to 3900 of 4000 are left out; read ").expect("it says so");
+    let (uri, _) = after.split_once(' ').expect("an address");
+    client.send(request(3, "resources/read", json!({"uri": uri}))).await;
+    let read = client.next().await;
+    assert_eq!(read["result"]["contents"][0]["text"], text[200..3900]);
+    client.send(request(4, "resources/read", json!({"uri": format!("{}x", uri)}))).await;
+    assert_eq!(client.next().await["error"]["message"], "`length` must be a number of characters");
+    client.call(5, "echo", json!({"text": "short"})).await;
+    assert_eq!(client.next().await["result"]["content"][0]["text"], "short");
+}

@@ -1,0 +1,143 @@
+//! How much text a result may have: a longer one keeps its head and its tail, says how much is left out, and where
+//! the whole can be read, by range.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::parked::random_name;
+use crate::resource::{AnyTemplate, Contents, ReadError, Template, template};
+use crate::tool::{Content, Declaration, Outcome, ToolError};
+
+/// How many whole texts are kept, and how many bytes of them.
+const MOST: usize = 64;
+const MOST_BYTES: usize = 16 << 20;
+
+/// How many characters are read at once unless the client says otherwise.
+const RANGE: usize = 20_000;
+
+/// The hint by which a tool tells one client how long its results may be; it holds for all of them here.
+const HINT: &str = "anthropic/maxResultSizeChars";
+
+/// The texts that were too long, the newest last.
+#[derive(Default)]
+pub(super) struct Kept(Mutex<VecDeque<Whole>>);
+
+struct Whole {
+    id: String,
+    principal: Arc<str>,
+    text: Arc<str>,
+}
+
+impl Kept {
+    fn keep(&self, principal: &Arc<str>, text: String) -> String {
+        let id = random_name();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(Whole { id: id.clone(), principal: principal.clone(), text: text.into() });
+        let mut bytes: usize = kept.iter().map(|whole| whole.text.len()).sum();
+        while kept.len() > MOST || bytes > MOST_BYTES {
+            let Some(oldest) = kept.pop_front() else { break };
+            bytes -= oldest.text.len();
+        }
+        id
+    }
+
+    fn get(&self, id: &str, principal: &str) -> Option<Arc<str>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|whole| whole.id == id && &*whole.principal == principal).map(|whole| whole.text.clone())
+    }
+}
+
+/// Cuts what is longer than this server's budget, or than the tool's own.
+pub(super) fn fit(outcome: &mut Outcome, budget: usize, tool: &Declaration, kept: &Kept, principal: &Arc<str>) {
+    let hint = tool.meta.as_ref().and_then(|meta| meta.get(HINT)).and_then(serde_json::Value::as_u64);
+    let budget = hint.and_then(|hint| usize::try_from(hint).ok()).unwrap_or(budget);
+    for content in &mut outcome.content {
+        // A text has at least as many bytes as characters.
+        if let Content::Text(text) = content
+            && text.len() > budget
+            && text.chars().count() > budget
+        {
+            let whole = std::mem::take(text);
+            let id = kept.keep(principal, whole.clone());
+            *text = cut(&whole, budget, &format!("result://{id}"));
+        }
+    }
+}
+
+/// Two thirds of the budget from the beginning and one from the end, whole lines where there are any.
+fn cut(text: &str, budget: usize, uri: &str) -> String {
+    let total = text.chars().count();
+    let at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
+    let (mut head, mut tail) = (&text[..at(budget * 2 / 3)], &text[at(total - budget / 3)..]);
+    if let Some(end) = head.rfind('\n').filter(|end| *end > head.len() / 2) {
+        head = &head[..=end];
+    }
+    if let Some(start) = tail.find('\n').filter(|start| *start < tail.len() / 2) {
+        tail = &tail[start + 1..];
+    }
+    let (from, end) = (head.chars().count(), total - tail.chars().count());
+    let gap = if head.ends_with('\n') { "" } else { "\n" };
+    format!(
+        "{head}{gap}[… characters {from} to {end} of {total} are left out; read {uri}?from={from}&length={} …]\n{tail}",
+        (end - from).min(RANGE)
+    )
+}
+
+/// The resource by which what was left out is read.
+pub(super) fn whole_texts(kept: Arc<Kept>) -> Result<Arc<dyn AnyTemplate>, crate::resource::TemplateError> {
+    let mut declaration = Template::new("result://{id}{?from,length}", "result")?;
+    declaration.about.description = Some("A long result, by a range of its characters.".to_owned());
+    declaration.about.mime_type = Some("text/plain".to_owned());
+    Ok(template(declaration, move |cx, matched| {
+        let kept = kept.clone();
+        async move {
+            let text = kept.get(matched.get("id"), &cx.principal()).ok_or(ReadError::NotFound)?;
+            let number = |name: &str, otherwise: usize| match matched.get(name) {
+                "" => Ok(otherwise),
+                text => text.parse().map_err(|_| ToolError::user(format!("`{name}` must be a number of characters"))),
+            };
+            let (from, length) = (number("from", 0)?, number("length", RANGE)?);
+            let range: String = text.chars().skip(from).take(length).collect();
+            Ok(vec![Contents::text(&matched.uri, "text/plain", range)])
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn head_and_tail_stay_in_whole_lines() {
+        let lines: String = (1..=20).map(|line| format!("line {line:02}\n")).collect();
+        expect![[r#"
+            line 01
+            line 02
+            line 03
+            line 04
+            line 05
+            [… characters 40 to 144 of 160 are left out; read result://x?from=40&length=104 …]
+            line 19
+            line 20
+        "#]]
+        .assert_eq(&cut(&lines, 60, "result://x"));
+        expect![[r#"
+            ääää
+            [… characters 4 to 18 of 20 are left out; read result://x?from=4&length=14 …]
+            ää"#]]
+        .assert_eq(&cut(&"ä".repeat(20), 6, "result://x"));
+    }
+
+    #[test]
+    fn the_oldest_texts_go_first() {
+        let kept = Kept::default();
+        let me: Arc<str> = "me".into();
+        let first = kept.keep(&me, "first".to_owned());
+        assert!(kept.get(&first, "me").is_some() && kept.get(&first, "you").is_none());
+        let ids: Vec<String> = (0..MOST).map(|_| kept.keep(&me, "more".to_owned())).collect();
+        assert!(kept.get(&first, "me").is_none() && kept.get(&ids[0], "me").is_some());
+        kept.keep(&me, "x".repeat(MOST_BYTES));
+        assert!(kept.get(&ids[MOST - 1], "me").is_none());
+    }
+}
