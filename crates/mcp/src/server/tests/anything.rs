@@ -18,8 +18,13 @@ fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
             Some(id),
         )
     };
-    let call = move |id: u64, (name, arguments): (&str, Value), token: bool| {
-        let meta = if token { json!({"progressToken": id}) } else { json!({}) };
+    let call = move |id: u64, (name, arguments): (&str, Value), token: bool, modern: bool| {
+        let mut meta = if token { json!({"progressToken": id}) } else { json!({}) };
+        if modern {
+            meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+            meta["io.modelcontextprotocol/clientCapabilities"] =
+                json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+        }
         request(id, "tools/call", json!({"name": name, "arguments": arguments, "_meta": meta}))
     };
     let tool = prop_oneof![
@@ -31,11 +36,14 @@ fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
         Just(("refuse", json!({}))),
         Just(("inquire", json!({"about": "form"}))),
         Just(("inquire", json!({"about": "both"}))),
+        Just(("inquire", json!({"resume": {"id": "x"}}))),
+        Just(("toil", json!({"seconds": 7}))),
         Just(("touch", json!({"uri": "note://hello"}))),
         Just(("none", json!(7))),
     ];
     prop_oneof![
-        3 => (id.clone(), tool, any::<bool>()).prop_map(move |(id, tool, token)| call(id, tool, token)),
+        3 => (id.clone(), tool, any::<bool>(), any::<bool>())
+            .prop_map(move |(id, tool, token, modern)| call(id, tool, token, modern)),
         1 => (id.clone(), prop_oneof![Just("ping"), Just("tools/list"), Just("resources/list"), Just("prompts/list"), Just("resources/subscribe"), Just("initialize"), Just("x")])
             .prop_map(move |(id, method)| request(id, method, json!({
                 "protocolVersion": "2025-06-18",
