@@ -186,6 +186,29 @@ impl Context {
     /// on where it asked, whichever way the answer comes; meanwhile it does not count as running. Only prompts,
     /// resources and tools that say so ([`Tool::ASKS`](super::Tool::ASKS)) may ask. Cancel safe: dropping it takes the
     /// question back.
+    ///
+    /// ```
+    /// use mcp::tool::{Ask, Context, ToolError};
+    ///
+    /// /// Whether it is meant.
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Sure {
+    ///     /// Whether to delete them.
+    ///     sure: bool,
+    /// }
+    ///
+    /// async fn delete(cx: &Context, files: &[String]) -> Result<String, ToolError> {
+    ///     let question = Ask::form::<Sure>(format!("Delete {} files?", files.len()));
+    ///     match cx.ask(question).await?.accepted::<Sure>()? {
+    ///         Some(Sure { sure: true }) => Ok("deleted".to_owned()),
+    ///         _ => Ok("nothing was deleted".to_owned()),
+    ///     }
+    /// }
+    /// # let nobody = Context::detached(std::sync::Arc::new(()));
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    /// # let error = runtime.block_on(delete(&nobody, &[])).expect_err("nobody to ask");
+    /// # assert_eq!(error.to_string(), "this needs an answer that the client has no way to give");
+    /// ```
     pub async fn ask(&self, ask: Ask) -> Result<Said, AskError> {
         let mut answers = self.ask_all(vec![("answer".to_owned(), ask)]).await?;
         answers.remove("answer").ok_or(AskError::Unanswered)

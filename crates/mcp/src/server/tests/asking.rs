@@ -321,7 +321,7 @@ async fn a_prompt_asks_too() {
     assert_eq!(client.next().await["error"]["code"], -32602);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_thousand_calls_ask_at_once() {
     let server = everything();
     let tasks: Vec<_> = (0..20_u64)

@@ -20,7 +20,20 @@ where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
 {
-    let declaration = Declaration {
+    Arc::new(Made(declaration(name), run))
+}
+
+/// The same as one that becomes a job after a while.
+pub(super) fn made_job<F, Fut>(name: &str, after: Duration, run: F) -> Arc<dyn AnyTool>
+where
+    F: Fn(Context) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
+{
+    Arc::new(Made(Declaration { job_after: Some(after), ..declaration(name) }, run))
+}
+
+fn declaration(name: &str) -> Declaration {
+    Declaration {
         name: name.to_owned(),
         title: None,
         description: String::new(),
@@ -32,8 +45,7 @@ where
         icons: Vec::new(),
         meta: None,
         examples: Vec::new(),
-    };
-    Arc::new(Made(declaration, run))
+    }
 }
 
 impl<F, Fut> AnyTool for Made<F>
@@ -53,7 +65,7 @@ where
     }
 }
 
-fn server(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Server {
+pub(super) fn server(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Server {
     Server::new(ServerInfo::new("test", "1"), Arc::new(Registry::new(tools)))
 }
 

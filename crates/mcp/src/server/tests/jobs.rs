@@ -266,6 +266,35 @@ async fn who_knows_no_tasks_has_none() {
     assert_eq!(client.next().await["error"]["code"], -32602);
 }
 
+/// A call may be done in the very moment it becomes a job: it is answered either way, and once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_that_are_done_just_then_are_answered() {
+    const MILLISECONDS: u64 = 20;
+    let tool = super::faults::made_job("close", Duration::from_millis(MILLISECONDS), |_| async {
+        tokio::time::sleep(Duration::from_millis(MILLISECONDS)).await;
+        Ok(crate::tool::Outcome::text("done"))
+    });
+    let server = super::faults::server([tool]).jobs();
+    let mut client = connect(&server);
+    for round in 0..20 {
+        for id in 0..40 {
+            client.call(round * 100 + id, "close", json!({})).await;
+        }
+        let mut ids = Vec::new();
+        for _ in 0..40 {
+            let answer = client.next().await;
+            if text(&answer) != "done" {
+                let (_, rest) = text(&answer).split_once("as job ").expect("it became a job");
+                ids.extend(rest.split_once(' ').map(|(id, _)| id.to_owned()));
+            }
+        }
+        for id in ids {
+            client.call(round * 100 + 99, "job_wait", json!({"id": id})).await;
+            assert_eq!(text(&client.next().await), "done");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn jobs_end_with_the_server() {
     let server = everything();
