@@ -271,7 +271,7 @@ async fn who_knows_no_tasks_has_none() {
 async fn calls_that_are_done_just_then_are_answered() {
     const MILLISECONDS: u64 = 20;
     let tool = super::faults::made_job("close", Duration::from_millis(MILLISECONDS), |_| async {
-        tokio::time::sleep(Duration::from_millis(MILLISECONDS)).await;
+        tokio::time::sleep(Duration::from_millis(MILLISECONDS)).await; // sleeps: the work takes as long as a call may
         Ok(crate::tool::Outcome::text("done"))
     });
     let server = super::faults::server([tool]).jobs();
