@@ -207,7 +207,9 @@ fn a_killed_guardian_is_replaced() {
     let first = guardians(parent.0.id())[0];
     let sent = std::process::Command::new("kill").args(["-s", "KILL", &first.to_string()]).status().unwrap();
     assert!(sent.success());
-    until("another is there", || guardians(parent.0.id()).iter().any(|&pid| pid != first && alive(pid)));
+    until("another is at its post", || {
+        !alive(first) && guardians(parent.0.id()).iter().any(|&pid| pid != first) && guarded(parent.0.id())
+    });
     parent.kill();
     let took = until("all are gone", || !numbers.iter().any(|&number| alive(number)));
     assert!(took < Duration::from_secs(2), "{took:?}");
