@@ -70,15 +70,14 @@ impl Guardian {
     pub(crate) fn farewell(self) {
         let mut line = self.0.line();
         line.farewell = true;
-        line.say("farewell\n");
-        line.pipe = None;
+        line.say_farewell();
     }
 }
 
 impl Post {
     /// Starts a guardian process and connects the line to it.
     fn man(&self) -> io::Result<(tokio::process::Child, i32)> {
-        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let Ready { read, write, told } = self.ready()?;
         let mut command = tokio::process::Command::new(&self.program);
         // No environment: above all not the session's nonce, by which it would be found and ended itself.
         command.arg0("hob").args(&self.args).arg(self.nonce.as_str()).env_clear().current_dir("/");
@@ -90,9 +89,24 @@ impl Post {
             Ok((child, pid))
         })?;
         let mut line = self.line();
-        line.pipe = Some(write.into());
-        line.say_watch();
+        line.pipe = Some(write);
+        if line.watch != told {
+            line.say_watch();
+        }
+        if line.farewell {
+            line.say_farewell();
+        }
         Ok((child, pid))
+    }
+
+    /// A pipe that holds all there is to say so far. A guardian that is started on it knows the session from its first
+    /// moment, even if we are gone in the next.
+    fn ready(&self) -> io::Result<Ready> {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+        let told = self.line().watch;
+        let mut line = Line { pipe: Some(write.into()), watch: told, farewell: false };
+        line.say_watch();
+        Ok(Ready { read, write: line.pipe.expect("just put there"), told })
     }
 
     fn line(&self) -> std::sync::MutexGuard<'_, Line> {
@@ -100,7 +114,19 @@ impl Post {
     }
 }
 
+/// A line on which everything known was said, for a guardian that is still to be started.
+struct Ready {
+    read: std::os::fd::OwnedFd,
+    write: std::fs::File,
+    told: Option<(i32, u64)>,
+}
+
 impl Line {
+    fn say_farewell(&mut self) {
+        self.say("farewell\n");
+        self.pipe = None;
+    }
+
     fn say_watch(&mut self) {
         if let Some((pid, start)) = self.watch {
             self.say(&format!("watch {pid} {start}\n"));
@@ -219,5 +245,25 @@ fn ignore_signals() {
         for number in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2] {
             libc::signal(number, libc::SIG_IGN);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replacement_finds_what_to_watch_in_its_pipe_when_it_starts() {
+        let post = Post {
+            program: PathBuf::from("/proc/self/exe"),
+            args: Vec::new(),
+            nonce: Nonce::random(),
+            line: Mutex::new(Line { watch: Some((42, 4711)), ..Line::default() }),
+        };
+        let Ready { read, write, .. } = post.ready().expect("a pipe");
+        drop(write);
+        let mut said = String::new();
+        std::fs::File::from(read).read_to_string(&mut said).expect("it ends");
+        assert_eq!(said, "watch 42 4711\n");
     }
 }
