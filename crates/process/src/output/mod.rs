@@ -142,8 +142,7 @@ impl OutputLog {
         if let Some(directory) = directory {
             std::fs::create_dir_all(directory)?;
             // A lock that cannot be had, on a file system without locks, protects nothing, and is no reason to fail.
-            lock =
-                File::open(directory).ok().filter(|open| flock(open, FlockOperation::NonBlockingLockExclusive).is_ok());
+            lock = locked(directory).ok();
             let (segments, damaged) = Segment::find_all(directory)?;
             if !segments.is_empty() || damaged > 0 {
                 return Err(io::Error::new(
@@ -152,30 +151,24 @@ impl OutputLog {
                 ));
             }
         }
-        let disk = if directory.is_some() { Disk::Writing } else { Disk::None };
-        let ring = Ring::new(limits.memory.max(1), limits.records.max(1));
-        let state = State {
-            ring,
-            total: Counts::default(),
-            segments: Vec::new(),
-            written: 0,
-            evals: BTreeMap::new(),
-            evals_forgotten: false,
-            evals_partial: false,
-            limits,
-            disk,
-            damaged: 0,
-            idle: false,
-            lagging: false,
-            closing: false,
-            flushing: false,
+        OutputLog::written_to(State::new(limits), directory, lock)
+    }
+
+    /// The log of a former life, to be gone on with: what is appended follows what is there.
+    ///
+    /// # Errors
+    /// When the directory cannot be read, or the log is in use. Damaged files are left out and counted in
+    /// [`Status::damaged`].
+    pub fn reopen(directory: &Path, limits: Limits) -> io::Result<OutputLog> {
+        let lock = match locked(directory) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+            lock => lock.ok(),
         };
-        let log = OutputLog::with(state, directory, lock);
-        if directory.is_some() {
-            let shared = log.shared.clone();
-            std::thread::Builder::new().name("output-log".into()).spawn(move || writer::run(&shared))?;
-        }
-        Ok(log)
+        let mut state = State::read(directory, limits)?;
+        // A crash may leave files without content behind, where the next segment goes.
+        Segment::clear_from(directory, state.written)?;
+        state.segments.retain(|segment| segment.len > 0);
+        OutputLog::written_to(state, Some(directory), lock)
     }
 
     /// The log of a session that is over, to be read.
@@ -183,35 +176,21 @@ impl OutputLog {
     /// # Errors
     /// When the directory cannot be read. Damaged files are left out and counted in [`Status::damaged`].
     pub fn open(directory: &Path) -> io::Result<OutputLog> {
-        let (segments, damaged) = Segment::find_all(directory)?;
-        let mut evals = BTreeMap::new();
-        let mut evals_forgotten = false;
-        let limits = Limits::default();
-        for segment in &segments {
-            segment.open(directory)?.each_from(0, |record| {
-                evals_forgotten |= note(&mut evals, limits.evals, &record);
-                true
-            })?;
-        }
-        let (written, total) = segments.last().map_or_else(Default::default, |last| (last.end(), last.after));
-        let mut state = State {
-            ring: Ring::at(written, total),
-            total,
-            segments,
-            written,
-            evals,
-            evals_forgotten,
-            evals_partial: false,
-            limits,
-            disk: Disk::Closed,
-            damaged,
-            idle: true,
-            lagging: false,
-            closing: true,
-            flushing: false,
-        };
-        state.evals_partial = state.dropped() != Counts::default();
+        let mut state = State::read(directory, Limits::default())?;
+        (state.disk, state.idle, state.closing) = (Disk::Closed, true, true);
         Ok(OutputLog::with(state, Some(directory), None))
+    }
+
+    fn written_to(mut state: State, directory: Option<&Path>, lock: Option<File>) -> io::Result<OutputLog> {
+        if directory.is_some() {
+            state.disk = Disk::Writing;
+        }
+        let log = OutputLog::with(state, directory, lock);
+        if directory.is_some() {
+            let shared = log.shared.clone();
+            std::thread::Builder::new().name("output-log".into()).spawn(move || writer::run(&shared))?;
+        }
+        Ok(log)
     }
 
     fn with(state: State, directory: Option<&Path>, lock: Option<File>) -> OutputLog {
@@ -278,6 +257,11 @@ impl OutputLog {
         self.shared.state().evals.get(&eval).copied()
     }
 
+    /// The newest evaluation that printed anything that is kept.
+    pub fn last_eval(&self) -> Option<u64> {
+        self.shared.state().evals.keys().next_back().copied()
+    }
+
     /// Waits until everything so far is on disk, or the disk fails, or the time is over. True when it is on disk. Blocks.
     pub fn flush(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
@@ -294,6 +278,13 @@ impl OutputLog {
         }
         state.disk == Disk::Writing || state.disk == Disk::Closed
     }
+}
+
+/// The directory, locked for whoever writes to it.
+fn locked(directory: &Path) -> io::Result<File> {
+    let open = File::open(directory)?;
+    flock(&open, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(open)
 }
 
 /// Enters a record into its evaluation's account. True when the oldest evaluation was forgotten over it.
@@ -339,6 +330,43 @@ impl Shared {
 }
 
 impl State {
+    /// Nothing yet, on no disk.
+    fn new(limits: Limits) -> State {
+        State {
+            ring: Ring::new(limits.memory.max(1), limits.records.max(1)),
+            total: Counts::default(),
+            segments: Vec::new(),
+            written: 0,
+            evals: BTreeMap::new(),
+            evals_forgotten: false,
+            evals_partial: false,
+            limits,
+            disk: Disk::None,
+            damaged: 0,
+            idle: false,
+            lagging: false,
+            closing: false,
+            flushing: false,
+        }
+    }
+
+    /// What a directory holds.
+    fn read(directory: &Path, limits: Limits) -> io::Result<State> {
+        let mut state = State::new(limits);
+        (state.segments, state.damaged) = Segment::find_all(directory)?;
+        for segment in &state.segments {
+            segment.open(directory)?.each_from(0, |record| {
+                state.evals_forgotten |= note(&mut state.evals, state.limits.evals, &record);
+                true
+            })?;
+        }
+        (state.written, state.total) =
+            state.segments.last().map_or_else(Default::default, |last| (last.end(), last.after));
+        state.ring = state.ring.at(state.written, state.total);
+        state.evals_partial = state.dropped() != Counts::default();
+        Ok(state)
+    }
+
     /// What is in no segment and not in the ring.
     fn dropped(&self) -> Counts {
         let mut lost = Counts::default();

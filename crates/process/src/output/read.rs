@@ -52,6 +52,12 @@ impl Query {
         Query { streams: vec![stream], ..self }
     }
 
+    /// With what the log's keeper noted, such as where another process begins.
+    pub fn with_notes(mut self) -> Query {
+        self.streams.push(Stream::Note);
+        self
+    }
+
     /// Limits the number of bytes.
     pub fn at_most(self, max_bytes: usize) -> Query {
         Query { max_bytes, ..self }

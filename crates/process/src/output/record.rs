@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Range, Sub};
 /// Where bytes went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
-    /// What was fed to the program, if its keeper records that.
-    Input,
+    /// What the log's keeper says itself, such as that another process begins here.
+    Note,
     /// Its standard output.
     Stdout,
     /// Its standard error.
@@ -15,11 +15,11 @@ pub enum Stream {
 
 impl Stream {
     /// All of them.
-    pub const ALL: [Stream; 3] = [Stream::Input, Stream::Stdout, Stream::Stderr];
+    pub const ALL: [Stream; 3] = [Stream::Note, Stream::Stdout, Stream::Stderr];
 
     pub(crate) fn number(self) -> u8 {
         match self {
-            Stream::Input => 0,
+            Stream::Note => 0,
             Stream::Stdout => 1,
             Stream::Stderr => 2,
         }
@@ -29,10 +29,10 @@ impl Stream {
         Stream::ALL.into_iter().find(|stream| stream.number() == number)
     }
 
-    /// `input`, `stdout` or `stderr`.
+    /// `note`, `stdout` or `stderr`.
     pub fn name(self) -> &'static str {
         match self {
-            Stream::Input => "input",
+            Stream::Note => "note",
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
         }
@@ -77,8 +77,8 @@ impl Record {
 /// Bytes per stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Of the input.
-    pub input: u64,
+    /// Of the keeper's notes.
+    pub note: u64,
     /// Of standard output.
     pub stdout: u64,
     /// Of standard error.
@@ -89,7 +89,7 @@ impl Counts {
     /// The count of one stream.
     pub fn of(&self, stream: Stream) -> u64 {
         match stream {
-            Stream::Input => self.input,
+            Stream::Note => self.note,
             Stream::Stdout => self.stdout,
             Stream::Stderr => self.stderr,
         }
@@ -97,7 +97,7 @@ impl Counts {
 
     pub(crate) fn of_mut(&mut self, stream: Stream) -> &mut u64 {
         match stream {
-            Stream::Input => &mut self.input,
+            Stream::Note => &mut self.note,
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
         }
@@ -105,7 +105,7 @@ impl Counts {
 
     /// Of all streams.
     pub fn sum(&self) -> u64 {
-        self.input + self.stdout + self.stderr
+        self.note + self.stdout + self.stderr
     }
 }
 
@@ -113,11 +113,7 @@ impl Add for Counts {
     type Output = Counts;
 
     fn add(self, other: Counts) -> Counts {
-        Counts {
-            input: self.input + other.input,
-            stdout: self.stdout + other.stdout,
-            stderr: self.stderr + other.stderr,
-        }
+        Counts { note: self.note + other.note, stdout: self.stdout + other.stdout, stderr: self.stderr + other.stderr }
     }
 }
 
@@ -133,7 +129,7 @@ impl Sub for Counts {
     /// Saturates: counts that were read back from a damaged file must not panic.
     fn sub(self, other: Counts) -> Counts {
         Counts {
-            input: self.input.saturating_sub(other.input),
+            note: self.note.saturating_sub(other.note),
             stdout: self.stdout.saturating_sub(other.stdout),
             stderr: self.stderr.saturating_sub(other.stderr),
         }

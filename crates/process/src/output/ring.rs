@@ -26,9 +26,9 @@ impl Ring {
         Ring { bytes, records, start: 0, before: Counts::default(), max_bytes, max_records }
     }
 
-    /// An empty ring that stands at the end of what is on disk.
-    pub(crate) fn at(start: u64, before: Counts) -> Ring {
-        Ring { start, before, ..Ring::new(0, 0) }
+    /// The same, empty, standing at the end of what is on disk.
+    pub(crate) fn at(self, start: u64, before: Counts) -> Ring {
+        Ring { start, before, ..self }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -123,7 +123,7 @@ mod tests {
         ring.append(Stream::Stderr, Some(1), 1, b"ghij");
         ring.append(Stream::Stdout, Some(2), 2, b"klmnopqr");
         assert_eq!((ring.start(), ring.end()), (8, 18));
-        assert_eq!(ring.before(), Counts { input: 0, stdout: 6, stderr: 2 });
+        assert_eq!(ring.before(), Counts { note: 0, stdout: 6, stderr: 2 });
         let mut held = Vec::new();
         ring.copy(8..18, &mut held);
         assert_eq!(held, b"ijklmnopqr");

@@ -83,6 +83,19 @@ impl Segment {
         Ok((found, damaged))
     }
 
+    /// Removes the files of segments that begin at an offset or later.
+    pub(crate) fn clear_from(directory: &Path, offset: u64) -> io::Result<()> {
+        for entry in std::fs::read_dir(directory)? {
+            let path = entry?.path();
+            let segment = path.extension().is_some_and(|extension| extension == "idx" || extension == "out");
+            let base = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok());
+            if segment && base.is_some_and(|base| base >= offset) {
+                std::fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
     fn read(directory: &Path, base: u64) -> io::Result<Segment> {
         let mut segment = Segment { base, len: 0, rows: 0, before: Counts::default(), after: Counts::default() };
         let mut reader = segment.open(directory)?;
@@ -92,7 +105,7 @@ impl Segment {
         if &header[..8] != MAGIC || word(8) != base {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not the index of this segment"));
         }
-        segment.before = Counts { input: word(16), stdout: word(24), stderr: word(32) };
+        segment.before = Counts { note: word(16), stdout: word(24), stderr: word(32) };
         segment.after = segment.before;
         let bytes = reader.data.metadata()?.len();
         reader.rows = (reader.index.metadata()?.len() - HEADER) / ROW;
@@ -171,7 +184,7 @@ impl Writer {
             let mut header = Vec::with_capacity(HEADER as usize);
             header.extend_from_slice(MAGIC);
             let counts = segment.before;
-            for word in [segment.base, counts.input, counts.stdout, counts.stderr, 0, 0, 0] {
+            for word in [segment.base, counts.note, counts.stdout, counts.stderr, 0, 0, 0] {
                 header.extend_from_slice(&word.to_le_bytes());
             }
             index.write_all(&header)?;

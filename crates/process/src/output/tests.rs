@@ -56,7 +56,7 @@ fn small(memory: usize, disk: u64) -> Limits {
 }
 
 fn appends() -> impl Strategy<Value = Vec<(Stream, Option<u64>, Vec<u8>)>> {
-    let stream = prop_oneof![Just(Stream::Input), Just(Stream::Stdout), Just(Stream::Stderr)];
+    let stream = prop_oneof![Just(Stream::Note), Just(Stream::Stdout), Just(Stream::Stderr)];
     let eval = prop_oneof![Just(None), (0u64..4).prop_map(Some)];
     let bytes = proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..80);
     proptest::collection::vec((stream, eval, bytes), 1..40)
@@ -148,6 +148,19 @@ proptest! {
         verify(&model, &again, &queries);
         prop_assert_eq!(again.append(Stream::Stdout, None, b"no"), last.end);
         prop_assert_eq!(again.status().end, last.end);
+
+        while OutputLog::is_in_use(place.path()) {
+            std::thread::yield_now(); // The writing thread finishes.
+        }
+        let again = OutputLog::reopen(place.path(), small(memory, disk)).unwrap();
+        verify(&model, &again, &queries);
+        for (stream, eval, bytes) in &appends {
+            model.append(&again, *stream, *eval, bytes);
+        }
+        prop_assert!(again.flush(Duration::from_secs(20)));
+        verify(&model, &again, &queries);
+        drop(again);
+        verify(&model, &OutputLog::open(place.path()).unwrap(), &queries);
     }
 }
 
@@ -227,6 +240,13 @@ fn a_torn_write_is_not_believed() {
     let log = OutputLog::open(place.path()).unwrap();
     assert_eq!((log.status().end, log.status().damaged), (5, 1));
     assert_eq!(log.read_blocking(&Query::default()).bytes(), b"whole");
+    let again = OutputLog::reopen(place.path(), Limits::default()).unwrap();
+    assert_eq!(again.append(Stream::Stdout, Some(2), b" again"), 5);
+    assert!(again.flush(Duration::from_secs(20)));
+    assert_eq!(again.read_blocking(&Query::default()).bytes(), b"whole again");
+    assert_eq!(OutputLog::open(place.path()).unwrap().last_eval(), Some(2));
+    let used = OutputLog::reopen(place.path(), Limits::default()).unwrap_err();
+    assert_eq!(used.kind(), io::ErrorKind::WouldBlock);
     let refused = OutputLog::create(Some(place.path()), Limits::default()).unwrap_err();
     assert_eq!(refused.to_string(), "the directory holds the output of another session");
 }
