@@ -61,7 +61,8 @@ pub fn run(
 fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io::Result<()> {
     let output = Arc::new(Mutex::new(output));
     let shared = Arc::new(Shared::default());
-    let downward = Downward { shared: shared.clone(), output: output.clone(), locate, launch, life: None };
+    let run = format!("{:016x}{:016x}", random(), random());
+    let downward = Downward { shared: shared.clone(), output: output.clone(), locate, launch, life: None, run };
     thread::Builder::new().name("downward".to_owned()).stack_size(STACK).spawn(move || downward.run())?;
     shared.upward(input, &output);
     shared.wait_for_end();
@@ -253,6 +254,8 @@ struct Downward {
     launch: Launch,
     /// The life of the last daemon.
     life: Option<String>,
+    /// What the daemon knows this run of the agent by, over all connections.
+    run: String,
 }
 
 /// Why the downward thread wakes up without a connection.
@@ -299,13 +302,21 @@ impl Downward {
     }
 
     fn connect(&mut self) -> Result<Connection, String> {
-        let (project, hello) = (self.locate)()?;
+        let (project, hello) = self.caller()?;
         connect_or_start_with(&project, &hello, &self.launch).map_err(|error| error.to_string())
     }
 
     fn look(&mut self) -> Option<Connection> {
-        let (project, hello) = (self.locate)().ok()?;
+        let (project, hello) = self.caller().ok()?;
         connect(&project, &hello).ok()?
+    }
+
+    /// The project, and what the next connection's first line says.
+    fn caller(&mut self) -> Result<(Project, Hello), String> {
+        let (project, mut hello) = (self.locate)()?;
+        hello.run = Some(self.run.clone());
+        hello.answers_lost = self.shared.lock().ledger.awaits_mail();
+        Ok((project, hello))
     }
 
     /// Waits for a reason to connect. A daemon that somebody stopped is not started again before it is needed.

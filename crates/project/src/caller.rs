@@ -22,8 +22,17 @@ pub struct Caller {
     pub env: BTreeMap<String, String>,
     /// The session that it means when it names none.
     pub session: Option<String>,
-    /// The name it goes by (`--as`).
+    /// The name it goes by (`--as`, `HOB_AGENT`).
     pub name: Option<String>,
+    /// Whether to take that name from whoever holds it elsewhere.
+    pub takeover: bool,
+    /// This run of the agent, the same over all its connections.
+    pub run: Option<String>,
+    /// Whether answers that handed something out were lost with the connection before.
+    pub answers_lost: bool,
+    /// The worktree that the process at the other end stands in, as the kernel says and not as it says itself; `None`
+    /// where the kernel does not tell.
+    pub stands_in: Option<PathBuf>,
     /// The system whose tools are imitated for it.
     pub profile: Option<String>,
 }
@@ -40,7 +49,16 @@ impl Caller {
             env: hello.env.clone(),
             session: hello.session.clone(),
             name: hello.name.clone(),
+            takeover: hello.takeover,
+            run: hello.run.clone(),
+            answers_lost: hello.answers_lost,
+            stands_in: working_directory(pid).map(|cwd| project.worktree(&cwd)),
             profile: hello.profile.clone(),
         }
     }
+}
+
+/// Where a process stands (proc(5)); `None` for none, or for one that is gone.
+fn working_directory(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }

@@ -15,6 +15,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub use crate::duration::Limit;
+pub use crate::mail::MailConfig;
+use crate::mail::MailTable;
 use crate::trust::{self, Request};
 use crate::user::is_absent;
 use crate::{Project, Trust, UserConfig};
@@ -36,6 +38,11 @@ pub enum ConfigError {
     NotMine { path: PathBuf, owner: u32 },
     #[error("{path} has more than {FILE_MAX} bytes; no configuration is that long, so move it away")]
     TooLong { path: PathBuf },
+    #[error(
+        "{path}: mail.database does not belong into a file that is shared with others; put the address into \
+         HOB_MAIL_DATABASE, your own config.toml, or .hob/mail-database (mode 0600)"
+    )]
+    SharedDatabase { path: PathBuf },
 }
 
 /// Where a setting came from.
@@ -69,6 +76,8 @@ pub struct Config {
     pub repl_profile: Option<String>,
     /// Profiles beyond the built-in ones, by name.
     pub repl_profiles: BTreeMap<String, Profile>,
+    /// The mail between agents.
+    pub mail: MailConfig,
     /// What `hob.toml` asks for and the user has not granted.
     pub withheld: Vec<Request>,
 }
@@ -81,6 +90,7 @@ impl Default for Config {
             limits: Limits::default(),
             repl_profile: None,
             repl_profiles: BTreeMap::new(),
+            mail: MailConfig::default(),
             withheld: Vec::new(),
         }
     }
@@ -129,6 +139,7 @@ impl Config {
         if settings.repl.profile.is_some() {
             self.repl_profile = settings.repl.profile;
         }
+        self.mail.apply(path, settings.mail, source)?;
         let profiles = settings.repl.profiles.into_iter();
         self.repl_profiles.extend(profiles.map(|(name, table)| (name, Profile { table, source })));
         Ok(())
@@ -205,6 +216,7 @@ pub(crate) struct Settings {
     pub(crate) daemon: DaemonTable,
     pub(crate) limits: LimitsTable,
     pub(crate) repl: ReplTable,
+    pub(crate) mail: MailTable,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -283,7 +295,7 @@ mod tests {
         check_error(
             "toolsets = [\"repl\"]\ntolsets = 1\n",
             expect![[
-                "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `limits`, `repl`; correct the line, or delete it for the default"
+                "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `limits`, `repl`, `mail`; correct the line, or delete it for the default"
             ]],
         );
         check_error(

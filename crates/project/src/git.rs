@@ -72,7 +72,7 @@ fn read_line(path: &Path) -> Option<String> {
 }
 
 /// These files are a line or a page; what is bigger, or no file at all, is not what we look for.
-fn read_small(path: &Path) -> Option<String> {
+pub(crate) fn read_small(path: &Path) -> Option<String> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
     }

@@ -56,6 +56,16 @@ pub struct Hello {
     /// The name the agent goes by.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Whether to take that name from whoever holds it elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takeover: bool,
+    /// This run of the agent: made by its front-end, the same over all its connections, another one when it is started
+    /// again. What was handed out to a run that has ended is handed out again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Answers that hand something out were lost with the connection before: it is handed out again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers_lost: bool,
     /// The environment for what is started on this connection's behalf: the allowed variables only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -78,7 +88,10 @@ impl Hello {
             worktree: Some(utf8(&project.worktree(cwd))),
             profile: None,
             toolsets: Vec::new(),
-            name: None,
+            name: agent_name(),
+            takeover: false,
+            run: None,
+            answers_lost: false,
             env: Environment::of_this_process(),
             version: VERSION.to_owned(),
             make_room: false,
@@ -195,6 +208,11 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
+/// The name that the environment gives to whoever runs here: `HOB_AGENT`, else `THRUM_NAME`.
+fn agent_name() -> Option<String> {
+    ["HOB_AGENT", "THRUM_NAME"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
 /// JSON has no other strings; a directory of another name is still a directory, so it is written with marks.
 fn utf8(path: &Path) -> PathBuf {
     PathBuf::from(path.to_string_lossy().into_owned())
@@ -222,6 +240,9 @@ mod tests {
             profile: Some("ghc-mcp".into()),
             toolsets: vec!["repl".into()],
             name: Some("anna".into()),
+            takeover: false,
+            run: None,
+            answers_lost: false,
             env: BTreeMap::from([("PATH".into(), "/bin".into())]),
             version: "0.1.0".into(),
             make_room: false,

@@ -13,6 +13,8 @@ mod git;
 pub mod hello;
 pub mod journal;
 mod lock;
+mod mail;
+mod origin;
 mod owner;
 mod paths;
 mod root;

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::root::{CONFIG_FILE, FindError, FoundBy, HOB_DIR, find};
-use crate::{git, owner, runtime};
+use crate::{git, origin, owner, runtime};
 
 /// The longest path a Unix socket can have: `sun_path` is 108 bytes, the last one a NUL.
 const SOCKET_PATH_MAX: usize = 107;
@@ -70,6 +70,16 @@ impl Project {
             Some(worktree) if worktree.main == self.root => worktree.top,
             _ => self.root.clone(),
         }
+    }
+
+    /// The repository that this one is a clone of, the same for all clones of it; `None` without a remote `origin`.
+    pub fn origin(&self) -> Option<String> {
+        origin::origin(&self.root)
+    }
+
+    /// The identities of the agents that work here.
+    pub fn identities_dir(&self) -> PathBuf {
+        self.hob_dir.join("identities")
     }
 
     /// 16 hexadecimal digits that name the root where a path is too long.

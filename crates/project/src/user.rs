@@ -23,6 +23,7 @@ pub struct UserConfig {
     pub(crate) daemon: crate::config::DaemonTable,
     pub(crate) limits: crate::config::LimitsTable,
     pub(crate) repl: crate::config::ReplTable,
+    pub(crate) mail: crate::mail::MailTable,
 }
 
 impl UserConfig {
@@ -48,7 +49,7 @@ impl UserConfig {
     }
 
     pub(crate) fn into_settings(self) -> Settings {
-        Settings { toolsets: self.toolsets, daemon: self.daemon, limits: self.limits, repl: self.repl }
+        Settings { toolsets: self.toolsets, daemon: self.daemon, limits: self.limits, repl: self.repl, mail: self.mail }
     }
 }
 

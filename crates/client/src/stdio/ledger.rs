@@ -305,10 +305,23 @@ impl Ledger {
     fn is_lost(&self, item: &Item) -> bool {
         item.end.is_some()
             && match &item.kind {
-                Kind::Request(request) => request.what == What::Call,
+                Kind::Request(request) => request.what == What::Call && !peek::takes_mail(&item.line),
                 Kind::Batch(_) => peek::batch_has_call(&item.line),
                 Kind::Other => false,
             }
+    }
+
+    /// Whether a daemon that went away may have handed out mail in an answer that never came: the next one is told, and
+    /// hands it out again. So those calls can be sent again.
+    pub(super) fn awaits_mail(&self) -> bool {
+        self.items.values().any(|item| {
+            item.end.is_some()
+                && match &item.kind {
+                    Kind::Request(request) => request.what == What::Call && peek::takes_mail(&item.line),
+                    Kind::Batch(_) => peek::batch_has_call(&item.line),
+                    Kind::Other => false,
+                }
+        })
     }
 
     /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what

@@ -210,6 +210,15 @@ pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
     (call.name.map(Cow::into_owned), arguments.and_then(|arguments| arguments.session).map(Cow::into_owned))
 }
 
+/// Whether a call takes messages out of a mailbox: they are the run's until its next such call, so that an answer that
+/// was lost can be asked for again.
+pub(super) fn takes_mail(line: &[u8]) -> bool {
+    const NAMES: [&str; 2] = ["check_messages", "wait_for_message"];
+    // Most calls are others, and a search is cheaper than reading them.
+    NAMES.iter().any(|name| memchr::memmem::find(line, name.as_bytes()).is_some())
+        && call(line).0.is_some_and(|name| NAMES.contains(&name.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

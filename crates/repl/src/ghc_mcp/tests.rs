@@ -58,6 +58,10 @@ impl Connection {
             env: BTreeMap::from([keep("PATH"), keep("HOME")]),
             session: None,
             name: None,
+            takeover: false,
+            run: None,
+            answers_lost: false,
+            stands_in: None,
             profile: Some("ghc-mcp".to_owned()),
         };
         let repl = Repl::new(ReplOptions { guard: Guard::Without, ..ReplOptions::default() });

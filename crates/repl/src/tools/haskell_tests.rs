@@ -150,6 +150,10 @@ fn caller(dir: &Path) -> Caller {
         env,
         session: None,
         name: None,
+        takeover: false,
+        run: None,
+        answers_lost: false,
+        stands_in: None,
         profile: None,
     }
 }

@@ -47,6 +47,10 @@ impl House {
             env: BTreeMap::from(env),
             session: None,
             name: Some("tester".to_owned()),
+            takeover: false,
+            run: None,
+            answers_lost: false,
+            stands_in: None,
             profile: None,
         }
     }

@@ -58,6 +58,20 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
 }
 
 #[test]
+fn a_waiter_survives_its_daemon() {
+    let mut ledger = connected();
+    let wait = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait_for_message","arguments":{}}}"#;
+    assert!(!ledger.awaits_mail());
+    send(&mut ledger, wait);
+    ledger.lost();
+    assert!(ledger.awaits_mail(), "the next daemon is told that an answer may be lost");
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    assert!(!ledger.awaits_mail());
+}
+
+#[test]
 fn a_whole_line_without_its_end_counts_as_delivered() {
     let mut ledger = connected();
     ledger.agent_said(CALL.as_bytes());

@@ -1,0 +1,121 @@
+//! The settings of the mail between agents (`[mail]`), and where the address of its database may come from: the
+//! environment, a private file, or the user's own configuration. Never from `hob.toml`, which others write too.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::config::{ConfigError, Source};
+use crate::user::is_absent;
+use crate::{Project, owner};
+
+/// The variable that holds the address.
+const VARIABLE: &str = "HOB_MAIL_DATABASE";
+/// The file in the project's state directory that holds it.
+const FILE: &str = "mail-database";
+/// How long an address may be, in bytes.
+const ADDRESS_MAX: u64 = 4096;
+
+/// What is configured for the mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailConfig {
+    /// Names the agents and messages that belong together; by default the repository's origin does.
+    pub space: Option<String>,
+    /// How many agents a broadcast may reach.
+    pub broadcast_max: u64,
+    /// The database that the user's configuration names. [`MailConfig::database`] is the one that counts.
+    database: Option<String>,
+}
+
+impl Default for MailConfig {
+    fn default() -> MailConfig {
+        MailConfig { space: None, broadcast_max: 100, database: None }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MailTable {
+    space: Option<String>,
+    broadcast_max: Option<u64>,
+    database: Option<String>,
+}
+
+impl MailConfig {
+    pub(crate) fn apply(&mut self, path: &Path, table: MailTable, source: Source) -> Result<(), ConfigError> {
+        if table.database.is_some() && source == Source::Project {
+            return Err(ConfigError::SharedDatabase { path: path.to_owned() });
+        }
+        if let Some(value) = table.broadcast_max {
+            let range = 1..=500;
+            if !range.contains(&value) {
+                let (path, key) = (path.to_owned(), "mail.broadcast_max");
+                return Err(ConfigError::Range { path, key, value, range });
+            }
+            self.broadcast_max = value;
+        }
+        self.database = table.database.or_else(|| self.database.take());
+        self.space = table.space.or_else(|| self.space.take());
+        Ok(())
+    }
+
+    /// The address of the PostgreSQL database that carries the mail; `None` for the project's own file.
+    pub fn database(&self, project: &Project) -> Result<Option<String>, ConfigError> {
+        if let Some(address) = env::var(VARIABLE).ok().filter(|address| !address.is_empty()) {
+            return Ok(Some(address));
+        }
+        match from_file(&project.hob_dir().join(FILE))? {
+            Some(address) => Ok(Some(address)),
+            None => Ok(self.database.clone()),
+        }
+    }
+}
+
+fn from_file(path: &Path) -> Result<Option<String>, ConfigError> {
+    let failed = |source| ConfigError::Read { path: path.to_owned(), source };
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(source) => return Err(failed(source)),
+    };
+    if metadata.uid() != owner::me() {
+        return Err(ConfigError::NotMine { path: path.to_owned(), owner: metadata.uid() });
+    }
+    if !metadata.is_file() || metadata.mode() & 0o077 != 0 || metadata.len() > ADDRESS_MAX {
+        let what = "it must be a short file that only you can read (chmod 600)";
+        return Err(failed(std::io::Error::other(what)));
+    }
+    let text = fs::read_to_string(path).map_err(failed)?;
+    Ok(Some(text.trim().to_owned()).filter(|address| !address.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_shared_file_names_no_database() {
+        let table = || MailTable { database: Some("postgres://h/d".into()), ..MailTable::default() };
+        let mut config = MailConfig::default();
+        let refused = config.apply(Path::new("hob.toml"), table(), Source::Project).unwrap_err().to_string();
+        assert!(refused.contains("HOB_MAIL_DATABASE"), "{refused}");
+        config.apply(Path::new("config.toml"), table(), Source::User).unwrap();
+        assert_eq!(config.database.as_deref(), Some("postgres://h/d"));
+    }
+
+    #[test]
+    fn a_file_is_private_or_refused() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join(FILE);
+        assert_eq!(from_file(&path).unwrap(), None);
+        fs::write(&path, "postgres://u:p@h/d\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(from_file(&path).unwrap_err().to_string().contains("chmod 600"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(from_file(&path).unwrap().as_deref(), Some("postgres://u:p@h/d"));
+    }
+}
