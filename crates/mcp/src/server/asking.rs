@@ -43,9 +43,11 @@ struct Open {
 
 impl Session {
     /// What there is to know for the questions of a request's call.
-    pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Box<Askable> {
-        let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        Box::new(Askable { digest: parked::digest(method, request.params), can, lacks: None })
+    pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Result<Box<Askable>, RpcError> {
+        let modern = request.era.is_modern();
+        let can = if modern { request.meta.can() } else { self.can };
+        let foretold = if modern { responses(request)? } else { Map::new() };
+        Ok(Box::new(Askable { digest: parked::digest(method, request.params), can, lacks: None, foretold }))
     }
 
     /// Puts a call's questions by the way there is.
@@ -73,12 +75,16 @@ impl Session {
         let is_tool = matches!(call.target, Target::Tool(_));
         let for_a_person = |ask: &Ask| matches!(ask, Ask::Form { .. } | Ask::Url { .. });
         if asks.iter().all(|(_, ask)| can.cover(era, ask)) {
-            match era.is_modern() {
-                true => self.park(key, asks, answer, Way::Sealed),
-                false => self.request_answers(key, asks, answer),
+            if !era.is_modern() {
+                return self.request_answers(key, asks, answer);
+            }
+            let (given, asks) = foretold(&mut askable.foretold, asks);
+            match asks.is_empty() {
+                true => drop(answer.send(Ok(given))),
+                false => self.park(key, asks, given, answer, Way::Sealed),
             }
         } else if is_tool && asks.iter().all(|(_, ask)| for_a_person(ask)) {
-            self.park(key, asks, answer, Way::Argument);
+            self.park(key, asks, Answers::new(), answer, Way::Argument);
         } else {
             let missing = asks.iter().map(|(_, ask)| ask).filter(|ask| !can.cover(era, ask));
             askable.lacks = Some(Capabilities::required(missing));
@@ -172,6 +178,7 @@ impl Session {
         &mut self,
         key: Key,
         asks: Vec<(String, Ask)>,
+        given: Answers,
         answer: oneshot::Sender<Result<Answers, AskError>>,
         way: Way,
     ) {
@@ -203,7 +210,7 @@ impl Session {
             principal: self.principal.clone(),
             digest: askable.digest,
             asks,
-            given: Answers::new(),
+            given,
             answer,
             way,
             until: Instant::now(),
@@ -248,11 +255,7 @@ impl Session {
     pub(super) fn resume_sealed(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
         let Some(state) = request.params.request_state.filter(|_| request.era.is_modern()) else { return Ok(false) };
         let sealed = params::string(Some(state), "requestState")?;
-        let mut responses: Map<String, Value> = match request.params.input_responses {
-            Some(raw) => serde_json::from_str(raw.get())
-                .map_err(|_| invalid("params: `inputResponses` must be an object of answers by name"))?,
-            None => Map::new(),
-        };
+        let mut responses = responses(request)?;
         request.meta.level()?;
         let digest = parked::digest(method, request.params);
         let ticket = self.shared.parked.open(&sealed, &self.principal, &digest).ok_or_else(|| {
@@ -263,15 +266,10 @@ impl Session {
         let Some(mut parked) = parked.filter(|_| !ticket.expired) else {
             return self.lost(request, method, &ticket.effects, "requestState").map(|()| true);
         };
-        for (name, ask) in std::mem::take(&mut parked.asks) {
-            match responses.remove(&name).map(|response| ask::said(&ask, response)) {
-                Some(Ok(said)) => {
-                    parked.given.insert(name, said);
-                }
-                // Asked once more: what is missing, and what is no answer to the question.
-                Some(Err(_)) | None => parked.asks.push((name, ask)),
-            }
-        }
+        let (given, asks) = foretold(&mut responses, std::mem::take(&mut parked.asks));
+        parked.given.extend(given);
+        // Asked once more: what is missing, and what is no answer to the question.
+        parked.asks = asks;
         match parked.asks.is_empty() {
             true => self.go_on(request, parked)?,
             false => self.ask_again(request, parked, None),
@@ -351,7 +349,7 @@ impl Session {
         let Parked { target, peer, running, digest, given, answer, .. } = parked;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        call.askable = Some(Box::new(Askable { digest, can, lacks: None }));
+        call.askable = Some(Box::new(Askable { digest, can, lacks: None, foretold: Map::new() }));
         let log = match request.era.is_modern() {
             true => LogPolicy::Request(request.meta.level()?),
             false => LogPolicy::Connection,
@@ -366,6 +364,7 @@ impl Session {
             Some(reply) => self.answer(call, reply),
             None => {
                 self.expect_heartbeat(&call);
+                self.expect_job(&mut call);
                 self.calls.insert(key, call);
                 let _ = answer.send(Ok(given));
             }
@@ -392,6 +391,25 @@ impl Session {
             build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
         });
     }
+}
+
+/// The answers that a request brings.
+fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
+    let read = |raw: &RawValue| serde_json::from_str(raw.get());
+    let responses = request.params.input_responses.map_or_else(|| Ok(Map::new()), read);
+    responses.map_err(|_| invalid("params: `inputResponses` must be an object of answers by name"))
+}
+
+/// Those of these questions that are answered, and the others.
+fn foretold(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
+    let (mut given, mut open) = (Answers::new(), Vec::new());
+    for (name, ask) in asks {
+        match responses.remove(&name).map(|response| ask::said(&ask, response)) {
+            Some(Ok(said)) => drop(given.insert(name, said)),
+            Some(Err(_)) | None => open.push((name, ask)),
+        }
+    }
+    (given, open)
 }
 
 /// A question as a tool's result, with how to answer it.

@@ -85,6 +85,8 @@ pub(super) struct Askable {
     pub can: Capabilities,
     /// What it would have had to be able to be asked.
     pub lacks: Option<serde_json::Value>,
+    /// Answers that came before their questions, by name.
+    pub foretold: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What the client was told about how far a call is; there is one if it gave a token.

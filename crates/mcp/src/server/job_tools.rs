@@ -80,6 +80,7 @@ impl JobTool {
             effect,
             asks: false,
             job_after: None,
+            tasks_only: false,
             icons: Vec::new(),
             meta: None,
             examples: Vec::new(),

@@ -49,10 +49,13 @@ impl Session {
         batch: Option<u64>,
     ) -> Result<(), RpcError> {
         let params = Params::read(raw)?;
-        if method == "initialize" {
+        let meta = params.meta();
+        // A request that says of itself that it needs no handshake makes none.
+        let names_modern = |meta: &Meta<'_>| meta.names_era() && meta.era(self.era).is_ok_and(|era| era.is_modern());
+        if method == "initialize" && !meta.as_ref().is_ok_and(names_modern) {
             return self.initialize(id, &params, batch);
         }
-        let meta = params.meta()?;
+        let meta = meta?;
         let era = meta.era(self.era)?;
         if let Some(handler) = self.shared.method(method) {
             let target = Target::Method(method.into(), handler);
@@ -127,6 +130,7 @@ impl Session {
         let Some(tool) = self.shared.registry.get(&name) else {
             return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
         };
+        self.allow_task(request, tool.declaration())?;
         if !tool.declaration().asks {
             return self.call(request, Target::Tool(tool), request.params.arguments);
         }
@@ -134,7 +138,7 @@ impl Session {
             return Ok(());
         }
         let (key, mut call) = self.new_call(request, Target::Tool(tool))?;
-        call.askable = Some(self.askable(request, METHOD));
+        call.askable = Some(self.askable(request, METHOD)?);
         self.admit(key, call, request.params.arguments);
         Ok(())
     }

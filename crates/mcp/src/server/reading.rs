@@ -131,7 +131,7 @@ impl Session {
     fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Served) -> Result<(), RpcError> {
         let (key, mut call) = self.new_call(request, Target::Served(name, serve))?;
         if name != "completion/complete" {
-            call.askable = Some(self.askable(request, name));
+            call.askable = Some(self.askable(request, name)?);
         }
         self.admit(key, call, request.raw);
         Ok(())

@@ -11,7 +11,7 @@ use super::parked::Running;
 use super::session::{Session, subscription_meta};
 use crate::era::Era;
 use crate::era::params::{self, invalid};
-use crate::tool::Outcome;
+use crate::tool::{Declaration, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
 
@@ -32,6 +32,14 @@ impl Session {
         let at = began + after;
         call.job_at = Some((began, at));
         self.job_at = Some(self.job_at.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// Refuses a call whose result can only come as a task, which its client does not know.
+    pub(super) fn allow_task(&self, request: &Request<'_>, tool: &Declaration) -> Result<(), RpcError> {
+        match tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
+            true => Err(lacking()),
+            false => Ok(()),
+        }
     }
 
     /// Makes jobs of the calls whose time has come.

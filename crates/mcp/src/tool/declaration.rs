@@ -64,6 +64,8 @@ pub struct Declaration {
     /// After how long a call of it goes on as a job; its output schema must say then what
     /// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER) says.
     pub job_after: Option<Duration>,
+    /// Whether only clients that know tasks may call it ([`Tool::TASKS_ONLY`](super::Tool::TASKS_ONLY)).
+    pub tasks_only: bool,
     /// Pictures that stand for it.
     pub icons: Vec<Icon>,
     /// Hints for particular clients.

@@ -49,6 +49,10 @@ pub trait Tool: Send + Sync + 'static {
     /// `{state, result?, job?}` then.
     const JOB_AFTER: Option<Duration> = None;
 
+    /// Whether a call without a handshake (2026-07-28) needs a client that knows tasks, because no request could be held
+    /// until it is done; other clients hear which capability they lack. For tools with [`Tool::JOB_AFTER`].
+    const TASKS_ONLY: bool = false;
+
     /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;
     /// The full form of the result: the structured content.

@@ -138,6 +138,7 @@ fn declare<T: Tool>() -> Declaration {
         effect: T::EFFECT,
         asks: T::ASKS,
         job_after: T::JOB_AFTER,
+        tasks_only: T::TASKS_ONLY,
         icons: T::icons(),
         meta: T::meta(),
         examples: T::examples(),

@@ -102,6 +102,27 @@ async fn what_was_not_answered_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_may_come_before_its_question() {
+    let mut client = connect(&everything());
+    let with = |id: u64, about: &str, responses: Value| {
+        let mut call = inquiry(id, about, forms());
+        call["params"]["inputResponses"] = responses;
+        call
+    };
+    let red = accept(json!({"color": "red"}));
+    client.send(with(1, "form", json!({"answer": red, "else": accept(json!({"x": 1}))}))).await;
+    assert_eq!(text(&client.next().await), "red");
+    // Each answer is for one question, and what is no answer is none.
+    client.send(with(2, "twice", json!({"answer": red}))).await;
+    let second = client.next().await;
+    assert_eq!(second["result"]["inputRequests"]["answer"]["params"]["message"], "And the ground?");
+    client.send(with(3, "form", json!({"answer": 12345}))).await;
+    assert_eq!(client.next().await["result"]["resultType"], "input_required");
+    client.send(with(4, "form", json!([]))).await;
+    assert_eq!(client.next().await["error"]["code"], -32602);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_ticket_is_for_one_call_of_one_caller_once() {
     let server = everything();
     let mut client = connect(&server);

@@ -29,10 +29,18 @@ where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
 {
-    Arc::new(Made(Declaration { job_after: Some(after), ..declaration(name) }, run))
+    declared(Declaration { job_after: Some(after), ..declaration(name) }, run)
 }
 
-fn declaration(name: &str) -> Declaration {
+pub(super) fn declared<F, Fut>(declaration: Declaration, run: F) -> Arc<dyn AnyTool>
+where
+    F: Fn(Context) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
+{
+    Arc::new(Made(declaration, run))
+}
+
+pub(super) fn declaration(name: &str) -> Declaration {
     Declaration {
         name: name.to_owned(),
         title: None,
@@ -42,6 +50,7 @@ fn declaration(name: &str) -> Declaration {
         effect: Effect::READ,
         asks: false,
         job_after: None,
+        tasks_only: false,
         icons: Vec::new(),
         meta: None,
         examples: Vec::new(),

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::client::{Client, text};
 use super::everything;
+use super::faults::{declaration, declared};
 use crate::server::{ConnectionOptions, Server};
+use crate::tool::{Ask, Declaration, Outcome};
 
 fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
@@ -225,6 +227,43 @@ async fn a_subscription_tells_how_tasks_are() {
     plain["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     client.send(plain).await;
     assert_eq!(client.next().await["error"]["code"], -32021);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_asks_before_it_becomes_a_task() {
+    let ask = || Ask::Form {
+        message: "Which one?".to_owned(),
+        schema: json!({"type": "object", "properties": {"name": {"type": "string"}}}),
+    };
+    let plan = Declaration { asks: true, tasks_only: true, job_after: Some(Duration::ZERO), ..declaration("plan") };
+    let tool = declared(plan, move |cx| async move {
+        let name = cx.ask(ask()).await?.accepted::<Value>()?.unwrap_or_default();
+        tokio::time::sleep(Duration::from_secs(60)).await; // sleeps: the work takes a minute
+        Ok(Outcome::text(format!("planned {}", name["name"])))
+    });
+    let server = super::faults::server([tool]).jobs();
+    let mut client = connect(&server);
+    client.send(request(1, "tools/call", json!({"name": "plan", "arguments": {}}))).await;
+    let question = client.next().await["result"].take();
+    assert_eq!((&question["resultType"], question.get("taskId")), (&json!("input_required"), None));
+    let responses = json!({"answer": {"action": "accept", "content": {"name": "Ada"}}});
+    let state = &question["requestState"];
+    let again = json!({"name": "plan", "arguments": {}, "requestState": state, "inputResponses": responses});
+    client.send(request(2, "tools/call", again)).await;
+    let task = client.next().await["result"].take();
+    assert_eq!((&task["resultType"], task.get("requestState")), (&json!("task"), None), "{task}");
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    client.send(request(3, "tasks/get", json!({"taskId": task["taskId"]}))).await;
+    assert_eq!(client.next().await["result"]["result"]["content"][0]["text"], "planned \"Ada\"");
+
+    // Without tasks there is no way to take what it comes to.
+    let mut plain = request(4, "tools/call", json!({"name": "plan", "arguments": {}}));
+    plain["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+    client.send(plain).await;
+    let error = client.next().await["error"].take();
+    assert_eq!(error["code"], -32021);
+    let extensions = json!({"io.modelcontextprotocol/tasks": {}});
+    assert_eq!(error["data"], json!({"requiredCapabilities": {"extensions": extensions}}));
 }
 
 #[tokio::test(start_paused = true)]
