@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::calls::{Askable, Key, State, Target};
@@ -198,11 +198,11 @@ impl Session {
         }
         self.report_progress();
         self.progress.remove(&key);
-        let Some(mut call) = self.calls.remove(key) else { return };
+        let Some(call) = self.calls.remove(key) else { return };
         let (State::Running(Some(task)), Some(id), Some(askable)) = (&call.state, &call.id, &call.askable) else {
             return;
         };
-        let cancel = std::mem::replace(&mut call.cancel, watch::channel(false).0);
+        let cancel = call.cancel.clone();
         let parked = Parked {
             target: call.target.clone(),
             peer: call.peer.clone(),

@@ -7,7 +7,6 @@ use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -18,7 +17,7 @@ use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::prompt::{Completion, Message};
 use crate::resource::Read;
-use crate::tool::{AnyTool, BoxFuture, Context, Outcome, Progress, ToolError};
+use crate::tool::{AnyTool, BoxFuture, Cancel, Context, Outcome, Progress, ToolError};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
@@ -63,7 +62,7 @@ pub(super) struct Call {
     pub era: Era,
     pub target: Target,
     pub peer: Arc<CallPeer>,
-    pub cancel: watch::Sender<bool>,
+    pub cancel: Cancel,
     pub budget: Option<Duration>,
     /// The batch its answer belongs to.
     pub batch: Option<u64>,
@@ -113,7 +112,7 @@ pub(super) enum State {
 impl Call {
     /// Begins the work. The future is not polled yet.
     pub(super) fn begin(&self, caller: crate::tool::Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
-        let cx = Context::new(self.peer.clone(), caller, self.cancel.subscribe(), self.budget);
+        let cx = Context::of_call(self.peer.clone(), caller, self.cancel.clone(), self.budget);
         match &self.target {
             Target::Tool(tool) => {
                 let tool = tool.clone();
@@ -212,7 +211,7 @@ impl Calls {
     pub(super) fn cancel(&mut self, key: Key, until: Instant) {
         let Some(call) = self.calls.get_mut(&key) else { return };
         call.peer.end();
-        call.cancel.send_replace(true);
+        call.cancel.cancel();
         match &call.state {
             State::Running(Some(task)) => call.state = State::Cancelled(task.clone(), until),
             State::Asking(task) => {

@@ -169,6 +169,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     /// Moves on towards the end; gives it when it is reached.
     fn next_phase(&mut self) -> Option<End> {
+        if matches!(self.phase, Phase::Open) {
+            return None;
+        }
         let now = Instant::now();
         if let Phase::Draining { until, cancelled, .. } = &mut self.phase
             && *until <= now

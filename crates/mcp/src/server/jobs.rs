@@ -210,7 +210,7 @@ impl Job {
     /// Ends it: it hears of it and may go on for a moment, but what it comes to then counts no more.
     pub(super) fn cancel(&self) {
         if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(Running::go_on) {
-            cancel.send_replace(true);
+            cancel.cancel();
             tokio::spawn(async move {
                 tokio::time::sleep(LAST_WORDS).await;
                 task.abort();

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::calls::{Call, Key, Reported, State, Target};
@@ -14,6 +13,7 @@ use super::session::{List, Listen, Session, subscription_meta};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::era::params::{self, Implementation, Meta, Params, invalid};
+use crate::tool::Cancel;
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, code};
 
@@ -182,7 +182,7 @@ impl Session {
             Some(client) => patience(client),
             None => self.budget,
         };
-        let cancel = watch::channel(false).0;
+        let cancel = Cancel::default();
         let wants_job = matches!(&target, Target::Tool(tool) if tool.declaration().job_after.is_some());
         let tasks = (wants_job && meta.tasks()).then(|| meta.can());
         let call = Call {

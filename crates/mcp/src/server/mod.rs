@@ -73,6 +73,8 @@ struct Shared {
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
+    /// Whether there are any: every call looks.
+    has_methods: AtomicBool,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<Era, Listing>>,
     shutdown: watch::Sender<bool>,
@@ -96,6 +98,7 @@ impl Server {
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
+                has_methods: AtomicBool::new(false),
                 notifications: RwLock::default(),
                 listings: Mutex::default(),
                 shutdown: watch::channel(false).0,
@@ -113,6 +116,7 @@ impl Server {
     {
         let method: Method = Arc::new(move |cx, params| Box::pin(handler(cx, params)));
         self.shared.methods.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), method);
+        self.shared.has_methods.store(true, Ordering::Release);
         self
     }
 
@@ -237,6 +241,9 @@ impl Shared {
     }
 
     fn method(&self, name: &str) -> Option<Method> {
+        if !self.has_methods.load(Ordering::Acquire) {
+            return None;
+        }
         self.methods.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 

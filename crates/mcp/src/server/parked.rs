@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -16,7 +16,7 @@ use super::calls::Target;
 use super::peer::CallPeer;
 use crate::era::base64;
 use crate::era::params::Params;
-use crate::tool::{Answers, Ask, AskError, PATIENCE};
+use crate::tool::{Answers, Ask, AskError, Cancel, PATIENCE};
 
 /// How many calls may wait so.
 const MOST: usize = 1024;
@@ -48,15 +48,15 @@ pub(super) enum Way {
 }
 
 /// What ends a call when it is dropped.
-pub(super) struct Running(Option<(watch::Sender<bool>, AbortHandle)>);
+pub(super) struct Running(Option<(Cancel, AbortHandle)>);
 
 impl Running {
-    pub(super) fn new(cancel: watch::Sender<bool>, task: AbortHandle) -> Running {
+    pub(super) fn new(cancel: Cancel, task: AbortHandle) -> Running {
         Running(Some((cancel, task)))
     }
 
     /// Lets it go on.
-    pub(super) fn go_on(mut self) -> Option<(watch::Sender<bool>, AbortHandle)> {
+    pub(super) fn go_on(mut self) -> Option<(Cancel, AbortHandle)> {
         self.0.take()
     }
 }
@@ -64,7 +64,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some((cancel, task)) = self.0.take() {
-            cancel.send_replace(true);
+            cancel.cancel();
             task.abort();
         }
     }

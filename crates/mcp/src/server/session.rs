@@ -448,7 +448,7 @@ impl Session {
     /// Tells every call that its client does not wait any more, or cannot.
     pub(super) fn cancel_all(&mut self) {
         for (_, call) in self.calls.iter_mut() {
-            call.cancel.send_replace(true);
+            call.cancel.cancel();
         }
     }
 
@@ -457,7 +457,7 @@ impl Session {
         for key in self.calls.keys() {
             let Some(call) = self.calls.remove(key) else { continue };
             call.peer.end();
-            call.cancel.send_replace(true);
+            call.cancel.cancel();
             if let State::Running(Some(task)) | State::Asking(task) | State::Cancelled(task, _) = &call.state {
                 task.abort();
             }

@@ -1,7 +1,6 @@
 //! Calls that become jobs, and the tasks extension: the same jobs for clients that know how to poll them.
 
 use serde_json::{Map, Value, json};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::calls::{Call, Key, State, Target};
@@ -63,16 +62,14 @@ impl Session {
         let Some(call) = self.calls.get_mut(key) else { return };
         let Some((began, _)) = call.job_at.take() else { return };
         let (State::Running(Some(task)), Some(_)) = (&call.state, &call.id) else { return };
-        let cancel = std::mem::replace(&mut call.cancel, watch::channel(false).0);
+        let cancel = call.cancel.clone();
         let task_of = call.tasks.filter(|_| call.era.is_modern());
         let running = Running::new(cancel, task.clone());
         let job = match self.shared.jobs.add(call.target.name(), self.principal.clone(), task_of, began, running) {
             Ok(job) => job,
             Err(running) => {
                 // It stays a call.
-                if let Some((cancel, _)) = running.go_on() {
-                    call.cancel = cancel;
-                }
+                running.go_on();
                 return;
             }
         };

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
 use super::ask::PATIENCE;
+use super::cancel::Cancel;
 use super::{Answers, Ask, AskError, Said, ToolError};
 
 /// What the embedding program knows about the other end of a connection: its own type, read back with
@@ -108,8 +109,15 @@ pub trait Peer: Send + Sync {
 pub struct Context {
     peer: Arc<dyn Peer>,
     caller: Caller,
-    cancelled: watch::Receiver<bool>,
+    cancelled: Cancelled,
     budget: Option<Duration>,
+}
+
+/// How it learns of its cancellation.
+#[derive(Clone)]
+enum Cancelled {
+    Call(Cancel),
+    Watch(watch::Receiver<bool>),
 }
 
 impl Context {
@@ -120,7 +128,12 @@ impl Context {
         cancelled: watch::Receiver<bool>,
         budget: Option<Duration>,
     ) -> Context {
-        Context { peer, caller, cancelled, budget }
+        Context { peer, caller, cancelled: Cancelled::Watch(cancelled), budget }
+    }
+
+    /// The context of a call that a connection runs.
+    pub(crate) fn of_call(peer: Arc<dyn Peer>, caller: Caller, cancel: Cancel, budget: Option<Duration>) -> Context {
+        Context { peer, caller, cancelled: Cancelled::Call(cancel), budget }
     }
 
     /// A context with nobody at the other end, for tests and for calls made by the program itself.
@@ -141,14 +154,21 @@ impl Context {
 
     /// Whether the client has cancelled this call or is gone.
     pub fn is_cancelled(&self) -> bool {
-        *self.cancelled.borrow()
+        match &self.cancelled {
+            Cancelled::Call(cancel) => cancel.is_cancelled(),
+            Cancelled::Watch(cancelled) => *cancelled.borrow(),
+        }
     }
 
     /// Resolves when the client cancels this call or goes away; never otherwise. Cancel safe.
     pub async fn cancelled(&self) {
-        let mut cancelled = self.cancelled.clone();
-        if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
-            std::future::pending::<()>().await;
+        match self.cancelled.clone() {
+            Cancelled::Call(cancel) => cancel.cancelled().await,
+            Cancelled::Watch(mut cancelled) => {
+                if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests.
 
 mod ask;
+mod cancel;
 mod content;
 mod context;
 mod declaration;
@@ -13,6 +14,7 @@ mod schema;
 
 pub(crate) use ask::PATIENCE;
 pub use ask::{Answers, Ask, AskError, Said};
+pub(crate) use cancel::Cancel;
 pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
