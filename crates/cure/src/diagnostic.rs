@@ -1,0 +1,356 @@
+//! What the compiler says about a program: a code, a place, a message, and where possible a hint and a fix. The
+//! codes stand in [`code`]; rendering for people is at the end.
+
+use std::fmt;
+
+/// A range of bytes in the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// Behind the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// A span; texts longer than 4 GiB are refused before.
+    pub fn new(start: usize, end: usize) -> Span {
+        Span { start: start as u32, end: end as u32 }
+    }
+
+    /// From the beginning of one to the end of another.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start, end: other.end.max(self.start) }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The program is refused.
+    Error,
+    /// The program stands, but something in it is probably not meant.
+    Warning,
+}
+
+/// The step of the compiler that a code belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Characters and grammar.
+    Parse,
+    /// Names: modules, functions, types, fields of machines.
+    Resolve,
+    /// Types, lengths, classes.
+    Types,
+    /// Refinements and preconditions.
+    Refinement,
+    /// Matches that leave something out.
+    Exhaustive,
+    /// State machines.
+    Fsm,
+}
+
+impl Stage {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Parse => "parse",
+            Stage::Resolve => "resolve",
+            Stage::Types => "types",
+            Stage::Refinement => "refinement",
+            Stage::Exhaustive => "exhaustive",
+            Stage::Fsm => "fsm",
+        }
+    }
+}
+
+/// A diagnostic's number, printed as `C0123`. The hundreds are the stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Code(pub u16);
+
+impl Code {
+    /// The stage that says it.
+    pub fn stage(self) -> Stage {
+        match self.0 / 100 {
+            0 | 1 => Stage::Parse,
+            2 => Stage::Resolve,
+            3 => Stage::Types,
+            4 => Stage::Refinement,
+            5 => Stage::Exhaustive,
+            _ => Stage::Fsm,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "C{:04}", self.0)
+    }
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])* $name:ident = $number:literal;)*) => {
+        $($(#[doc = $doc])* pub const $name: Code = Code($number);)*
+
+        /// All codes with what they mean, in order.
+        pub const ALL: &[(Code, &str)] = &[$((Code($number), concat!($($doc),*))),*];
+    };
+}
+
+/// The codes.
+pub mod code {
+    use super::Code;
+
+    codes! {
+        /// A character that is no part of the language.
+        CHARACTER = 1;
+        /// A string, atom, character list or interpolation without its end.
+        UNTERMINATED = 2;
+        /// Something that begins like a number and is none.
+        NUMBER = 3;
+        /// The text is larger than the compiler takes.
+        TOO_LARGE = 4;
+        /// Something else was expected here.
+        EXPECTED = 101;
+        /// A block without its `end`.
+        MISSING_END = 102;
+        /// An `end` that closes nothing.
+        STRAY_END = 103;
+        /// Something that stands outside a module.
+        OUTSIDE_MODULE = 104;
+        /// Nested deeper than the compiler takes.
+        TOO_DEEP = 105;
+        /// Syntax of another language, or of another time.
+        FOREIGN = 106;
+        /// A module that is not found.
+        UNKNOWN_MODULE = 201;
+        /// A name that is not defined.
+        UNKNOWN_NAME = 202;
+        /// A type that is not defined.
+        UNKNOWN_TYPE = 203;
+        /// A constructor that is not defined.
+        UNKNOWN_CONSTRUCTOR = 204;
+        /// An export of something that is not there.
+        UNKNOWN_EXPORT = 205;
+        /// Defined twice.
+        DUPLICATE = 206;
+        /// A class that is not defined.
+        UNKNOWN_CLASS = 207;
+        /// A record that is not defined.
+        UNKNOWN_RECORD = 208;
+        /// A name that means two things.
+        AMBIGUOUS = 209;
+        /// A module name that would hide one of the Erlang system's.
+        RESERVED_MODULE = 210;
+        /// Modules that import each other.
+        IMPORT_CYCLE = 211;
+        /// Two types do not fit.
+        MISMATCH = 301;
+        /// Wrong number of arguments.
+        ARITY = 302;
+        /// A field that the record does not have.
+        UNKNOWN_FIELD = 303;
+        /// A field that is missing at construction.
+        MISSING_FIELD = 304;
+        /// An instance that is missing or incomplete.
+        INSTANCE = 305;
+        /// A parameter without a type.
+        NEEDS_TYPE = 306;
+        /// A guard that does what guards cannot.
+        GUARD = 307;
+        /// Lengths that do not agree.
+        LENGTH = 308;
+        /// A type that is written wrongly.
+        TYPE_FORM = 309;
+        /// Something that this compiler does not have yet.
+        NOT_YET = 310;
+        /// An operator that does not work on this type.
+        OPERATOR = 311;
+        /// A type that refers to itself without end.
+        INFINITE_TYPE = 312;
+        /// A value that does not fit its refinement.
+        REFUTED = 401;
+        /// A refinement that could not be proved.
+        UNPROVED = 402;
+        /// A divisor that may be zero.
+        DIVISOR = 403;
+        /// A precondition that does not hold or could not be proved.
+        PRECONDITION = 404;
+        /// A match that leaves values out.
+        NOT_EXHAUSTIVE = 501;
+        /// A clause that is never reached.
+        UNREACHABLE = 502;
+        /// A match too large to be sure about.
+        TOO_COMPLEX = 503;
+        /// A state that is not declared.
+        UNKNOWN_STATE = 601;
+        /// A state that is never reached.
+        UNREACHABLE_STATE = 602;
+        /// A state without an exit that is not terminal.
+        DEADLOCK = 603;
+        /// Two transitions that can both fire.
+        NONDETERMINISM = 604;
+        /// A transition that never fires.
+        DEAD_TRANSITION = 605;
+        /// A state from which no terminal state is reached.
+        NO_TERMINAL = 606;
+        /// A machine that is written wrongly.
+        FSM_FORM = 607;
+        /// A timeout that cannot work.
+        TIMEOUT = 608;
+    }
+}
+
+/// A replacement of text that is safe to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in a few words.
+    pub title: String,
+    /// What is replaced.
+    pub span: Span,
+    /// By what.
+    pub replacement: String,
+}
+
+/// One thing the compiler says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Its number.
+    pub code: Code,
+    /// Where.
+    pub span: Span,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// What stands at the place, where the message does not say it.
+    pub label: Option<String>,
+    /// Other places that belong to it.
+    pub related: Vec<(Span, String)>,
+    /// What to do.
+    pub hints: Vec<String>,
+    /// What to replace.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            code,
+            span,
+            message: message.into(),
+            label: None,
+            related: Vec::new(),
+            hints: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// A warning.
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
+    }
+
+    /// Says what stands at the place.
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Says what to do.
+    pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Points to another place.
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        self.related.push((span, label.into()));
+        self
+    }
+
+    /// Offers a replacement.
+    pub fn fix(mut self, title: impl Into<String>, span: Span, replacement: impl Into<String>) -> Diagnostic {
+        self.fix = Some(Fix { title: title.into(), span, replacement: replacement.into() });
+        self
+    }
+
+    /// Whether the program is refused for it.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// One line: `3:7 error C0101 …`, with hints.
+    pub fn line(&self, lines: &Lines) -> String {
+        let (line, column) = lines.place(self.span.start);
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let mut text = format!("{line}:{column} {severity} {}: {}", self.code, self.message);
+        for hint in &self.hints {
+            text.push_str("; ");
+            text.push_str(hint);
+        }
+        text
+    }
+
+    /// With the lines of source it speaks of, for people.
+    pub fn render(&self, origin: &str, source: &str) -> String {
+        use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+        let range = |span: Span| clamp(source, span);
+        let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
+        let mut primary = AnnotationKind::Primary.span(range(self.span));
+        if let Some(label) = &self.label {
+            primary = primary.label(label.as_str());
+        }
+        let related = self.related.iter();
+        let context = related.map(|(span, label)| AnnotationKind::Context.span(range(*span)).label(label.as_str()));
+        let snippet = Snippet::source(source).path(origin).annotation(primary).annotations(context);
+        let id = self.code.to_string();
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(id.as_str())).element(snippet);
+        for hint in &self.hints {
+            group = group.element(Level::HELP.message(hint.as_str()));
+        }
+        Renderer::plain().render(&[group])
+    }
+}
+
+/// A range that lies in the text, on boundaries of characters.
+fn clamp(source: &str, span: Span) -> std::ops::Range<usize> {
+    floor(source, span.start)..floor(source, span.end).max(floor(source, span.start))
+}
+
+/// The nearest boundary of characters at or before a byte.
+fn floor(text: &str, at: u32) -> usize {
+    let mut at = (at as usize).min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Where the lines of a text begin.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<u32>,
+}
+
+impl<'a> Lines<'a> {
+    /// Finds them.
+    pub fn new(text: &'a str) -> Lines<'a> {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        Lines { text, starts: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    /// Line and column of a byte, from 1; columns count characters.
+    pub fn place(&self, at: u32) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= at) - 1;
+        let start = self.starts[line] as usize;
+        let end = floor(self.text, at);
+        (line + 1, self.text[start..end.max(start)].chars().count() + 1)
+    }
+}

@@ -1,0 +1,8 @@
+//! A compiler for the Cure language, in process: a functional language for the BEAM with refinement types, lengths in
+//! types and state machines as constructs of the language.
+//!
+//! The way of a program: [`syntax`] (text → lossless tree → syntax) → resolution and types → a core form → the
+//! interpreter or a BEAM file. Nothing here knows of MCP.
+
+pub mod diagnostic;
+pub mod syntax;

@@ -1,0 +1,417 @@
+//! The syntax as the later stages read it: owned, with the place of everything, free of punctuation. Made from the
+//! tree by [`super::build`]; nothing here knows what a name means.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use super::kind::SyntaxKind;
+use crate::diagnostic::Span;
+
+/// A name of anything.
+pub type Name = Arc<str>;
+
+/// A name and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ident {
+    /// The name.
+    pub name: Name,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A module.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// Its dotted name.
+    pub name: Ident,
+    /// What its export lists name; `None` without a list.
+    pub exports: Option<Vec<Export>>,
+    /// What stands in it, in order.
+    pub items: Vec<Item>,
+    /// All of it.
+    pub span: Span,
+    /// The comments right before it.
+    pub doc: String,
+}
+
+/// One exported or imported name.
+#[derive(Debug, Clone)]
+pub struct Export {
+    /// The name.
+    pub name: Ident,
+    /// The number of parameters, where it is written.
+    pub arity: Option<u32>,
+    /// What it is called here.
+    pub alias: Option<Ident>,
+}
+
+/// Something in a module.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// `import A.B [f/1]`
+    Import(Import),
+    /// `def`
+    Def(Def),
+    /// `curify`
+    Curify(Curify),
+    /// `record`
+    Record(Record),
+    /// `type`
+    Type(TypeDef),
+    /// `typeclass` and `trait`
+    Class(Class),
+    /// `instance` and `impl`
+    Instance(Instance),
+    /// `fsm`
+    Fsm(Fsm),
+}
+
+/// `import A.B as C [f/1 as g]`
+#[derive(Debug, Clone)]
+pub struct Import {
+    /// The module.
+    pub module: Ident,
+    /// What it is called here.
+    pub alias: Option<Ident>,
+    /// What is taken; `None` for everything.
+    pub names: Option<Vec<Export>>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// One clause of a function.
+#[derive(Debug, Clone)]
+pub struct Def {
+    /// The function's name.
+    pub name: Ident,
+    /// `<T: Eq + Show>`
+    pub type_params: Vec<(Ident, Vec<Ident>)>,
+    /// The parameters.
+    pub params: Vec<Param>,
+    /// The type of the result.
+    pub result: Option<Type>,
+    /// `when`
+    pub guard: Option<Expr>,
+    /// `where`
+    pub constraints: Vec<Constraint>,
+    /// The body; methods of classes may have none.
+    pub body: Option<Expr>,
+    /// All of it.
+    pub span: Span,
+    /// The comments right before it.
+    pub doc: String,
+}
+
+/// `name: Type`
+#[derive(Debug, Clone)]
+pub struct Param {
+    /// The name.
+    pub name: Ident,
+    /// The type, where it is written.
+    pub ty: Option<Type>,
+}
+
+/// `Eq(T)`
+#[derive(Debug, Clone)]
+pub struct Constraint {
+    /// The class.
+    pub class: Ident,
+    /// What must have it.
+    pub args: Vec<Type>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `curify f(l: List(Int)): Int = {erlang, length, 1}`
+#[derive(Debug, Clone)]
+pub struct Curify {
+    /// The head, without a body.
+    pub head: Def,
+    /// The Erlang module.
+    pub module: Name,
+    /// The Erlang function.
+    pub function: Name,
+    /// Its arity.
+    pub arity: u32,
+    /// Where the target stands.
+    pub target: Span,
+}
+
+/// `record P(T) do … end derive …`
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// Its name.
+    pub name: Ident,
+    /// Its type parameters.
+    pub params: Vec<Ident>,
+    /// Its fields.
+    pub fields: Vec<(Ident, Type)>,
+    /// The classes it derives.
+    pub derive: Vec<Ident>,
+    /// All of it.
+    pub span: Span,
+    /// The comments right before it.
+    pub doc: String,
+}
+
+/// `type T(A) = …`
+#[derive(Debug, Clone)]
+pub struct TypeDef {
+    /// Its name.
+    pub name: Ident,
+    /// Its type parameters.
+    pub params: Vec<Ident>,
+    /// What it is.
+    pub body: Type,
+    /// A predicate over it.
+    pub guard: Option<Expr>,
+    /// The classes it derives.
+    pub derive: Vec<Ident>,
+    /// All of it.
+    pub span: Span,
+    /// The comments right before it.
+    pub doc: String,
+}
+
+/// A class of types.
+#[derive(Debug, Clone)]
+pub struct Class {
+    /// Its name.
+    pub name: Ident,
+    /// Its parameter: `Self` for a trait.
+    pub params: Vec<Ident>,
+    /// What it is built upon.
+    pub supers: Vec<Constraint>,
+    /// Its methods, some with a default.
+    pub methods: Vec<Def>,
+    /// All of it.
+    pub span: Span,
+    /// The comments right before it.
+    pub doc: String,
+}
+
+/// An instance of a class.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    /// The class and the type.
+    pub head: Constraint,
+    /// What the instance needs of the type's parameters.
+    pub context: Vec<Constraint>,
+    /// Its methods.
+    pub methods: Vec<Def>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A state machine.
+#[derive(Debug, Clone)]
+pub struct Fsm {
+    /// Its name.
+    pub name: Ident,
+    /// Its data and what it starts with.
+    pub payload: Option<Vec<(Ident, Expr)>>,
+    /// The states, where they are listed.
+    pub states: Option<Vec<Ident>>,
+    /// The first state, where it is written.
+    pub initial: Option<Ident>,
+    /// The states that may end.
+    pub terminal: Vec<Ident>,
+    /// The states that have a block.
+    pub blocks: Vec<Ident>,
+    /// All transitions, in order.
+    pub transitions: Vec<Transition>,
+    /// All of it.
+    pub span: Span,
+    /// The comments right before it.
+    pub doc: String,
+}
+
+/// One transition of a machine.
+#[derive(Debug, Clone)]
+pub struct Transition {
+    /// From which state.
+    pub from: Ident,
+    /// What fires it.
+    pub trigger: Trigger,
+    /// Under which condition.
+    pub guard: Option<Expr>,
+    /// To which state.
+    pub to: Ident,
+    /// What it does to the payload: field and value.
+    pub actions: Vec<(Ident, Expr)>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// What fires a transition.
+#[derive(Debug, Clone)]
+pub enum Trigger {
+    /// An event of this name.
+    Event(Ident),
+    /// So many milliseconds in the state.
+    Timeout(Expr),
+}
+
+/// A type as written.
+#[derive(Debug, Clone)]
+pub struct Type {
+    /// What it is.
+    pub kind: TypeKind,
+    /// Its place.
+    pub span: Span,
+}
+
+/// The forms of types.
+#[derive(Debug, Clone)]
+pub enum TypeKind {
+    /// `List(Int, n)`
+    Name(Name, Vec<Type>),
+    /// `fn(A, B) -> C` and `A => B`
+    Fn(Vec<Type>, Box<Type>),
+    /// `A | B`
+    Union(Vec<Type>),
+    /// `{A, B}`
+    Tuple(Vec<Type>),
+    /// `{x: Int | x > 0}`
+    Refined(Ident, Box<Type>, Box<Expr>),
+    /// `n + 1` as an argument
+    Len(Box<Expr>),
+    /// What could not be parsed.
+    Missing,
+}
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Its place.
+    pub span: Span,
+}
+
+/// The forms of expressions.
+#[derive(Debug, Clone)]
+pub enum ExprKind {
+    /// `42`
+    Int(BigInt),
+    /// `1.5`
+    Float(f64),
+    /// `"text"`
+    Str(String),
+    /// `‘text’`
+    Charlist(String),
+    /// `:name`
+    Atom(Name),
+    /// `true`
+    Bool(bool),
+    /// `()`
+    Unit,
+    /// `"a#{b}c"`
+    Interpolation(Vec<Piece>),
+    /// `x`
+    Name(Name),
+    /// `f(x)`
+    Call(Box<Expr>, Vec<Expr>),
+    /// `e.field`, or a part of `A.B.f`
+    Field(Box<Expr>, Ident),
+    /// `[a, b | rest]`
+    List(Vec<Expr>, Option<Box<Expr>>),
+    /// `‹a, b›`
+    Vector(Vec<Expr>),
+    /// `{a, b}`
+    Tuple(Vec<Expr>),
+    /// `P{a: 1}`
+    Record(Ident, Vec<(Ident, Expr)>),
+    /// `P{p | a: 1}`
+    Update(Ident, Box<Expr>, Vec<(Ident, Expr)>),
+    /// `-x`
+    Unary(SyntaxKind, Box<Expr>),
+    /// `a + b`, with the operator's place
+    Binary(SyntaxKind, Span, Box<Expr>, Box<Expr>),
+    /// `e as T`
+    As(Box<Expr>, Type),
+    /// Statements; the last one is the value.
+    Block(Vec<Stmt>),
+    /// `fn(x) -> e end`
+    Lambda(Vec<Param>, Box<Expr>),
+    /// `match e do … end`
+    Match(Box<Expr>, Vec<Clause>),
+    /// `if c then a else b`
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// What could not be parsed.
+    Missing,
+}
+
+/// A part of a string with interpolations.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Text.
+    Text(String),
+    /// A value.
+    Value(Expr),
+}
+
+/// A statement of a block.
+#[derive(Debug, Clone)]
+pub enum Stmt {
+    /// `let pattern: Type = value`
+    Let(Pattern, Option<Type>, Expr),
+    /// An expression.
+    Expr(Expr),
+}
+
+/// A clause of a match.
+#[derive(Debug, Clone)]
+pub struct Clause {
+    /// What it matches.
+    pub pattern: Pattern,
+    /// `when`
+    pub guard: Option<Expr>,
+    /// The value.
+    pub body: Expr,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A pattern.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// What it is.
+    pub kind: PatternKind,
+    /// Its place.
+    pub span: Span,
+}
+
+/// The forms of patterns.
+#[derive(Debug, Clone)]
+pub enum PatternKind {
+    /// `_`
+    Wild,
+    /// A variable, or a constructor without fields.
+    Name(Name),
+    /// A number.
+    Int(BigInt),
+    /// A number with a fraction.
+    Float(f64),
+    /// A string.
+    Str(String),
+    /// A character list.
+    Charlist(String),
+    /// An atom.
+    Atom(Name),
+    /// `true`
+    Bool(bool),
+    /// `()`
+    Unit,
+    /// `[a, b | rest]` and `‹a, b›`
+    List(Vec<Pattern>, Option<Box<Pattern>>),
+    /// `{a, b}`
+    Tuple(Vec<Pattern>),
+    /// `Circle(r)`
+    Ctor(Ident, Vec<Pattern>),
+    /// `P{a: x}`
+    Record(Ident, Vec<(Ident, Pattern)>),
+    /// What could not be parsed.
+    Missing,
+}

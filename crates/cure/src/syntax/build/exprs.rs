@@ -1,0 +1,215 @@
+//! Expressions, types and patterns.
+
+use super::literals::{self, TrimOnce, unescape};
+use super::{child, children, first_ident, items, span, token, token_span, tokens};
+use crate::syntax::ast::*;
+use crate::syntax::kind::{SyntaxKind as K, SyntaxNode};
+
+/// The first expression in a node.
+pub(super) fn first_expr(node: &SyntaxNode) -> Expr {
+    node.children().find_map(|child| expr(&child)).unwrap_or_else(|| gap(node))
+}
+
+fn gap(node: &SyntaxNode) -> Expr {
+    Expr { kind: ExprKind::Missing, span: span(node) }
+}
+
+fn exprs(node: &SyntaxNode) -> impl Iterator<Item = Expr> {
+    node.children().filter_map(|child| expr(&child))
+}
+
+fn boxed(node: &SyntaxNode, at: usize) -> Box<Expr> {
+    Box::new(exprs(node).nth(at).unwrap_or_else(|| gap(node)))
+}
+
+/// The expression that a node is, if it is one.
+pub(super) fn expr(node: &SyntaxNode) -> Option<Expr> {
+    let kind = match node.kind() {
+        K::Literal => literals::value(&node.first_token()?),
+        K::UnitExpr => ExprKind::Unit,
+        K::Interpolation => interpolation(node),
+        K::NameExpr => ExprKind::Name(Name::from(node.first_token()?.text())),
+        K::ParenExpr => return Some(first_expr(node)),
+        K::CallExpr => {
+            let args = child(node, K::Args);
+            ExprKind::Call(boxed(node, 0), args.iter().flat_map(exprs).collect())
+        }
+        K::FieldExpr => ExprKind::Field(boxed(node, 0), first_ident(node)),
+        K::RecordExpr => ExprKind::Record(first_ident(node), fields(node)),
+        K::UpdateExpr => ExprKind::Update(first_ident(node), boxed(node, 0), fields(node)),
+        K::UnaryExpr => ExprKind::Unary(node.first_token()?.kind(), boxed(node, 0)),
+        K::BinaryExpr => {
+            let operator = tokens(node).find(|token| token.kind().binding().is_some())?;
+            ExprKind::Binary(operator.kind(), token_span(&operator), boxed(node, 0), boxed(node, 1))
+        }
+        K::AsExpr => ExprKind::As(boxed(node, 0), first_type(node)),
+        K::BlockExpr => ExprKind::Block(statements(node)),
+        K::ListExpr => {
+            let mut elements: Vec<_> = exprs(node).collect();
+            let rest = token(node, K::Pipe).and_then(|_| elements.pop()).map(Box::new);
+            ExprKind::List(elements, rest)
+        }
+        K::VectorExpr => ExprKind::Vector(exprs(node).collect()),
+        K::TupleExpr => ExprKind::Tuple(exprs(node).collect()),
+        K::LambdaExpr => {
+            let params = child(node, K::Params);
+            let params = params.iter().flat_map(|params| children(params, K::Param)).map(|node| items::param(&node));
+            let body = child(node, K::Body).map_or_else(|| gap(node), |node| body(&node));
+            ExprKind::Lambda(params.collect(), Box::new(body))
+        }
+        K::MatchExpr => {
+            ExprKind::Match(boxed(node, 0), children(node, K::Clause).map(|clause| clause_of(&clause)).collect())
+        }
+        K::IfExpr => ExprKind::If(boxed(node, 0), boxed(node, 1), boxed(node, 2)),
+        _ => return None,
+    };
+    Some(Expr { kind, span: span(node) })
+}
+
+fn fields(node: &SyntaxNode) -> Vec<(Ident, Expr)> {
+    children(node, K::FieldInit).map(|field| (first_ident(&field), first_expr(&field))).collect()
+}
+
+fn interpolation(node: &SyntaxNode) -> ExprKind {
+    let mut pieces = Vec::new();
+    for part in node.children_with_tokens() {
+        if let Some(value) = part.as_node().and_then(expr) {
+            pieces.push(Piece::Value(value));
+        }
+        let Some(token) = part.as_token() else { continue };
+        let text = token.text();
+        let inner = match token.kind() {
+            K::StrOpen => text.trim_matches_once('"', '{'),
+            K::StrMid => text.trim_matches_once('}', '{'),
+            K::StrClose => text.trim_matches_once('}', '"'),
+            _ => continue,
+        };
+        let inner = if token.kind() == K::StrClose { inner } else { inner.strip_suffix('#').unwrap_or(inner) };
+        if !inner.is_empty() {
+            pieces.push(Piece::Text(unescape(inner)));
+        }
+    }
+    ExprKind::Interpolation(pieces)
+}
+
+/// Statements as one expression.
+pub(super) fn body(node: &SyntaxNode) -> Expr {
+    let mut statements = statements(node);
+    match (statements.len(), statements.pop()) {
+        (1, Some(Stmt::Expr(only))) => only,
+        (_, Some(last)) => {
+            statements.push(last);
+            Expr { kind: ExprKind::Block(statements), span: span(node) }
+        }
+        (_, None) => gap(node),
+    }
+}
+
+fn statements(node: &SyntaxNode) -> Vec<Stmt> {
+    let statement = |node: SyntaxNode| match node.kind() {
+        K::LetStmt => {
+            let pattern = node.children().find_map(|child| pattern(&child));
+            let pattern = pattern.unwrap_or_else(|| Pattern { kind: PatternKind::Missing, span: span(&node) });
+            // A type between pattern and value; the pattern itself is never a type's node but in parentheses.
+            let ty = node.children().skip(1).find_map(|child| type_of(&child));
+            Some(Stmt::Let(pattern, ty, first_expr(&node)))
+        }
+        _ => expr(&node).map(Stmt::Expr),
+    };
+    node.children().filter_map(statement).collect()
+}
+
+fn clause_of(node: &SyntaxNode) -> Clause {
+    let found = node.children().find_map(|child| pattern(&child));
+    Clause {
+        pattern: found.unwrap_or_else(|| Pattern { kind: PatternKind::Missing, span: span(node) }),
+        guard: child(node, K::Guard).map(|guard| first_expr(&guard)),
+        body: first_expr(node),
+        span: span(node),
+    }
+}
+
+/// The pattern that a node is, if it is one.
+fn pattern(node: &SyntaxNode) -> Option<Pattern> {
+    let many = |node: &SyntaxNode| node.children().filter_map(|child| pattern(&child)).collect::<Vec<_>>();
+    let kind = match node.kind() {
+        K::PatName => match node.first_token()?.text() {
+            "_" => PatternKind::Wild,
+            name => PatternKind::Name(Name::from(name)),
+        },
+        K::PatLiteral => literal(node),
+        K::PatList => {
+            let mut elements = many(node);
+            let rest = token(node, K::Pipe).and_then(|_| elements.pop()).map(Box::new);
+            PatternKind::List(elements, rest)
+        }
+        K::PatTuple => PatternKind::Tuple(many(node)),
+        K::PatCtor => PatternKind::Ctor(first_ident(node), many(node)),
+        K::PatRecord => {
+            let field = |field: SyntaxNode| {
+                let inner = field.children().find_map(|child| pattern(&child));
+                let inner = inner.unwrap_or_else(|| Pattern { kind: PatternKind::Missing, span: span(&field) });
+                (first_ident(&field), inner)
+            };
+            PatternKind::Record(first_ident(node), children(node, K::PatField).map(field).collect())
+        }
+        K::TyParen => return node.children().find_map(|child| pattern(&child)),
+        _ => return None,
+    };
+    Some(Pattern { kind, span: span(node) })
+}
+
+fn literal(node: &SyntaxNode) -> PatternKind {
+    let negative = token(node, K::Minus).is_some();
+    let Some(token) = tokens(node).find(|token| token.kind() != K::Minus) else { return PatternKind::Missing };
+    match (literals::value(&token), negative) {
+        (ExprKind::Int(value), true) => PatternKind::Int(-value),
+        (ExprKind::Int(value), false) => PatternKind::Int(value),
+        (ExprKind::Float(value), true) => PatternKind::Float(-value),
+        (ExprKind::Float(value), false) => PatternKind::Float(value),
+        (ExprKind::Str(value), _) => PatternKind::Str(value),
+        (ExprKind::Charlist(value), _) => PatternKind::Charlist(value),
+        (ExprKind::Atom(value), _) => PatternKind::Atom(value),
+        (ExprKind::Bool(value), _) => PatternKind::Bool(value),
+        _ if token.kind() == K::LParen => PatternKind::Unit,
+        _ => PatternKind::Missing,
+    }
+}
+
+/// The first type in a node.
+pub(super) fn first_type(node: &SyntaxNode) -> Type {
+    let found = node.children().find_map(|child| type_of(&child));
+    found.unwrap_or_else(|| Type { kind: TypeKind::Missing, span: span(node) })
+}
+
+fn types(node: &SyntaxNode) -> Vec<Type> {
+    node.children().filter_map(|child| type_of(&child)).collect()
+}
+
+/// The type that a node is, if it is one.
+pub(super) fn type_of(node: &SyntaxNode) -> Option<Type> {
+    let kind = match node.kind() {
+        K::TyName => {
+            let name: String = tokens(node).map(|token| token.text().to_owned()).collect();
+            let args = child(node, K::TyArgs);
+            TypeKind::Name(Name::from(name), args.iter().flat_map(types).collect())
+        }
+        K::TyLen => TypeKind::Len(Box::new(first_expr(node))),
+        K::TyFn => {
+            let mut params = types(node);
+            let result = Box::new(params.pop()?);
+            TypeKind::Fn(params, result)
+        }
+        K::TyArrow => {
+            let mut sides = types(node);
+            let result = Box::new(sides.pop()?);
+            TypeKind::Fn(sides, result)
+        }
+        K::TyUnion => TypeKind::Union(types(node)),
+        K::TyTuple => TypeKind::Tuple(types(node)),
+        K::TyRefined => TypeKind::Refined(first_ident(node), Box::new(first_type(node)), Box::new(first_expr(node))),
+        K::TyParen => return Some(first_type(node)),
+        _ => return None,
+    };
+    Some(Type { kind, span: span(node) })
+}

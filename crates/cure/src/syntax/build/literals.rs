@@ -1,0 +1,78 @@
+//! The values of literals.
+
+use num_bigint::BigInt;
+
+use super::token_span;
+use crate::syntax::ast::{ExprKind, Ident, Name};
+use crate::syntax::kind::{SyntaxKind as K, SyntaxToken};
+
+/// The value of a token that is a literal.
+pub(super) fn value(token: &SyntaxToken) -> ExprKind {
+    let text = token.text();
+    match token.kind() {
+        K::Int => ExprKind::Int(int(text)),
+        K::Float => ExprKind::Float(float(text)),
+        K::Str => ExprKind::Str(unescape(text.trim_matches_once('"', '"'))),
+        K::Charlist => ExprKind::Charlist(text.trim_matches_once('‘', '’').to_owned()),
+        K::Atom | K::QuotedAtom => ExprKind::Atom(atom(token).name),
+        K::TrueKw => ExprKind::Bool(true),
+        K::FalseKw => ExprKind::Bool(false),
+        _ => ExprKind::Missing,
+    }
+}
+
+/// The name of an atom, without colon or quotes.
+pub(super) fn atom(token: &SyntaxToken) -> Ident {
+    let text = token.text();
+    let name = match token.kind() {
+        K::Atom => &text[1..],
+        K::QuotedAtom => text.trim_matches_once('\'', '\''),
+        _ => text,
+    };
+    Ident { name: Name::from(name), span: token_span(token) }
+}
+
+pub(super) fn int(text: &str) -> BigInt {
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'_').collect();
+    let (digits, radix) = match digits.strip_prefix(b"0x").or(digits.strip_prefix(b"0X")) {
+        Some(hex) => (hex, 16),
+        None => (&digits[..], 10),
+    };
+    BigInt::parse_bytes(digits, radix).unwrap_or_default()
+}
+
+pub(super) fn float(text: &str) -> f64 {
+    text.replace('_', "").parse().unwrap_or(0.0)
+}
+
+/// The text of a piece of a string; the quotes and the marks of interpolation are away already.
+pub(super) fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(next) = chars.next() {
+        if next != '\\' {
+            plain.push(next);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => plain.push('\n'),
+            Some('t') => plain.push('\t'),
+            Some('r') => plain.push('\r'),
+            Some(other) => plain.push(other),
+            None => {}
+        }
+    }
+    plain
+}
+
+/// Takes one delimiter from each side.
+pub(super) trait TrimOnce {
+    fn trim_matches_once(&self, open: char, close: char) -> &str;
+}
+
+impl TrimOnce for str {
+    fn trim_matches_once(&self, open: char, close: char) -> &str {
+        let rest = self.strip_prefix(open).unwrap_or(self);
+        rest.strip_suffix(close).unwrap_or(rest)
+    }
+}

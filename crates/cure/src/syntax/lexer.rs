@@ -1,0 +1,236 @@
+//! From text to tokens. Every byte ends in exactly one token, so the tree loses nothing; what is no token of the
+//! language becomes `Unknown` and a diagnostic.
+
+use super::kind::{KEYWORDS, PUNCTUATION, SyntaxKind as K};
+use crate::diagnostic::{Diagnostic, Span, code};
+
+/// A token: its kind and how many bytes it is long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token {
+    /// Its kind.
+    pub kind: K,
+    /// Its length in bytes.
+    pub len: u32,
+}
+
+/// The tokens of a text, and what is wrong with them.
+pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
+    let mut lexer =
+        Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 3), errors: Vec::new(), open: Vec::new() };
+    while lexer.at < text.len() {
+        let start = lexer.at;
+        let kind = lexer.token();
+        debug_assert!(lexer.at > start, "the lexer moves on");
+        lexer.tokens.push(Token { kind, len: (lexer.at - start) as u32 });
+    }
+    for open in std::mem::take(&mut lexer.open) {
+        let message = "this interpolation is never closed";
+        let error = Diagnostic::error(code::UNTERMINATED, Span::new(open.at, open.at + 2), message);
+        lexer.errors.push(error.hint("close it with `}` and the string with `\"`"));
+    }
+    (lexer.tokens, lexer.errors)
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    tokens: Vec<Token>,
+    errors: Vec<Diagnostic>,
+    /// The interpolations that are open, innermost last.
+    open: Vec<Open>,
+}
+
+struct Open {
+    /// Where its `#{` is.
+    at: usize,
+    /// How many braces have been opened inside.
+    braces: u32,
+}
+
+impl Lexer<'_> {
+    fn byte(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn skip(&mut self, wanted: impl Fn(u8) -> bool) {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().position(|byte| !wanted(*byte)).unwrap_or(rest.len());
+    }
+
+    fn token(&mut self) -> K {
+        match self.byte(0) {
+            b' ' | b'\t' | b'\r' | b'\n' | 0x0c => {
+                self.skip(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0c));
+                K::Whitespace
+            }
+            b'#' => {
+                self.skip(|byte| byte != b'\n');
+                K::Comment
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
+            b'0'..=b'9' => self.number(),
+            b'"' => {
+                self.at += 1;
+                self.string(self.at - 1, K::Str, K::StrOpen)
+            }
+            b'\'' => self.quoted_atom(),
+            b':' if matches!(self.byte(1), b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+                self.at += 1;
+                self.skip(is_word);
+                K::Atom
+            }
+            b'{' => {
+                if let Some(open) = self.open.last_mut() {
+                    open.braces += 1;
+                }
+                self.at += 1;
+                K::LBrace
+            }
+            b'}' => {
+                self.at += 1;
+                match self.open.last_mut() {
+                    Some(open) if open.braces > 0 => open.braces -= 1,
+                    Some(open) => {
+                        let start = open.at;
+                        self.open.pop();
+                        return self.string(start, K::StrClose, K::StrMid);
+                    }
+                    None => {}
+                }
+                K::RBrace
+            }
+            _ => self.punctuation(),
+        }
+    }
+
+    fn word(&mut self) -> K {
+        let start = self.at;
+        self.skip(is_word);
+        let word = &self.text[start..self.at];
+        KEYWORDS.iter().find(|(text, _)| *text == word).map_or(K::Ident, |(_, kind)| *kind)
+    }
+
+    fn number(&mut self) -> K {
+        let start = self.at;
+        if self.byte(0) == b'0' && matches!(self.byte(1), b'x' | b'X') && self.byte(2).is_ascii_hexdigit() {
+            self.at += 2;
+            self.skip(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+            return self.number_end(start, K::Int);
+        }
+        let digit = |byte: u8| byte.is_ascii_digit() || byte == b'_';
+        self.skip(digit);
+        if self.byte(0) != b'.' || !self.byte(1).is_ascii_digit() {
+            return self.number_end(start, K::Int);
+        }
+        self.at += 1;
+        self.skip(digit);
+        let sign = usize::from(matches!(self.byte(1), b'+' | b'-'));
+        if matches!(self.byte(0), b'e' | b'E') && self.byte(1 + sign).is_ascii_digit() {
+            self.at += 1 + sign;
+            self.skip(digit);
+        }
+        self.number_end(start, K::Float)
+    }
+
+    /// A number runs into no name: `12ab` is one mistake, not two tokens.
+    fn number_end(&mut self, start: usize, kind: K) -> K {
+        if !is_word(self.byte(0)) {
+            return kind;
+        }
+        self.skip(is_word);
+        let error = Diagnostic::error(code::NUMBER, Span::new(start, self.at), "this is neither a number nor a name");
+        self.errors.push(error.hint("numbers are written 42, 1_000, 0xFF, 1.5 or 1.5e3"));
+        K::Unknown
+    }
+
+    /// The rest of a string or of the piece behind an interpolation. `start` is where to point when it does not end.
+    fn string(&mut self, start: usize, whole: K, before_interpolation: K) -> K {
+        loop {
+            match self.byte(0) {
+                b'"' => {
+                    self.at += 1;
+                    return whole;
+                }
+                b'\\' => {
+                    let step = self.text[self.at + 1..].chars().next().map_or(0, char::len_utf8);
+                    self.at += 1 + step;
+                }
+                b'#' if self.byte(1) == b'{' => {
+                    self.open.push(Open { at: self.at, braces: 0 });
+                    self.at += 2;
+                    return before_interpolation;
+                }
+                0 if self.at >= self.text.len() => {
+                    let span = Span::new(start, start + 1);
+                    let error = Diagnostic::error(code::UNTERMINATED, span, "this string is never closed");
+                    self.errors.push(error.hint("close it with `\"`; a quote inside is written `\\\"`"));
+                    return whole;
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn quoted_atom(&mut self) -> K {
+        let start = self.at;
+        self.at += 1;
+        self.skip(|byte| byte != b'\'');
+        if self.at >= self.text.len() {
+            let span = Span::new(start, start + 1);
+            self.errors.push(Diagnostic::error(code::UNTERMINATED, span, "this quoted atom is never closed"));
+        } else {
+            self.at += 1;
+        }
+        K::QuotedAtom
+    }
+
+    fn punctuation(&mut self) -> K {
+        let rest = &self.text[self.at..];
+        if rest.starts_with('‘') {
+            let end = rest.find('’');
+            if end.is_none() {
+                let span = Span::new(self.at, self.at + '‘'.len_utf8());
+                self.errors.push(Diagnostic::error(code::UNTERMINATED, span, "this character list is never closed"));
+            }
+            self.at += end.map_or(rest.len(), |end| end + '’'.len_utf8());
+            return K::Charlist;
+        }
+        if let Some((text, kind)) = PUNCTUATION.iter().find(|(text, _)| rest.starts_with(text)) {
+            self.at += text.len();
+            return *kind;
+        }
+        let unknown = rest.chars().next().expect("there is text left");
+        let start = self.at;
+        self.at += unknown.len_utf8();
+        // One mistake for a whole run of them, so that a foreign text does not drown everything else.
+        while let Some(next) = self.text[self.at..].chars().next() {
+            let foreign = !next.is_ascii() || (next.is_ascii_control() && !next.is_ascii_whitespace());
+            if !foreign {
+                break;
+            }
+            if matches!(next, '‘' | '‹' | '›') {
+                break;
+            }
+            self.at += next.len_utf8();
+        }
+        let message = format!("{unknown:?} has no meaning here");
+        let hint = match unknown {
+            '“' | '”' => Some("strings stand in straight quotes: \"…\""),
+            '’' => Some("a character list begins with ‘"),
+            '&' => Some("the operators are `and` and `or`"),
+            '!' => Some("negation is written `not`, inequality `!=`"),
+            '@' | '$' | '~' | '^' | '`' | '?' | '\\' => None,
+            _ => Some("names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"),
+        };
+        let error = Diagnostic::error(code::CHARACTER, Span::new(start, self.at), message);
+        self.errors.push(match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        });
+        K::Unknown
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'?'
+}

@@ -1,0 +1,13 @@
+//! From text to the lossless tree and to the syntax the rest of the compiler reads.
+//!
+//! Start at [`parser::parse`]; [`ast`] is what the later stages see, made from the tree by [`build`].
+
+pub mod ast;
+mod build;
+mod kind;
+mod lexer;
+mod parser;
+
+pub use build::modules;
+pub use kind::{Cure, SyntaxKind, SyntaxNode, SyntaxToken};
+pub use parser::{MAX_SOURCE, Parse, parse};

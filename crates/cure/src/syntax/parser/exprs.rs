@@ -1,0 +1,484 @@
+//! Expressions and bodies. Each function returns how high the tree is that it made, so that chains of operators, which
+//! nest to the left without recursion, are bounded like everything else.
+
+use rowan::Checkpoint;
+
+use super::{MAX_HEIGHT, Parser};
+use crate::diagnostic::{Fix, code};
+use crate::syntax::kind::SyntaxKind as K;
+
+impl Parser<'_> {
+    /// Statements until the block ends.
+    pub(super) fn body(&mut self) -> u32 {
+        self.node(K::Body, |p| p.statements())
+    }
+
+    fn statements(&mut self) -> u32 {
+        if self.at_block_end() {
+            self.expected("an expression");
+            return 1;
+        }
+        let mut height = 0;
+        while !self.at_block_end() {
+            let before = self.at;
+            if self.is(K::LetKw) {
+                height = height.max(self.let_stmt());
+            } else {
+                height = height.max(self.operators());
+            }
+            if self.at == before {
+                self.expected("an expression");
+                self.foreign();
+                self.skip_until(|_| false);
+                if self.at == before {
+                    break;
+                }
+            }
+            self.eat(K::Comma);
+        }
+        height + 1
+    }
+
+    fn at_block_end(&self) -> bool {
+        matches!(self.peek(), K::Eof | K::EndKw | K::ElseKw | K::RBrace) || self.peek().starts_item()
+    }
+
+    /// Adds to the last error what a newcomer from another language probably meant.
+    fn foreign(&mut self) {
+        let word = |p: &Self, back: usize| {
+            p.at.checked_sub(back).map(|at| {
+                let index = p.significant[at] as usize;
+                p.text[p.starts[index] as usize..p.starts[index + 1] as usize].to_owned()
+            })
+        };
+        let words: Vec<_> = (1..=4).filter_map(|back| word(self, back)).collect();
+        let Some(error) = self.errors.last_mut() else { return };
+        if words.iter().any(|word| word == "of") && words.iter().any(|word| word == "case") {
+            error.code = code::FOREIGN;
+            error.hints.push("there is no `case … of`; write `match n do … end`".to_owned());
+        }
+    }
+
+    fn let_stmt(&mut self) -> u32 {
+        self.node(K::LetStmt, |p| {
+            p.bump();
+            p.pattern();
+            if p.eat(K::Colon) {
+                p.type_expr();
+            }
+            p.expect(K::Eq);
+            let height = p.deeper(|p| p.expr());
+            p.eat(K::InKw);
+            height
+        })
+    }
+
+    /// An expression; with `let`s before it, a block.
+    pub(super) fn expr(&mut self) -> u32 {
+        if !self.is(K::LetKw) {
+            return self.operators();
+        }
+        self.node(K::BlockExpr, |p| {
+            let mut height = 0;
+            while p.is(K::LetKw) {
+                height = height.max(p.let_stmt());
+                p.eat(K::Comma);
+            }
+            height.max(p.operators()) + 1
+        })
+    }
+
+    /// Operators by precedence.
+    pub(super) fn operators(&mut self) -> u32 {
+        self.climb(0)
+    }
+
+    fn climb(&mut self, least: u8) -> u32 {
+        let start = self.checkpoint();
+        let mut height = self.unary();
+        while let Some((power, to_the_right)) = self.peek().binding() {
+            if power < least {
+                break;
+            }
+            if self.is(K::AsKw) && height < MAX_HEIGHT {
+                self.node_at(start, K::AsExpr, |p| {
+                    p.bump();
+                    p.type_expr();
+                });
+                height += 1;
+                continue;
+            }
+            if height >= MAX_HEIGHT {
+                self.too_deep();
+                self.bump();
+                self.deeper(|p| p.climb(power + 1));
+                continue;
+            }
+            height = self.node_at(start, K::BinaryExpr, |p| {
+                p.bump();
+                let next = if to_the_right { power } else { power + 1 };
+                let right = p.deeper(|p| p.climb(next));
+                right.max(height + 1)
+            });
+        }
+        height
+    }
+
+    fn unary(&mut self) -> u32 {
+        match self.peek() {
+            K::Minus | K::Plus | K::NotKw => self.node(K::UnaryExpr, |p| {
+                p.bump();
+                p.deeper(|p| p.unary())
+            }),
+            _ => self.postfix(),
+        }
+    }
+
+    fn postfix(&mut self) -> u32 {
+        let start = self.checkpoint();
+        let mut height = self.primary();
+        loop {
+            if height >= MAX_HEIGHT {
+                self.too_deep();
+                return height;
+            }
+            match self.peek() {
+                K::Dot if self.nth(1) == K::Ident => {
+                    self.node_at(start, K::FieldExpr, |p| {
+                        p.bump();
+                        p.bump();
+                    });
+                    if self.is(K::LParen) && !self.first_of_line(0) {
+                        height = height.max(self.call(start));
+                    }
+                }
+                K::LParen if self.called_again() => height = height.max(self.call(start)),
+                _ => return height,
+            }
+            height += 1;
+        }
+    }
+
+    /// `f(x)(y)` calls what `f(x)` returns; on the next line a parenthesis begins an expression of its own.
+    fn called_again(&self) -> bool {
+        let before = self.at.checked_sub(1).map(|at| self.tokens[self.significant[at] as usize].kind);
+        before == Some(K::RParen) && !self.first_of_line(0)
+    }
+
+    fn call(&mut self, start: Checkpoint) -> u32 {
+        self.node_at(start, K::CallExpr, |p| p.args())
+    }
+
+    fn args(&mut self) -> u32 {
+        let mut height = 0;
+        self.node(K::Args, |p| {
+            p.listed(K::LParen, K::RParen, |p| {
+                let arg = p.deeper(|p| p.expr());
+                height = height.max(arg);
+            });
+        });
+        height
+    }
+
+    fn many(&mut self, kind: K, open: K, close: K) -> u32 {
+        let mut height = 0;
+        self.node(kind, |p| {
+            p.listed(open, close, |p| {
+                let one = p.deeper(|p| p.expr());
+                height = height.max(one);
+            });
+        });
+        height
+    }
+
+    fn primary(&mut self) -> u32 {
+        match self.peek() {
+            K::Int | K::Float | K::Str | K::Charlist | K::Atom | K::QuotedAtom | K::TrueKw | K::FalseKw => {
+                self.node(K::Literal, |p| p.bump());
+                1
+            }
+            K::StrOpen => self.interpolation(),
+            K::LParen if self.nth(1) == K::RParen => {
+                self.node(K::UnitExpr, |p| {
+                    p.bump();
+                    p.bump();
+                });
+                1
+            }
+            K::LParen => self.node(K::ParenExpr, |p| {
+                let opened = p.span_of(0);
+                p.bump();
+                let height = p.deeper(|p| p.expr());
+                if !p.eat(K::RParen) {
+                    if let Some(error) = p.expected(")") {
+                        error.related.push((opened, "opened here".to_owned()));
+                    }
+                    p.skip_until(|p| p.is(K::RParen));
+                    p.eat(K::RParen);
+                }
+                height
+            }),
+            K::LBracket => self.list(),
+            K::LVector => self.many(K::VectorExpr, K::LVector, K::RVector),
+            K::LBrace => self.many(K::TupleExpr, K::LBrace, K::RBrace),
+            K::FnKw => self.lambda(),
+            K::MatchKw => self.match_expr(),
+            K::IfKw => self.if_expr(),
+            K::LetKw => self.deeper(|p| p.expr()),
+            K::Ident if self.nth(1) == K::LBrace && self.is_record_literal() => self.record_literal(),
+            K::Ident => {
+                let start = self.checkpoint();
+                self.node(K::NameExpr, |p| p.bump());
+                if self.is(K::LParen) { self.call(start) } else { 1 }
+            }
+            K::SendKw | K::SpawnKw | K::ReceiveKw | K::ProcessKw => {
+                let (span, word) = (self.span_of(0), self.text_of(0));
+                if let Some(error) =
+                    self.error(code::FOREIGN, span, format!("`{word}` is a reserved word without a meaning yet"))
+                {
+                    error
+                        .hints
+                        .push("send to a named process with `message |-> :name`; run machines with Std.Fsm".to_owned());
+                }
+                self.put_aside();
+                if self.is(K::LParen) {
+                    return self.args();
+                }
+                1
+            }
+            _ => {
+                self.expected("an expression");
+                let stops = matches!(
+                    self.peek(),
+                    K::Eof
+                        | K::EndKw
+                        | K::RParen
+                        | K::RBracket
+                        | K::RBrace
+                        | K::RVector
+                        | K::Comma
+                        | K::Arrow
+                        | K::DoKw
+                        | K::ThenKw
+                        | K::ElseKw
+                        | K::WhenKw
+                        | K::Eq
+                        | K::Pipe
+                        | K::StrMid
+                        | K::StrClose
+                        | K::InKw
+                );
+                if !stops && !self.peek().starts_item() && !self.first_of_line(0) {
+                    self.put_aside();
+                }
+                1
+            }
+        }
+    }
+
+    fn interpolation(&mut self) -> u32 {
+        self.node(K::Interpolation, |p| {
+            let mut height = 0;
+            p.bump();
+            loop {
+                let part = p.deeper(|p| p.expr());
+                height = height.max(part);
+                match p.peek() {
+                    K::StrMid => p.bump(),
+                    K::StrClose => {
+                        p.bump();
+                        return height;
+                    }
+                    _ => {
+                        p.expected("a `}` that closes the interpolation");
+                        p.skip_until(|p| matches!(p.peek(), K::StrMid | K::StrClose));
+                        if !matches!(p.peek(), K::StrMid | K::StrClose) {
+                            return height;
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    fn list(&mut self) -> u32 {
+        self.node(K::ListExpr, |p| {
+            let opened = p.span_of(0);
+            let mut height = 0;
+            p.bump();
+            while !matches!(p.peek(), K::RBracket | K::Pipe | K::Eof | K::EndKw) && !p.peek().starts_item() {
+                let before = p.at;
+                let one = p.deeper(|p| p.expr());
+                height = height.max(one);
+                if !p.eat(K::Comma) || p.at == before {
+                    break;
+                }
+            }
+            if p.eat(K::Pipe) {
+                let rest = p.deeper(|p| p.expr());
+                height = height.max(rest);
+            }
+            if !p.eat(K::RBracket) {
+                if let Some(error) = p.expected("a `,` or `]`") {
+                    error.related.push((opened, "opened here".to_owned()));
+                }
+                p.skip_until(|p| p.is(K::RBracket));
+                p.eat(K::RBracket);
+            }
+            height
+        })
+    }
+
+    /// `P{a: 1}` and `P{p | a: 1}` are records; `x {1, 2}` is a name and, as the next statement, a tuple.
+    fn is_record_literal(&self) -> bool {
+        match self.nth(2) {
+            K::RBrace => !self.first_of_line(1),
+            K::Ident => matches!(self.nth(3), K::Colon | K::Pipe) || (self.nth(3) == K::Atom && !self.first_of_line(1)),
+            _ => false,
+        }
+    }
+
+    fn record_literal(&mut self) -> u32 {
+        let kind = if self.nth(2) == K::Ident && self.nth(3) == K::Pipe { K::UpdateExpr } else { K::RecordExpr };
+        let mut height = 0;
+        self.node(kind, |p| {
+            p.bump();
+            if kind == K::UpdateExpr {
+                p.bump();
+                p.node(K::NameExpr, |p| p.bump());
+                p.bump();
+                loop {
+                    height = height.max(p.field_init());
+                    if !p.eat(K::Comma) {
+                        break;
+                    }
+                }
+                p.expect(K::RBrace);
+            } else {
+                p.listed(K::LBrace, K::RBrace, |p| height = height.max(p.field_init()));
+            }
+        });
+        height
+    }
+
+    fn field_init(&mut self) -> u32 {
+        self.node(K::FieldInit, |p| {
+            p.expect(K::Ident);
+            if p.is(K::Atom) {
+                let (span, text) = (p.span_of(0), p.text_of(0));
+                let spaced = format!(": {}", &text[1..]);
+                if let Some(error) = p.error(
+                    code::EXPECTED,
+                    span,
+                    format!("`{text}` is an atom; a field needs a space behind the colon"),
+                ) {
+                    error.hints.push(format!("write `{spaced}`"));
+                    error.fix = Some(Fix { title: "put a space".to_owned(), span, replacement: spaced });
+                }
+                p.put_aside();
+                return 1;
+            }
+            if !p.expect(K::Colon) {
+                return 1;
+            }
+            p.deeper(|p| p.expr())
+        })
+    }
+
+    fn lambda(&mut self) -> u32 {
+        self.node(K::LambdaExpr, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            p.node(K::Params, |p| {
+                p.listed(K::LParen, K::RParen, |p| {
+                    p.node(K::Param, |p| {
+                        p.expect(K::Ident);
+                        if p.eat(K::Colon) {
+                            p.type_expr();
+                        }
+                    });
+                });
+            });
+            p.expect(K::Arrow);
+            let height = p.deeper(|p| p.body());
+            p.end_of("fn", opened);
+            height
+        })
+    }
+
+    fn match_expr(&mut self) -> u32 {
+        self.node(K::MatchExpr, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            let mut height = p.deeper(|p| p.expr());
+            if !p.eat(K::DoKw) {
+                p.expected("do");
+                p.skip_until(|p| p.is(K::DoKw));
+                p.eat(K::DoKw);
+            }
+            while !matches!(p.peek(), K::Eof | K::EndKw) && !p.peek().starts_item() {
+                let before = p.at;
+                let clause = p.clause();
+                height = height.max(clause);
+                if p.at == before {
+                    break;
+                }
+            }
+            p.end_of("match", opened);
+            height
+        })
+    }
+
+    fn clause(&mut self) -> u32 {
+        if !self.starts_pattern() {
+            self.expected("a clause `pattern -> expression`, or `end`");
+            self.skip_until(|_| false);
+            return 1;
+        }
+        self.node(K::Clause, |p| {
+            p.eat(K::Pipe);
+            p.pattern();
+            if p.is(K::WhenKw) {
+                p.node(K::Guard, |p| {
+                    p.bump();
+                    p.operators();
+                });
+            }
+            if !p.is(K::Arrow) {
+                if let Some(error) = p.expected("->") {
+                    error.hints.push(
+                        "a clause is `pattern -> expression` with one expression; several need `let` before the last"
+                            .to_owned(),
+                    );
+                }
+                p.skip_until(|p| p.is(K::Arrow));
+            }
+            if p.eat(K::Arrow) { p.deeper(|p| p.expr()) } else { 1 }
+        })
+    }
+
+    fn if_expr(&mut self) -> u32 {
+        self.node(K::IfExpr, |p| {
+            p.bump();
+            let condition = p.deeper(|p| p.expr());
+            if !p.eat(K::ThenKw) {
+                if let Some(error) = p.expected("then") {
+                    error.hints.push("a choice is `if condition then a else b`, without `end`".to_owned());
+                }
+                p.skip_until(|p| p.is(K::ThenKw));
+                if !p.eat(K::ThenKw) {
+                    return 1;
+                }
+            }
+            let first = p.deeper(|p| p.expr());
+            if !p.eat(K::ElseKw) {
+                if let Some(error) = p.expected("else") {
+                    error.hints.push("every `if` has an `else`".to_owned());
+                }
+                return 1;
+            }
+            let second = p.deeper(|p| p.expr());
+            condition.max(first).max(second)
+        })
+    }
+}

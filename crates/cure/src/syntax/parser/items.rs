@@ -1,0 +1,532 @@
+//! Modules and what stands in them.
+
+use super::Parser;
+use crate::diagnostic::{Span, code};
+use crate::syntax::kind::SyntaxKind as K;
+
+impl Parser<'_> {
+    /// The whole text: modules.
+    pub(super) fn source(&mut self) {
+        self.builder.start_node(rowan::SyntaxKind(K::Source as u16));
+        let mut complained = false;
+        while !self.is(K::Eof) {
+            match self.peek() {
+                K::ModuleKw => {
+                    self.module();
+                    complained = false;
+                }
+                K::EndKw => {
+                    self.stray_end();
+                }
+                kind => {
+                    let span = self.span_of(0);
+                    if !complained
+                        && let Some(error) = self.error(code::OUTSIDE_MODULE, span, "this stands outside a module")
+                    {
+                        error.hints.push("put it between `module Name do` and `end`".to_owned());
+                    }
+                    complained = true;
+                    if kind.starts_item() {
+                        self.item();
+                    } else {
+                        self.put_aside();
+                        while !matches!(self.peek(), K::Eof | K::ModuleKw | K::EndKw) && !self.peek().starts_item() {
+                            self.put_aside();
+                        }
+                    }
+                }
+            }
+        }
+        self.trivia();
+        self.builder.finish_node();
+    }
+
+    fn stray_end(&mut self) {
+        let span = self.span_of(0);
+        if let Some(error) = self.error(code::STRAY_END, span, "this `end` closes nothing") {
+            error.hints.push("remove it; `if`, a one-line `def … =` and `let` take no `end`".to_owned());
+        }
+        self.put_aside();
+    }
+
+    fn module(&mut self) {
+        self.node(K::Module, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            p.path();
+            p.expect(K::DoKw);
+            loop {
+                match p.peek() {
+                    K::EndKw if p.closes_module() => {
+                        p.bump();
+                        return;
+                    }
+                    K::EndKw => p.stray_end(),
+                    K::Eof | K::ModuleKw => return p.missing_end("module", opened),
+                    kind if kind.starts_item() => p.item(),
+                    _ => {
+                        p.expected("a definition");
+                        p.skip_until(|_| false);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Whether an `end` at this place ends the module: nothing but another module or the end of the text follows.
+    fn closes_module(&self) -> bool {
+        matches!(self.nth(1), K::Eof | K::ModuleKw) || !(self.nth(1).starts_item() || self.nth(1) == K::EndKw)
+    }
+
+    /// Says that a block has no `end`.
+    pub(super) fn missing_end(&mut self, what: &str, opened: Span) {
+        let span = self.behind();
+        let said = self.error(code::MISSING_END, span, format!("this `{what}` has no `end`"));
+        if let Some(error) = said {
+            error.related.push((opened, "it begins here".to_owned()));
+            error.hints.push("write `end` here".to_owned());
+        }
+    }
+
+    /// The `end` of a block.
+    pub(super) fn end_of(&mut self, what: &str, opened: Span) {
+        if !self.eat(K::EndKw) {
+            self.missing_end(what, opened);
+        }
+    }
+
+    fn item(&mut self) {
+        match self.peek() {
+            K::DefKw => self.def(),
+            K::CurifyKw => self.curify(),
+            K::ImportKw => self.import(),
+            K::ExportKw => self.exports(),
+            K::ExportClassesKw => self.node(K::ExportClasses, |p| {
+                p.bump();
+                p.listed(K::LBracket, K::RBracket, |p| {
+                    p.expect(K::Ident);
+                });
+            }),
+            K::RecordKw => self.record(),
+            K::TypeKw => self.type_def(),
+            K::ClassKw => self.class(),
+            K::InstanceKw => self.instance(),
+            K::TraitKw => self.trait_def(),
+            K::ImplKw => self.impl_def(),
+            K::FsmKw => self.fsm(),
+            K::DeriveKw => {
+                let span = self.span_of(0);
+                if let Some(error) =
+                    self.error(code::EXPECTED, span, "`derive` stands behind the `end` of a record or a type")
+                {
+                    error.hints.push("write `record P do … end derive Show, Eq`".to_owned());
+                }
+                self.put_aside();
+                self.skip_until(|_| false);
+            }
+            _ => self.put_aside(),
+        }
+    }
+
+    /// `A.B.C`
+    pub(super) fn path(&mut self) {
+        self.node(K::Path, |p| {
+            p.expect(K::Ident);
+            while p.is(K::Dot) && p.nth(1) == K::Ident {
+                p.bump();
+                p.bump();
+            }
+        });
+    }
+
+    /// A defined name: a word, an atom or a word that is an operator elsewhere.
+    fn name(&mut self, operators: bool) {
+        self.node(K::Name, |p| match p.peek() {
+            K::Ident | K::NotKw | K::AndKw | K::OrKw | K::SendKw | K::SpawnKw | K::ReceiveKw => p.bump(),
+            K::LParen if operators && p.nth(1).binding().is_some() && p.nth(2) == K::RParen => {
+                p.bump();
+                p.bump();
+                p.bump();
+            }
+            K::Atom => p.bump(),
+            _ => {
+                p.expected("a name");
+            }
+        });
+    }
+
+    fn exports(&mut self) {
+        self.node(K::Exports, |p| {
+            p.bump();
+            p.listed(K::LBracket, K::RBracket, |p| {
+                p.node(K::ExportName, |p| {
+                    p.name(true);
+                    if p.eat(K::Slash) {
+                        p.expect(K::Int);
+                    }
+                });
+            });
+        });
+    }
+
+    fn import(&mut self) {
+        self.node(K::Import, |p| {
+            p.bump();
+            p.path();
+            if p.eat(K::AsKw) {
+                p.expect(K::Ident);
+            }
+            if p.is(K::LBracket) {
+                p.listed(K::LBracket, K::RBracket, |p| {
+                    p.node(K::ImportName, |p| {
+                        p.name(true);
+                        if p.eat(K::Slash) {
+                            p.expect(K::Int);
+                        }
+                        if p.eat(K::AsKw) {
+                            p.expect(K::Ident);
+                        }
+                    });
+                });
+            }
+        });
+    }
+
+    fn def(&mut self) {
+        self.node(K::Def, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            p.name(true);
+            p.type_params();
+            p.params();
+            p.signature_rest();
+            if p.eat(K::DoKw) {
+                p.body();
+                p.end_of("do", opened);
+            } else if p.eat(K::Eq) {
+                p.body();
+            } else {
+                let said = p.expected("a body: `= expression` or `do … end`");
+                if let Some(error) = said {
+                    error.hints.push("a function is written `def name(x: Int): Int = x + 1`".to_owned());
+                }
+                p.skip_until(|p| matches!(p.peek(), K::Eq | K::DoKw));
+                if p.eat(K::Eq) {
+                    p.body();
+                } else if p.eat(K::DoKw) {
+                    p.body();
+                    p.end_of("do", opened);
+                }
+            }
+        });
+    }
+
+    /// Result type, guard and constraints.
+    fn signature_rest(&mut self) {
+        if self.foreign_colon() || matches!(self.peek(), K::Colon | K::Arrow) {
+            self.node(K::Return, |p| {
+                p.bump();
+                p.type_expr();
+            });
+        }
+        if self.is(K::WhenKw) {
+            self.node(K::Guard, |p| {
+                p.bump();
+                p.operators();
+            });
+            if self.is(K::Arrow) {
+                self.node(K::Return, |p| {
+                    p.bump();
+                    p.type_expr();
+                });
+            }
+        }
+        if self.is(K::WhereKw) {
+            self.node(K::Where, |p| {
+                p.bump();
+                p.constraints();
+            });
+        }
+    }
+
+    /// `x :Int` is a name and an atom. Says so once.
+    fn foreign_colon(&mut self) -> bool {
+        if !self.is(K::Atom) {
+            return false;
+        }
+        let (span, text) = (self.span_of(0), self.text_of(0));
+        let spaced = format!(": {}", &text[1..]);
+        if let Some(error) =
+            self.error(code::EXPECTED, span, format!("`{text}` is an atom; a type needs a space behind the colon"))
+        {
+            error.hints.push(format!("write `{spaced}`"));
+            error.fix = Some(crate::diagnostic::Fix { title: "put a space".to_owned(), span, replacement: spaced });
+        }
+        self.put_aside();
+        false
+    }
+
+    fn constraints(&mut self) {
+        loop {
+            self.node(K::Constraint, |p| {
+                p.expect(K::Ident);
+                if p.is(K::LParen) {
+                    p.type_args();
+                }
+            });
+            if !self.eat(K::Comma) {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn type_params(&mut self) {
+        if !self.is(K::Lt) {
+            return;
+        }
+        self.node(K::TypeParams, |p| {
+            p.listed(K::Lt, K::Gt, |p| {
+                p.node(K::TypeParam, |p| {
+                    p.expect(K::Ident);
+                    if p.eat(K::Colon) {
+                        p.bounds();
+                    }
+                });
+            });
+        });
+    }
+
+    fn bounds(&mut self) {
+        self.node(K::Bounds, |p| {
+            p.expect(K::Ident);
+            while p.eat(K::Plus) {
+                p.expect(K::Ident);
+            }
+        });
+    }
+
+    fn params(&mut self) {
+        self.node(K::Params, |p| {
+            p.listed(K::LParen, K::RParen, |p| {
+                p.node(K::Param, |p| {
+                    p.expect(K::Ident);
+                    p.foreign_colon();
+                    if p.eat(K::Colon) {
+                        p.type_expr();
+                    }
+                });
+            });
+        });
+    }
+
+    fn curify(&mut self) {
+        self.node(K::Curify, |p| {
+            p.bump();
+            p.name(false);
+            p.params();
+            p.signature_rest();
+            p.expect(K::Eq);
+            p.node(K::Target, |p| {
+                let form = "a target `{module, function, arity}`";
+                let fits = p.is(K::LBrace) && p.nth(2) == K::Comma && p.nth(4) == K::Comma && p.nth(5) == K::Int;
+                if !fits {
+                    p.expected(form);
+                    return p.skip_until(|_| false);
+                }
+                p.bump();
+                for _ in 0..2 {
+                    if matches!(p.peek(), K::Ident | K::Atom | K::QuotedAtom) {
+                        p.bump()
+                    } else {
+                        p.expected("a name").map_or((), drop)
+                    };
+                    p.expect(K::Comma);
+                }
+                p.expect(K::Int);
+                p.expect(K::RBrace);
+            });
+        });
+    }
+
+    fn record(&mut self) {
+        self.node(K::Record, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            p.expect(K::Ident);
+            if p.is(K::LParen) {
+                p.type_args();
+            }
+            p.expect(K::DoKw);
+            while p.is(K::Ident) {
+                p.node(K::FieldDecl, |p| {
+                    p.bump();
+                    if !p.foreign_colon() && p.expect(K::Colon) {
+                        p.type_expr();
+                    } else {
+                        p.skip_until(|_| false);
+                    }
+                });
+                p.eat(K::Comma);
+            }
+            if !p.is(K::EndKw) && !p.is(K::Eof) && !p.peek().starts_item() {
+                p.expected("a field `name: Type`, or `end`");
+                p.skip_until(|_| false);
+            }
+            p.end_of("record", opened);
+            p.derive();
+        });
+    }
+
+    fn derive(&mut self) {
+        if !self.is(K::DeriveKw) {
+            return;
+        }
+        self.node(K::Derive, |p| {
+            p.bump();
+            if p.is(K::LBracket) {
+                if let Some(error) = p.expected("a class") {
+                    error.hints.push("write the classes without brackets: `derive Show, Eq`".to_owned());
+                }
+                return p.skip_until(|_| false);
+            }
+            p.expect(K::Ident);
+            while p.eat(K::Comma) {
+                p.expect(K::Ident);
+            }
+        });
+    }
+
+    fn type_def(&mut self) {
+        self.node(K::TypeDef, |p| {
+            p.bump();
+            p.expect(K::Ident);
+            if p.is(K::LParen) {
+                p.type_args();
+            }
+            p.expect(K::Eq);
+            p.type_expr();
+            if p.is(K::WhenKw) {
+                p.node(K::Guard, |p| {
+                    p.bump();
+                    p.operators();
+                });
+            }
+            p.derive();
+        });
+    }
+
+    fn class(&mut self) {
+        self.node(K::Class, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            p.expect(K::Ident);
+            if p.is(K::LParen) {
+                p.type_args();
+            }
+            p.class_context();
+            p.expect(K::DoKw);
+            p.methods(K::EndKw);
+            p.end_of("typeclass", opened);
+        });
+    }
+
+    fn class_context(&mut self) {
+        if self.is(K::WhenKw) || self.is(K::WhereKw) {
+            self.node(K::Where, |p| {
+                p.bump();
+                p.constraints();
+            });
+        }
+    }
+
+    fn methods(&mut self, close: K) {
+        loop {
+            match self.peek() {
+                K::DefKw => self.node(K::Method, |p| {
+                    p.bump();
+                    p.name(true);
+                    p.type_params();
+                    p.params();
+                    if p.foreign_colon() || matches!(p.peek(), K::Colon | K::Arrow) {
+                        p.node(K::Return, |p| {
+                            p.bump();
+                            p.type_expr();
+                        });
+                    }
+                    p.class_context();
+                    if p.eat(K::Eq) {
+                        p.body();
+                    }
+                }),
+                K::TypeKw => self.node(K::AssocType, |p| {
+                    p.bump();
+                    p.expect(K::Ident);
+                    if p.eat(K::Colon) {
+                        p.bounds();
+                    }
+                    if p.eat(K::Eq) {
+                        p.type_expr();
+                    }
+                }),
+                kind if kind == close || matches!(kind, K::Eof | K::EndKw) || kind.starts_item() => return,
+                _ => {
+                    self.expected("a method `def name(…): Type`");
+                    let before = self.at;
+                    self.skip_until(|p| p.is(close));
+                    if self.at == before {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn instance(&mut self) {
+        self.node(K::Instance, |p| {
+            let opened = p.span_of(0);
+            p.bump();
+            p.node(K::Constraint, |p| {
+                p.expect(K::Ident);
+                if p.is(K::LParen) {
+                    p.type_args();
+                }
+            });
+            p.class_context();
+            p.expect(K::DoKw);
+            p.methods(K::EndKw);
+            p.end_of("instance", opened);
+        });
+    }
+
+    fn trait_def(&mut self) {
+        self.node(K::Trait, |p| {
+            p.bump();
+            p.expect(K::Ident);
+            p.type_params();
+            if p.eat(K::Colon) {
+                p.bounds();
+            }
+            p.expect(K::LBrace);
+            p.methods(K::RBrace);
+            p.expect(K::RBrace);
+        });
+    }
+
+    fn impl_def(&mut self) {
+        self.node(K::Impl, |p| {
+            p.bump();
+            p.type_params();
+            p.expect(K::Ident);
+            if p.is_word("for") {
+                p.bump();
+            } else {
+                p.expected("for");
+            }
+            p.type_expr();
+            p.class_context();
+            p.expect(K::LBrace);
+            p.methods(K::RBrace);
+            p.expect(K::RBrace);
+        });
+    }
+}

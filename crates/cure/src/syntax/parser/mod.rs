@@ -1,0 +1,314 @@
+//! The parser: from tokens to the lossless tree, with every syntax error and local recovery.
+//!
+//! Owns the machinery (look-ahead, nodes, errors, skipping); the grammar stands in the modules below, top-down from
+//! [`items`]. A parse never fails: what does not fit becomes an `Error` node, and the tree still holds every byte.
+
+mod exprs;
+mod fsm;
+mod items;
+mod patterns;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use rowan::{Checkpoint, GreenNode, GreenNodeBuilder};
+
+use super::kind::{SyntaxKind as K, SyntaxNode};
+use super::lexer::{Token, lex};
+use crate::diagnostic::{Code, Diagnostic, Span, code};
+
+/// The largest text that is parsed.
+pub const MAX_SOURCE: usize = 16 << 20;
+/// How deep expressions, types and patterns nest. Everything behind the parser may recurse over the tree for this.
+pub(crate) const MAX_HEIGHT: u32 = 128;
+
+/// A parsed text.
+#[derive(Debug, Clone)]
+pub struct Parse {
+    green: GreenNode,
+    /// Everything wrong with characters and grammar, in order of place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Parse {
+    /// The root of the tree.
+    pub fn tree(&self) -> SyntaxNode {
+        SyntaxNode::new_root(self.green.clone())
+    }
+}
+
+/// Parses a text.
+pub fn parse(text: &str) -> Parse {
+    if text.len() > MAX_SOURCE {
+        let message = format!("the text has {} bytes; the compiler takes at most {MAX_SOURCE}", text.len());
+        let mut builder = GreenNodeBuilder::new();
+        builder.start_node(rowan::SyntaxKind(K::Source as u16));
+        builder.finish_node();
+        let error = Diagnostic::error(code::TOO_LARGE, Span::new(0, 1), message).hint("split it into modules");
+        return Parse { green: builder.finish(), diagnostics: vec![error] };
+    }
+    let (tokens, errors) = lex(text);
+    let mut parser = Parser::new(text, tokens, errors);
+    parser.source();
+    let mut diagnostics = parser.errors;
+    diagnostics.sort_by_key(|error| error.span);
+    Parse { green: parser.builder.finish(), diagnostics }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    /// Where each token starts; one more for the end.
+    starts: Vec<u32>,
+    /// The tokens that are not trivia, as indices.
+    significant: Vec<u32>,
+    /// The next token, as an index into `significant`.
+    at: usize,
+    /// How many tokens are in the tree.
+    emitted: usize,
+    builder: GreenNodeBuilder<'static>,
+    errors: Vec<Diagnostic>,
+    /// The token at which the last error was said: one mistake, one error.
+    blamed: Option<usize>,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, tokens: Vec<Token>, errors: Vec<Diagnostic>) -> Parser<'a> {
+        let mut starts = Vec::with_capacity(tokens.len() + 1);
+        let mut significant = Vec::with_capacity(tokens.len());
+        let mut start = 0;
+        for (index, token) in tokens.iter().enumerate() {
+            starts.push(start);
+            start += token.len;
+            if !token.kind.is_trivia() {
+                significant.push(index as u32);
+            }
+        }
+        starts.push(start);
+        let builder = GreenNodeBuilder::new();
+        Parser { text, tokens, starts, significant, at: 0, emitted: 0, builder, errors, blamed: None, depth: 0 }
+    }
+
+    /// The kind of the token `ahead` of the next one.
+    fn nth(&self, ahead: usize) -> K {
+        self.significant.get(self.at + ahead).map_or(K::Eof, |index| self.tokens[*index as usize].kind)
+    }
+
+    fn peek(&self) -> K {
+        self.nth(0)
+    }
+
+    fn is(&self, kind: K) -> bool {
+        self.nth(0) == kind
+    }
+
+    /// Whether the next token is this word, which is a keyword only where it is asked for.
+    fn is_word(&self, word: &str) -> bool {
+        self.is(K::Ident) && self.text_of(0) == word
+    }
+
+    fn text_of(&self, ahead: usize) -> &'a str {
+        let span = self.span_of(ahead);
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    /// Where a token ahead stands. At the end of the text: behind the last token.
+    fn span_of(&self, ahead: usize) -> Span {
+        match self.significant.get(self.at + ahead) {
+            Some(index) => Span { start: self.starts[*index as usize], end: self.starts[*index as usize + 1] },
+            None => {
+                let end = self.significant.last().map_or(0, |index| self.starts[*index as usize + 1]);
+                Span { start: end, end }
+            }
+        }
+    }
+
+    /// The place right behind the last token.
+    fn behind(&self) -> Span {
+        let Some(last) = self.at.checked_sub(1) else { return Span::default() };
+        let end = self.starts[self.significant[last] as usize + 1];
+        Span { start: end, end }
+    }
+
+    /// Whether the token `ahead` is the first of its line.
+    fn first_of_line(&self, ahead: usize) -> bool {
+        let Some(before) = (self.at + ahead).checked_sub(1) else { return true };
+        let start = self.starts[self.significant[before] as usize + 1] as usize;
+        self.text[start..self.span_of(ahead).start as usize].contains('\n')
+    }
+
+    fn trivia(&mut self) {
+        let until = self.significant.get(self.at).map_or(self.tokens.len(), |index| *index as usize);
+        while self.emitted < until {
+            self.emit();
+        }
+    }
+
+    fn emit(&mut self) {
+        let (start, end) = (self.starts[self.emitted] as usize, self.starts[self.emitted + 1] as usize);
+        let kind = self.tokens[self.emitted].kind;
+        self.builder.token(rowan::SyntaxKind(kind as u16), &self.text[start..end]);
+        self.emitted += 1;
+    }
+
+    /// Takes the next token into the tree.
+    fn bump(&mut self) {
+        self.trivia();
+        if self.at < self.significant.len() {
+            self.emit();
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, kind: K) -> bool {
+        let found = self.is(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes the token or says that it is missing.
+    fn expect(&mut self, kind: K) -> bool {
+        let found = self.eat(kind);
+        if !found {
+            self.expected(kind.describe());
+        }
+        found
+    }
+
+    fn checkpoint(&mut self) -> Checkpoint {
+        self.trivia();
+        self.builder.checkpoint()
+    }
+
+    /// A node around what the closure parses.
+    fn node<T>(&mut self, kind: K, inside: impl FnOnce(&mut Self) -> T) -> T {
+        self.trivia();
+        self.builder.start_node(rowan::SyntaxKind(kind as u16));
+        let value = inside(self);
+        self.builder.finish_node();
+        value
+    }
+
+    /// A node around what has been parsed since the checkpoint and what the closure parses.
+    fn node_at<T>(&mut self, checkpoint: Checkpoint, kind: K, inside: impl FnOnce(&mut Self) -> T) -> T {
+        self.builder.start_node_at(checkpoint, rowan::SyntaxKind(kind as u16));
+        let value = inside(self);
+        self.builder.finish_node();
+        value
+    }
+
+    /// Says an error, unless one was said at this very token. Adds to it when it was not.
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> Option<&mut Diagnostic> {
+        if self.blamed == Some(self.at) {
+            return None;
+        }
+        self.blamed = Some(self.at);
+        self.errors.push(Diagnostic::error(code, span, message));
+        self.errors.last_mut()
+    }
+
+    /// Says that something else was expected at the next token.
+    fn expected(&mut self, what: &str) -> Option<&mut Diagnostic> {
+        let found = match self.peek() {
+            // The lexer has said what is wrong with it.
+            K::Unknown => {
+                self.blamed = Some(self.at);
+                return None;
+            }
+            K::Eof => "the text ends".to_owned(),
+            K::Ident | K::Int | K::Float | K::Atom => format!("found `{}`", self.text_of(0)),
+            kind => match kind.text() {
+                Some(text) => format!("found `{text}`"),
+                None => format!("found {}", kind.describe()),
+            },
+        };
+        let what = if what.starts_with("a ") || what.starts_with("an ") || what.starts_with("the ") {
+            what.to_owned()
+        } else {
+            format!("`{what}`")
+        };
+        // What is missing is missing behind the last token; what is wrong stands at the next.
+        let span = if self.first_of_line(0) || self.is(K::Eof) { self.behind() } else { self.span_of(0) };
+        self.error(code::EXPECTED, span, format!("expected {what}, {found}"))
+    }
+
+    /// Puts tokens aside until the test holds, or the line, a block or an item ends.
+    fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
+        let mut skipped = false;
+        let done = |p: &Self| matches!(p.peek(), K::Eof | K::EndKw) || p.peek().starts_item() || stop(p);
+        while !(done(self) || skipped && self.first_of_line(0)) {
+            if !skipped {
+                self.trivia();
+                self.builder.start_node(rowan::SyntaxKind(K::Error as u16));
+                skipped = true;
+            }
+            self.bump();
+        }
+        if skipped {
+            self.builder.finish_node();
+        }
+    }
+
+    /// Takes one token that has no place here.
+    fn put_aside(&mut self) {
+        self.node(K::Error, |p| p.bump());
+    }
+
+    /// Things between brackets, with commas between them.
+    fn listed(&mut self, open: K, close: K, mut thing: impl FnMut(&mut Self)) {
+        let opened = self.span_of(0);
+        if !self.expect(open) {
+            return;
+        }
+        loop {
+            if self.eat(close) {
+                return;
+            }
+            if matches!(self.peek(), K::Eof | K::EndKw | K::DoKw) || self.peek().starts_item() {
+                break;
+            }
+            let before = self.at;
+            thing(self);
+            if self.eat(K::Comma) || self.is(close) {
+                continue;
+            }
+            let what = format!("`,` or `{}`", close.describe());
+            self.expected(&format!("a {what}").replacen("a `", "a `", 1));
+            self.skip_until(|p| matches!(p.peek(), K::Comma | K::Eq | K::DoKw) || p.is(close));
+            if !self.eat(K::Comma) && !self.is(close) && (self.at == before || self.first_of_line(0)) {
+                break;
+            }
+            if matches!(self.peek(), K::Eq | K::DoKw) {
+                return;
+            }
+        }
+        if let Some(error) = self.expected(close.describe()) {
+            error.related.push((opened, "opened here".to_owned()));
+        }
+    }
+
+    /// Runs the closure one level deeper, or says that it is too deep and puts the rest of the line aside.
+    fn deeper(&mut self, inside: impl FnOnce(&mut Self) -> u32) -> u32 {
+        if self.depth >= MAX_HEIGHT {
+            self.too_deep();
+            self.put_aside();
+            return 1;
+        }
+        self.depth += 1;
+        let height = inside(self) + 1;
+        self.depth -= 1;
+        height
+    }
+
+    fn too_deep(&mut self) {
+        if self.errors.iter().any(|error| error.code == code::TOO_DEEP) {
+            return;
+        }
+        let message = format!("nested more than {MAX_HEIGHT} deep");
+        let span = self.span_of(0);
+        self.errors.push(Diagnostic::error(code::TOO_DEEP, span, message).hint("name the parts with `let`"));
+    }
+}
