@@ -71,6 +71,12 @@ impl Era {
         self.revision().modern
     }
 
+    /// Whether several messages may come as one.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_batches(self) -> bool {
+        self.revision().batches
+    }
+
     pub(crate) fn revision(self) -> &'static Revision {
         match self {
             Era::V2024_11_05 => &v2024_11_05::REVISION,

@@ -109,6 +109,14 @@ impl Meta<'_> {
         Ok(era)
     }
 
+    /// The name of the revision that the request names itself.
+    #[cfg(feature = "http")]
+    pub(crate) fn version_name(&self) -> Result<Option<String>, RpcError> {
+        let Some(version) = self.version else { return Ok(None) };
+        serde_json::from_str(version.get())
+            .map_err(|_| invalid("_meta \"io.modelcontextprotocol/protocolVersion\" must be a string"))
+    }
+
     /// Whether the request names a revision itself.
     pub(crate) fn names_era(&self) -> bool {
         self.version.is_some()

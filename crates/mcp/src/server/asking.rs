@@ -41,6 +41,14 @@ struct Open {
     answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 
+#[cfg(feature = "http")]
+impl Asked {
+    /// Ids of questions begin with `ask-PREFIX-` from here on.
+    pub(super) fn set_prefix(&mut self, prefix: String) {
+        self.prefix = prefix;
+    }
+}
+
 impl Session {
     /// What there is to know for the questions of a request's call.
     pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Result<Box<Askable>, RpcError> {

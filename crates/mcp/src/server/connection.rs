@@ -20,7 +20,7 @@ use crate::tool::BoxFuture;
 use crate::wire::Framer;
 
 /// How long cancelled calls have to say something after the grace for all calls is over.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// How many events of the streams pass before the others get a look in.
 const FAIRNESS: u32 = 32;
@@ -46,7 +46,7 @@ enum Event {
     Signal(Signal),
 }
 
-enum Signal {
+pub(super) enum Signal {
     Changed(List),
     Shutdown,
 }
@@ -70,13 +70,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     pub(super) fn new(shared: Arc<Shared>, reader: R, writer: W, mut options: ConnectionOptions) -> Connection<R, W> {
         let mut framer = Framer::new(options.limits.line);
         framer.push(&std::mem::take(&mut options.initial));
-        let signals = Signals {
-            tools: shared.registry.changes(),
-            resources: shared.resources.get().map(|resources| resources.changes()),
-            prompts: shared.prompts.get().map(|prompts| prompts.changes()),
-            server: shared.shutdown.subscribe(),
-            connection: options.shutdown.take(),
-        };
+        let signals = Signals::new(&shared, options.shutdown.take());
         Connection {
             io: Io::new(reader, writer, options.tap.clone().map(TappedOutput::new)),
             framer,
@@ -275,7 +269,7 @@ impl<R, W> Drop for Connection<R, W> {
 }
 
 /// What is told to all connections at once.
-struct Signals {
+pub(super) struct Signals {
     tools: watch::Receiver<u64>,
     resources: Option<watch::Receiver<u64>>,
     prompts: Option<watch::Receiver<u64>>,
@@ -284,7 +278,17 @@ struct Signals {
 }
 
 impl Signals {
-    async fn next(mut self) -> (Signal, Signals) {
+    pub(super) fn new(shared: &Shared, connection: Option<watch::Receiver<bool>>) -> Signals {
+        Signals {
+            tools: shared.registry.changes(),
+            resources: shared.resources.get().map(|resources| resources.changes()),
+            prompts: shared.prompts.get().map(|prompts| prompts.changes()),
+            server: shared.shutdown.subscribe(),
+            connection,
+        }
+    }
+
+    pub(super) async fn next(mut self) -> (Signal, Signals) {
         let signal = tokio::select! {
             biased;
             () = is_true(Some(&mut self.server)) => Signal::Shutdown,

@@ -50,6 +50,16 @@ impl Output {
         self.written + self.pending() as u64
     }
 
+    /// All that waits to be written, as written.
+    #[cfg(feature = "http")]
+    pub(super) fn take_all(&mut self) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.drain(..self.start);
+        self.start = 0;
+        self.written += bytes.len() as u64;
+        bytes
+    }
+
     pub(super) fn kill(&mut self) {
         self.dead = true;
         self.bytes = Vec::new();

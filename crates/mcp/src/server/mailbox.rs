@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use tokio::sync::{oneshot, watch};
@@ -20,7 +20,9 @@ pub(super) struct Mailbox {
     /// Whether there is anything to take, readable without the lock.
     filled: AtomicBool,
     /// The threshold of log messages of calls of a handshake era.
-    level: AtomicU8,
+    level: Arc<AtomicU8>,
+    /// Where notifications go once this one is closed.
+    rest: Option<Arc<Mailbox>>,
     closed: watch::Sender<bool>,
     notifications: usize,
     notification_bytes: usize,
@@ -76,11 +78,29 @@ impl Mailbox {
         Mailbox {
             inner: Mutex::default(),
             filled: AtomicBool::new(false),
-            level: AtomicU8::new(LogLevel::Info as u8),
+            level: Arc::new(AtomicU8::new(LogLevel::Info as u8)),
+            rest: None,
             closed: watch::channel(false).0,
             notifications: limits.notifications,
             notification_bytes: limits.notification_bytes,
         }
+    }
+
+    /// One of several that a client has: its log level is theirs, and what comes once it is closed goes to the rest.
+    #[cfg(feature = "http")]
+    pub(super) fn joined(limits: &Limits, level: Arc<AtomicU8>, rest: Arc<Mailbox>) -> Mailbox {
+        Mailbox { level, rest: Some(rest), ..Mailbox::new(limits) }
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn shared_level(&self) -> Arc<AtomicU8> {
+        self.level.clone()
+    }
+
+    /// Wakes the connection to look around.
+    #[cfg(feature = "http")]
+    pub(super) fn nudge(&self) {
+        self.wake(self.lock());
     }
 
     pub(super) fn notify(&self, method: &str, params: &str) -> Result<(), NotifyError> {
@@ -88,7 +108,8 @@ impl Mailbox {
         build::notification(&mut line, method, Some(params));
         let mut inner = self.lock();
         if inner.closed {
-            return Err(NotifyError::Closed);
+            drop(inner);
+            return self.rest.as_ref().map_or(Err(NotifyError::Closed), |rest| rest.notify(method, params));
         }
         if inner.unwritten >= self.notifications || inner.unwritten_bytes + line.len() > self.notification_bytes {
             return Err(NotifyError::Full);
@@ -174,7 +195,7 @@ impl Mailbox {
     }
 
     pub(super) fn closed(&self) -> watch::Receiver<bool> {
-        self.closed.subscribe()
+        self.rest.as_ref().map_or_else(|| self.closed.subscribe(), |rest| rest.closed())
     }
 
     pub(super) fn level(&self) -> u8 {

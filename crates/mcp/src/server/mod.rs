@@ -7,6 +7,8 @@ mod asking;
 mod batch;
 mod calls;
 mod connection;
+#[cfg(feature = "http")]
+pub(crate) mod exchange;
 mod io;
 mod job_tools;
 mod jobs;
@@ -196,6 +198,18 @@ impl Server {
     pub fn seal_key(self, key: [u8; 32]) -> Server {
         self.shared.parked.set_key(key);
         self
+    }
+
+    /// Whether the embedder has a method of that name.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_method(&self, name: &str) -> bool {
+        self.shared.method(name).is_some()
+    }
+
+    /// Whether the embedder listens to notifications of that name.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_notification(&self, name: &str) -> bool {
+        self.shared.notification(name).is_some()
     }
 
     /// The tools.

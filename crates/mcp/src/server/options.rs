@@ -102,7 +102,7 @@ impl Default for Limits {
 }
 
 /// Tells whether the peer has read everything that was written so far; `None` if that cannot be known.
-pub type Drained = Box<dyn Fn() -> Option<bool> + Send>;
+pub type Drained = Box<dyn Fn() -> Option<bool> + Send + Sync>;
 
 /// What an embedder decides about one connection.
 pub struct ConnectionOptions {
@@ -138,6 +138,24 @@ impl Default for ConnectionOptions {
             budget: None,
             shutdown: None,
             tap: None,
+            drained: None,
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl ConnectionOptions {
+    /// The same for one more exchange of the same client.
+    pub(crate) fn again(&self, shutdown: watch::Receiver<bool>) -> ConnectionOptions {
+        ConnectionOptions {
+            caller: self.caller.clone(),
+            principal: self.principal.clone(),
+            limits: self.limits.clone(),
+            initial: Vec::new(),
+            assume: self.assume,
+            budget: self.budget,
+            shutdown: Some(shutdown),
+            tap: self.tap.clone(),
             drained: None,
         }
     }

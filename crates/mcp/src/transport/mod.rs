@@ -2,6 +2,8 @@
 //! which takes any pair of streams.
 
 mod descriptor;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod memory;
 pub mod stdio;
 pub mod unix;

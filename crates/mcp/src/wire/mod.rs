@@ -30,6 +30,8 @@ pub use id::{Id, MAX_ID};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
+    /// What came was not JSON.
+    pub const PARSE: i64 = -32700;
     /// The JSON was no valid request.
     pub const INVALID_REQUEST: i64 = -32600;
     /// No such method.
@@ -40,6 +42,8 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// A fault of the server, or a limit of its.
     pub const INTERNAL: i64 = -32603;
+    /// The header fields of an HTTP request do not say what its body says (2026-07-28).
+    pub const HEADER_MISMATCH: i64 = -32020;
     /// The request needs a client capability that was not declared (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
     /// The request names a protocol version that the server does not speak (2026-07-28).

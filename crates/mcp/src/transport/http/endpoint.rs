@@ -1,0 +1,100 @@
+//! What all requests of an endpoint share: the server, the options, the sessions, and the limits they are held to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::http::HeaderMap;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use super::refusal::Refusal;
+use super::sessions::Sessions;
+use super::{HttpOptions, Visitor};
+use crate::server::{ConnectionOptions, Server};
+use crate::wire::Id;
+
+pub(super) struct Endpoint {
+    pub server: Server,
+    pub options: HttpOptions,
+    pub sessions: Sessions,
+    running: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    streams: Arc<Semaphore>,
+    /// Turns true when this endpoint ends.
+    ends: watch::Sender<bool>,
+}
+
+/// The right to run, or to be open, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Slot {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Endpoint {
+    pub(super) fn new(server: Server, options: HttpOptions) -> Endpoint {
+        let limits = &options.limits;
+        Endpoint {
+            server,
+            running: Arc::new(Semaphore::new(limits.running)),
+            waiting: AtomicUsize::new(0),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            sessions: Sessions::new(limits),
+            ends: watch::channel(false).0,
+            options,
+        }
+    }
+
+    /// What a client is served with.
+    pub(super) fn options(&self, headers: &HeaderMap, principal: &str) -> ConnectionOptions {
+        let connect = self.options.connect.as_ref();
+        let mut options = connect.map(|connect| connect(Visitor { principal, headers })).unwrap_or_default();
+        principal.clone_into(&mut options.principal);
+        options.shutdown.get_or_insert_with(|| self.ends.subscribe());
+        options
+    }
+
+    /// Waits for a slot to run in.
+    pub(super) async fn slot(&self, id: Option<&Id>) -> Result<Slot, Refusal> {
+        wait_for(&self.running, &self.waiting, self.options.limits.waiting, id).await
+    }
+
+    /// A slot for a stream without an end.
+    pub(super) fn stream_slot(&self, id: Option<&Id>) -> Result<Slot, Refusal> {
+        match self.streams.clone().try_acquire_owned() {
+            Ok(permit) => Ok(Slot { _permit: permit }),
+            Err(_) => Err(Refusal::busy(id, "open streams", self.options.limits.streams)),
+        }
+    }
+
+    /// Ends what is open, in good order.
+    pub(super) fn end(&self) {
+        self.ends.send_replace(true);
+        self.sessions.end_all();
+    }
+}
+
+/// Waits for a slot, unless too many wait already.
+pub(super) async fn wait_for(
+    slots: &Arc<Semaphore>,
+    waiting: &AtomicUsize,
+    limit: usize,
+    id: Option<&Id>,
+) -> Result<Slot, Refusal> {
+    if let Ok(permit) = slots.clone().try_acquire_owned() {
+        return Ok(Slot { _permit: permit });
+    }
+    struct Waits<'a>(&'a AtomicUsize);
+    impl Drop for Waits<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let before = waiting.fetch_add(1, Ordering::Relaxed);
+    let _waits = Waits(waiting);
+    if before >= limit {
+        return Err(Refusal::busy(id, "waiting requests", limit));
+    }
+    match slots.clone().acquire_owned().await {
+        Ok(permit) => Ok(Slot { _permit: permit }),
+        Err(_) => Err(Refusal::busy(id, "running requests", 0)),
+    }
+}

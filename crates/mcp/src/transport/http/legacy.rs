@@ -1,0 +1,222 @@
+//! Requests of clients that made a handshake (2025-03-26 to 2025-11-25): they belong to a session, and may come back for
+//! what they missed. A lost connection cancels nothing.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::endpoint::{self, Endpoint, Slot};
+use super::events::{self, Source};
+use super::fields::{self, SESSION, VERSION};
+use super::modern::{finish_alone, is_one};
+use super::refusal::{self, Refusal};
+use super::sessions::Session;
+use super::stream::{Reader, Stream, Unsent};
+use crate::era::Era;
+use crate::era::params::{Params, request_id};
+use crate::server::exchange::{Exchange, Life};
+use crate::wire::build::RpcError;
+use crate::wire::{Envelope, Id, Message, code};
+
+/// Begins a session.
+pub(super) fn initialize(
+    endpoint: &Endpoint,
+    headers: &HeaderMap,
+    principal: &str,
+    body: &[u8],
+    id: &Id,
+) -> Result<Response<Body>, Refusal> {
+    endpoint.sessions.check_room(id)?;
+    let options = endpoint.options(headers, principal);
+    let (ends, ended) = tokio::sync::watch::channel(false);
+    let mut exchange = Exchange::new(&endpoint.server, options.again(ended), Life::Kept);
+    let line = exchange.answer_now(body);
+    let session = endpoint.sessions.begin(exchange, options, ends);
+    let mut response = refusal::json(StatusCode::OK, line);
+    if let Ok(value) = HeaderValue::from_str(&session.id) {
+        response.headers_mut().insert(SESSION, value);
+    }
+    Ok(response)
+}
+
+/// The session that a request names.
+pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str) -> Result<Arc<Session>, Refusal> {
+    let refused = |error| Refusal::of(None, error);
+    if let Some(version) = fields::single(headers, VERSION).map_err(refused)?
+        && Era::from_name(version).is_none()
+    {
+        let message = format!("MCP-Protocol-Version {version:?} is not supported");
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
+    }
+    let Some(id) = fields::single(headers, SESSION).map_err(refused)? else {
+        let message =
+            "Mcp-Session-Id is missing: begin with initialize, or send the headers and the _meta of 2026-07-28";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
+    };
+    endpoint.sessions.get(id, principal).ok_or_else(|| {
+        Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more): begin a new one with initialize")
+    })
+}
+
+/// Takes a message of a session.
+pub(super) async fn message(
+    endpoint: &Endpoint,
+    session: &Arc<Session>,
+    body: &[u8],
+    message: Message<'_>,
+) -> Result<Response<Body>, Refusal> {
+    match message {
+        Message::Request { id, method, .. } => match &*method {
+            // These are about the session, not about a call.
+            "resources/subscribe" | "resources/unsubscribe" if !endpoint.server.has_method(&method) => {
+                Ok(refusal::json(StatusCode::OK, session.main.answer_now(body)))
+            }
+            _ => request(endpoint, session, vec![id], body).await,
+        },
+        Message::Batch(items) => batch(endpoint, session, &items, body).await,
+        other => match take(endpoint, session, body, &other) {
+            true => Ok(refusal::empty(StatusCode::ACCEPTED)),
+            false => Err(Refusal::busy(None, "bytes of waiting messages", session.options().limits.waiting_bytes)),
+        },
+    }
+}
+
+/// Takes a notification or a response; false if there is no room for it.
+fn take(endpoint: &Endpoint, session: &Arc<Session>, body: &[u8], message: &Message<'_>) -> bool {
+    match message {
+        Message::Response { id, .. } => match id.as_ref().and_then(|id| session.asker(id)) {
+            Some(stream) => stream.inbox.put(body),
+            None => {
+                tracing::warn!(?id, "the client answered a request that was never made");
+                true
+            }
+        },
+        Message::Notification { method, params } => match &**method {
+            method if endpoint.server.has_notification(method) => {
+                let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, String::new());
+                exchange.take(body);
+                finish_alone(exchange);
+                // It may be one of the protocol's too.
+                method != "notifications/initialized" || session.main.inbox.put(body)
+            }
+            "notifications/cancelled" => {
+                let id = Params::read(*params).ok().and_then(|params| request_id(&params));
+                id.and_then(|id| session.answering(&id)).is_none_or(|stream| stream.inbox.put(body))
+            }
+            _ => {
+                session.main.answer_now(body);
+                true
+            }
+        },
+        Message::Request { .. } | Message::Invalid { .. } | Message::Batch(_) => true,
+    }
+}
+
+/// A batch: what belongs to other exchanges goes there, the requests have one of their own.
+async fn batch(
+    endpoint: &Endpoint,
+    session: &Arc<Session>,
+    items: &[&RawValue],
+    body: &[u8],
+) -> Result<Response<Body>, Refusal> {
+    let mut ids = Vec::new();
+    let mut is_answered = items.is_empty() || !session.handshake.era.has_batches();
+    for item in items {
+        match Envelope::classify(item.get().as_bytes()) {
+            Ok(Message::Request { id, .. }) => ids.push(id),
+            Ok(message @ (Message::Notification { .. } | Message::Response { .. })) => {
+                take(endpoint, session, item.get().as_bytes(), &message);
+            }
+            _ => is_answered = true,
+        }
+    }
+    match is_answered || !ids.is_empty() {
+        true => request(endpoint, session, ids, body).await,
+        false => Ok(refusal::empty(StatusCode::ACCEPTED)),
+    }
+}
+
+/// Serves a request, or the requests of a batch.
+async fn request(
+    endpoint: &Endpoint,
+    session: &Arc<Session>,
+    ids: Vec<Id>,
+    body: &[u8],
+) -> Result<Response<Body>, Refusal> {
+    let id = ids.first();
+    if ids.iter().any(|id| session.answering(id).is_some()) {
+        let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
+        return Err(Refusal { status: StatusCode::OK, ..Refusal::of(id, error) });
+    }
+    let limits = session.options().limits;
+    let slot = endpoint::wait_for(&session.running, &session.waiting, limits.waiting, id).await?;
+    let number = session.next_number();
+    let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
+    exchange.take(body);
+    // Most are answered by now, and need no stream.
+    if let Some(line) = exchange.take_answer().filter(|line| is_one(line)) {
+        return Ok(refusal::json(StatusCode::OK, line));
+    }
+    let stream = Stream::new(number, ids, exchange, Some(slot), endpoint.sessions.keep());
+    session.add(&stream, endpoint.options.limits.kept_streams);
+    let mut reader = stream.read(None);
+    let limits = &endpoint.options.limits;
+    let mut first = Vec::new();
+    // A client of this revision is told how to come back before anything else.
+    if session.handshake.era >= Era::V2025_11_25 {
+        first.extend_from_slice(&stream.first_event());
+    }
+    match tokio::time::timeout(limits.silence, poll_fn(|cx| reader.poll_unsent(cx))).await {
+        Ok(Some(Unsent::Answer(line))) => {
+            session.forget(number);
+            return Ok(refusal::json(StatusCode::OK, line.to_vec()));
+        }
+        Ok(Some(Unsent::Events(events))) => first.extend_from_slice(&events),
+        // Cancelled, or silent so far.
+        Ok(None) | Err(_) => {}
+    }
+    Ok(events::response(reader, first.into(), limits.keep_alive))
+}
+
+/// Opens the stream of what belongs to no request, or one that was lost.
+pub(super) fn get(endpoint: &Endpoint, headers: &HeaderMap, session: &Arc<Session>) -> Result<Response<Body>, Refusal> {
+    let last = fields::single(headers, "last-event-id").map_err(|error| Refusal::of(None, error))?;
+    let (stream, after) = match last {
+        None => (session.main.clone(), None),
+        Some(last) => {
+            let found = last.split_once('-').and_then(|(stream, event)| {
+                let (stream, event) = (session.stream(stream.parse().ok()?)?, event.parse().ok()?);
+                stream.has(event).then_some((stream, Some(event)))
+            });
+            found.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, "Last-Event-ID: not known (any more)"))?
+        }
+    };
+    let first = match after {
+        None if session.handshake.era >= Era::V2025_11_25 => stream.first_event(),
+        _ => Bytes::new(),
+    };
+    let slot = endpoint.stream_slot(None)?;
+    let source = Held { reader: stream.read(after), _slot: slot };
+    Ok(events::response(source, first, endpoint.options.limits.keep_alive))
+}
+
+/// A reader with its right to be open.
+struct Held {
+    reader: Reader,
+    _slot: Slot,
+}
+
+impl Source for Held {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.reader.poll_events(cx)
+    }
+
+    fn is_over(&self) -> bool {
+        self.reader.is_over()
+    }
+}

@@ -1,0 +1,117 @@
+//! An HTTP server for the routes: accepts connections, holds each to its limits, and ends them in good order.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use super::HttpOptions;
+use super::endpoint::Endpoint;
+use crate::server::Server;
+
+/// How long to wait before accepting again when the system has no more descriptors, say.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// How long connections have to end by themselves, beyond the grace of their calls.
+const LAST_RESPONSES: Duration = Duration::from_secs(2);
+
+/// Serves HTTP until the future is done, then ends what is open: running calls get their grace, streams their end.
+/// An error means that the listener cannot be used at all.
+pub async fn serve(
+    listener: TcpListener,
+    server: Server,
+    options: HttpOptions,
+    until: impl Future<Output = ()>,
+) -> io::Result<()> {
+    listener.local_addr()?;
+    let endpoint = Arc::new(Endpoint::new(server, options));
+    let routes = super::routes(endpoint.clone());
+    let connections = Arc::new(Semaphore::new(endpoint.options.limits.connections));
+    let all = u32::try_from(endpoint.options.limits.connections).unwrap_or(u32::MAX);
+    let (ends, ended) = watch::channel(false);
+    let mut until = pin!(until);
+    loop {
+        let accepting = async {
+            let Ok(place) = connections.clone().acquire_owned().await else { return None };
+            match listener.accept().await {
+                Ok((stream, peer)) => Some((stream, peer, place)),
+                Err(error) => {
+                    // The connection's own fault, or a shortage that passes.
+                    tracing::warn!(%error, "a connection was not accepted");
+                    tokio::time::sleep(BREATH).await;
+                    None
+                }
+            }
+        };
+        let (stream, peer, place) = tokio::select! {
+            biased;
+            () = &mut until => break,
+            accepted = accepting => match accepted {
+                Some(accepted) => accepted,
+                None => continue,
+            },
+        };
+        tracing::debug!(%peer, "a connection");
+        let (routes, endpoint, ended) = (routes.clone(), endpoint.clone(), ended.clone());
+        tokio::spawn(async move {
+            connection(stream, routes, &endpoint, ended).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    ends.send_replace(true);
+    endpoint.end();
+    // When all places are free again, all connections are over.
+    let over = connections.acquire_many(all);
+    let grace = crate::server::Limits::default().grace + LAST_RESPONSES;
+    if tokio::time::timeout(grace, over).await.is_err() {
+        tracing::warn!("connections were cut off: they did not end in time");
+    }
+    Ok(())
+}
+
+async fn connection(stream: TcpStream, routes: axum::Router, endpoint: &Endpoint, mut ended: watch::Receiver<bool>) {
+    let limits = &endpoint.options.limits;
+    // An answer is one write: it need not wait for others.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection stays without TCP_NODELAY");
+    }
+    let service = TowerToHyperService::new(routes);
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.head.max(8 << 10))
+        .max_headers(limits.fields)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let mut serving = pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => Some(served),
+        () = ending(&mut ended) => None,
+    };
+    let served = match served {
+        Some(served) => served,
+        None => {
+            serving.as_mut().graceful_shutdown();
+            let grace = crate::server::Limits::default().grace + LAST_RESPONSES;
+            match tokio::time::timeout(grace, serving).await {
+                Ok(served) => served,
+                Err(_) => return,
+            }
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+async fn ending(ended: &mut watch::Receiver<bool>) {
+    // An error means that whoever tells has gone, which is the same.
+    let _ = ended.wait_for(|ended| *ended).await;
+}

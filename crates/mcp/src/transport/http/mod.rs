@@ -1,0 +1,89 @@
+//! A server over HTTP: the Streamable HTTP of all revisions that have it, on one endpoint.
+//!
+//! Start with [`router`], for a program that has an HTTP server already, or [`serve`]. What a request goes through:
+//! who it comes from (`guard.rs`), its body and what it is (`post.rs`), and then either `modern.rs`, for requests that
+//! stand alone, or `legacy.rs`, for those of a session.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use mcp::server::{Server, ServerInfo};
+//! # use mcp::tool::Registry;
+//! use mcp::transport::http::{self, HttpOptions};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! let server = Server::new(ServerInfo::new("example", "1.0.0"), Arc::new(Registry::default()));
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! let until = async { /* a signal, say */ };
+//! http::serve(listener, server, HttpOptions::default().bearer("a secret"), until).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod endpoint;
+mod events;
+mod fields;
+mod guard;
+mod legacy;
+mod listener;
+mod modern;
+mod options;
+mod post;
+mod refusal;
+mod sessions;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Method, Response, StatusCode};
+use axum::routing::any;
+
+pub use listener::serve;
+pub use options::{Authorize, Connect, HttpLimits, HttpOptions, Visitor, bearer};
+
+use self::endpoint::Endpoint;
+use self::refusal::Refusal;
+use crate::era::Era;
+use crate::server::Server;
+
+/// The routes of a server, to be served by a program's own HTTP server or nested into its own routes. What
+/// [`HttpLimits`] says of connections and heads is then that server's business.
+pub fn router(server: Server, options: HttpOptions) -> Router {
+    routes(Arc::new(Endpoint::new(server, options)))
+}
+
+fn routes(endpoint: Arc<Endpoint>) -> Router {
+    Router::new().route(&endpoint.options.path, any(handle)).with_state(endpoint)
+}
+
+async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let served = match guard::admit(&endpoint.options, &parts) {
+        Err(refusal) => Err(refusal),
+        Ok(principal) => {
+            let headers = &parts.headers;
+            let is_modern = headers.get(fields::VERSION).is_some_and(|said| said == Era::V2026_07_28.name());
+            match parts.method {
+                Method::POST => post::post(&endpoint, headers, &principal, body).await,
+                Method::GET if !is_modern => get(&endpoint, &parts.headers, &principal),
+                Method::DELETE if !is_modern => legacy::session(&endpoint, headers, &principal).map(|session| {
+                    endpoint.sessions.remove(&session.id, &principal);
+                    refusal::empty(StatusCode::NO_CONTENT)
+                }),
+                _ => Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "messages are sent by POST")),
+            }
+        }
+    };
+    served.unwrap_or_else(Refusal::into_response)
+}
+
+fn get(endpoint: &Endpoint, headers: &axum::http::HeaderMap, principal: &str) -> Result<Response<Body>, Refusal> {
+    if !post::accepts(headers, &["text/event-stream"]) {
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream"));
+    }
+    let session = legacy::session(endpoint, headers, principal)?;
+    legacy::get(endpoint, headers, &session)
+}

@@ -1,0 +1,145 @@
+//! Requests that stand alone (2026-07-28): each has an exchange of its own, which its response drives and ends with it.
+//! A client that closes the response cancels what it asked for.
+
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Response, StatusCode};
+use bytes::Bytes;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::endpoint::{Endpoint, Slot};
+use super::events::{self, Source};
+use super::fields::{self, mismatch};
+use super::refusal::{self, Refusal};
+use crate::era::Era;
+use crate::era::params::{Meta, Params, invalid};
+use crate::server::exchange::{Exchange, Life};
+use crate::wire::build::{self, RpcError};
+use crate::wire::{Id, code};
+
+/// Serves one request.
+pub(super) async fn request(
+    endpoint: &Endpoint,
+    headers: &HeaderMap,
+    principal: &str,
+    body: &[u8],
+    (id, method, params): (&Id, &str, Option<&RawValue>),
+) -> Result<Response<Body>, Refusal> {
+    let refused = |error| Refusal::of(Some(id), error);
+    let params = Params::read(params).map_err(refused)?;
+    let meta = params.meta().map_err(refused)?;
+    let era = check(headers, &meta).map_err(refused)?;
+    if era.is_modern() {
+        fields::check(headers, method, &params).map_err(refused)?;
+        if method == "tools/call"
+            && let Some(name) = params.name
+            && let Ok(name) = serde_json::from_str::<String>(name.get())
+            && let Some(tool) = endpoint.server.registry().get(&name)
+        {
+            fields::check_arguments(headers, &*tool, params.arguments).map_err(refused)?;
+        }
+        if method == "initialize" {
+            let error = RpcError::new(code::METHOD_NOT_FOUND, format!("protocol {era} has no handshake"));
+            let mut line = Vec::new();
+            build::error(&mut line, Some(id), &error);
+            return Ok(answer(id, line));
+        }
+    }
+    let slot = match method {
+        "subscriptions/listen" => endpoint.stream_slot(Some(id))?,
+        _ => endpoint.slot(Some(id)).await?,
+    };
+    let mut exchange = Exchange::new(&endpoint.server, endpoint.options(headers, principal), Life::Answered);
+    exchange.take(body);
+    Ok(respond(exchange, id, slot, endpoint).await)
+}
+
+/// Takes a notification; there are none of the protocol's own.
+pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
+    let mut exchange = Exchange::new(&endpoint.server, endpoint.options(headers, principal), Life::Answered);
+    exchange.take(body);
+    finish_alone(exchange);
+    refusal::empty(StatusCode::ACCEPTED)
+}
+
+/// Lets an exchange that nobody waits for come to its end.
+pub(super) fn finish_alone(mut exchange: Exchange) {
+    if !exchange.is_over() {
+        tokio::spawn(async move { while exchange.lines().await.is_some() {} });
+    }
+}
+
+/// The revision that the header and the body of a request agree on.
+fn check(headers: &HeaderMap, meta: &Meta<'_>) -> Result<Era, RpcError> {
+    let said = fields::single(headers, fields::VERSION)?;
+    let Some(said) = said else { return Err(mismatch("MCP-Protocol-Version is missing")) };
+    let Some(version) = meta.version_name()? else {
+        return match Era::from_name(said) {
+            Some(_) => Err(invalid("_meta \"io.modelcontextprotocol/protocolVersion\" is required")),
+            None => Err(unsupported(said)),
+        };
+    };
+    if version != said {
+        return Err(mismatch(format!("MCP-Protocol-Version says {said:?}, the body {version:?}")));
+    }
+    meta.era(Era::LATEST_LEGACY)
+}
+
+fn unsupported(version: &str) -> RpcError {
+    RpcError::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(&json!({"supported": Era::ALL.map(Era::name), "requested": version}))
+}
+
+/// The response to a request that an exchange has taken: one JSON text if it has nothing to say before its answer.
+async fn respond(mut exchange: Exchange, id: &Id, slot: Slot, endpoint: &Endpoint) -> Response<Body> {
+    let limits = &endpoint.options.limits;
+    let first = match tokio::time::timeout(limits.silence, exchange.lines()).await {
+        Ok(Some(line)) if exchange.is_over() && is_one(&line) => return answer(id, line),
+        Ok(Some(lines)) => events::encode(&lines),
+        Ok(None) | Err(_) => Vec::new(),
+    };
+    let source = Alone { exchange, _slot: slot };
+    events::response(source, first.into(), limits.keep_alive)
+}
+
+pub(super) fn is_one(lines: &[u8]) -> bool {
+    memchr::memchr(b'\n', lines).is_none_or(|at| at + 1 == lines.len())
+}
+
+/// An answer as one JSON text; errors of the protocol's own have a status.
+fn answer(id: &Id, line: Vec<u8>) -> Response<Body> {
+    let status = match error_code(id, &line) {
+        Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION | code::INVALID_REQUEST) => {
+            StatusCode::BAD_REQUEST
+        }
+        _ => StatusCode::OK,
+    };
+    refusal::json(status, line)
+}
+
+/// The code of an error that was built as the answer to this request.
+fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
+    let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?.strip_prefix(id.as_json().as_bytes())?;
+    let rest = rest.strip_prefix(b",\"error\":{\"code\":")?;
+    let end = memchr::memchr2(b',', b'}', rest)?;
+    std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
+}
+
+/// An exchange that lives as long as its response.
+struct Alone {
+    exchange: Exchange,
+    _slot: Slot,
+}
+
+impl Source for Alone {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.exchange.poll_lines(cx).map(|lines| lines.map(|lines| events::encode(&lines).into()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.exchange.is_over()
+    }
+}

@@ -1,0 +1,76 @@
+//! What is answered to a request that is not served: a status and a JSON-RPC error that says why.
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, Response, StatusCode};
+use serde_json::json;
+
+use crate::wire::Id;
+use crate::wire::build::{self, RpcError};
+use crate::wire::code;
+
+/// A request that is not served.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub status: StatusCode,
+    pub id: Option<Id>,
+    pub error: RpcError,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Refusal {
+        Refusal { status, id: None, error: RpcError::new(code::INVALID_REQUEST, message) }
+    }
+
+    /// A fault in the message itself.
+    pub(super) fn of(id: Option<&Id>, error: RpcError) -> Refusal {
+        Refusal { status: StatusCode::BAD_REQUEST, id: id.cloned(), error }
+    }
+
+    /// A limit of the endpoint is reached.
+    pub(super) fn busy(id: Option<&Id>, what: &str, limit: usize) -> Refusal {
+        let error = RpcError::new(code::INTERNAL, format!("the limit of {limit} {what} is reached: try again later"))
+            .with_data(&json!({"reason": "overloaded", "limit": limit}));
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error }
+    }
+
+    pub(super) fn into_response(self) -> Response<Body> {
+        let Refusal { status, id, error } = self;
+        tracing::warn!(status = status.as_u16(), code = error.code, reason = error.message, "a request was refused");
+        let mut body = Vec::new();
+        build::error(&mut body, id.as_ref(), &error);
+        let mut response = json(status, body);
+        let headers = response.headers_mut();
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.insert(ALLOW, HeaderValue::from_static("POST"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+/// An answer of one JSON text.
+pub(super) fn json(status: StatusCode, mut body: Vec<u8>) -> Response<Body> {
+    if body.last() == Some(&b'\n') {
+        body.pop();
+    }
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// An answer without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

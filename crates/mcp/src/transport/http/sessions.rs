@@ -1,0 +1,200 @@
+//! The sessions of clients that make a handshake (2025-03-26 to 2025-11-25, "Session Management").
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+
+use super::HttpLimits;
+use super::refusal::Refusal;
+use super::stream::{Keep, Stream};
+use crate::server::ConnectionOptions;
+use crate::server::exchange::{Exchange, Handshake};
+use crate::wire::Id;
+
+pub(super) struct Sessions {
+    all: Mutex<HashMap<String, Arc<Session>>>,
+    limits: HttpLimits,
+}
+
+pub(super) struct Session {
+    pub id: String,
+    principal: String,
+    pub handshake: Handshake,
+    /// What each of its exchanges is served with.
+    options: ConnectionOptions,
+    /// The stream of what belongs to no request.
+    pub main: Arc<Stream>,
+    streams: Mutex<Vec<Arc<Stream>>>,
+    last_number: AtomicU64,
+    pub running: Arc<Semaphore>,
+    pub waiting: AtomicUsize,
+    ends: watch::Sender<bool>,
+    used: Mutex<Instant>,
+}
+
+impl Sessions {
+    pub(super) fn new(limits: &HttpLimits) -> Sessions {
+        Sessions { all: Mutex::default(), limits: limits.clone() }
+    }
+
+    /// Whether there may be one more; forgets the idle ones.
+    pub(super) fn check_room(&self, id: &Id) -> Result<(), Refusal> {
+        let idle = self.limits.session_idle;
+        let mut all = self.lock();
+        let over: Vec<String> = all.values().filter(|one| one.is_idle(idle)).map(|one| one.id.clone()).collect();
+        let over: Vec<_> = over.iter().filter_map(|id| all.remove(id)).collect();
+        let count = all.len();
+        drop(all);
+        // Ending what they run may run foreign code: not under the lock.
+        over.iter().for_each(|session| session.end());
+        match count < self.limits.sessions {
+            true => Ok(()),
+            false => Err(Refusal::busy(Some(id), "sessions", self.limits.sessions)),
+        }
+    }
+
+    /// Keeps the session that began with this exchange, which made the handshake.
+    pub(super) fn begin(
+        &self,
+        exchange: Exchange,
+        options: ConnectionOptions,
+        ends: watch::Sender<bool>,
+    ) -> Arc<Session> {
+        let keep = self.keep();
+        let session = Arc::new(Session {
+            id: random_id(),
+            principal: options.principal.clone(),
+            handshake: exchange.handshake(),
+            main: Stream::new(0, Vec::new(), exchange, None, keep),
+            streams: Mutex::default(),
+            last_number: AtomicU64::new(0),
+            running: Arc::new(Semaphore::new(options.limits.running)),
+            waiting: AtomicUsize::new(0),
+            options,
+            ends,
+            used: Mutex::new(Instant::now()),
+        });
+        self.lock().insert(session.id.clone(), session.clone());
+        session
+    }
+
+    /// A principal's session of that id.
+    pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Session>> {
+        let session = self.lock().get(id).filter(|session| session.principal == principal).cloned()?;
+        session.touch();
+        Some(session)
+    }
+
+    /// Ends a principal's session.
+    pub(super) fn remove(&self, id: &str, principal: &str) -> bool {
+        let Some(session) = self.get(id, principal) else { return false };
+        let removed = self.lock().remove(&session.id).is_some();
+        session.end();
+        removed
+    }
+
+    pub(super) fn end_all(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        all.values().for_each(|session| session.end());
+    }
+
+    pub(super) fn keep(&self) -> Keep {
+        Keep { events: self.limits.kept_events, bytes: self.limits.kept_bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    /// What an exchange of this session is served with.
+    pub(super) fn options(&self) -> ConnectionOptions {
+        self.options.again(self.ends.subscribe())
+    }
+
+    pub(super) fn next_number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What ids of questions of a stream begin with, between `ask-` and another `-`.
+    pub(super) fn prefix(&self, number: u64) -> String {
+        format!("{}.{number}", &self.id[..8])
+    }
+
+    /// The stream whose question this answers.
+    pub(super) fn asker(&self, id: &Id) -> Option<Arc<Stream>> {
+        let prefix = id.as_json().strip_prefix("\"ask-")?.split('-').next()?;
+        let (session, number) = prefix.split_once('.')?;
+        let number = number.parse().ok().filter(|_| session == &self.id[..8])?;
+        self.stream(number)
+    }
+
+    /// The stream of that number.
+    pub(super) fn stream(&self, number: u64) -> Option<Arc<Stream>> {
+        match number {
+            0 => Some(self.main.clone()),
+            _ => self.lock().iter().find(|stream| stream.number == number).cloned(),
+        }
+    }
+
+    /// The open stream that answers this request.
+    pub(super) fn answering(&self, id: &Id) -> Option<Arc<Stream>> {
+        self.lock().iter().find(|stream| stream.ids.contains(id) && !stream.is_over()).cloned()
+    }
+
+    pub(super) fn add(&self, stream: &Arc<Stream>, kept: usize) {
+        let mut streams = self.lock();
+        let over = streams.iter().filter(|stream| stream.is_over() && !stream.is_read()).count();
+        let mut surplus = over.saturating_sub(kept);
+        let mut forgotten = Vec::new();
+        streams.retain(|stream| {
+            if surplus == 0 || !stream.is_over() || stream.is_read() {
+                return true;
+            }
+            surplus -= 1;
+            forgotten.push(stream.clone());
+            false
+        });
+        streams.push(stream.clone());
+        drop(streams);
+        drop(forgotten);
+    }
+
+    /// It needed no stream.
+    pub(super) fn forget(&self, number: u64) {
+        let mut streams = self.lock();
+        let at = streams.iter().position(|stream| stream.number == number);
+        let forgotten = at.map(|at| streams.remove(at));
+        drop(streams);
+        drop(forgotten);
+    }
+
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn is_idle(&self, limit: std::time::Duration) -> bool {
+        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.elapsed() >= limit && !self.main.is_read() && self.lock().iter().all(|stream| stream.is_over())
+    }
+
+    fn end(&self) {
+        self.ends.send_replace(true);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Stream>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An id that cannot be guessed.
+fn random_id() -> String {
+    let mut bytes = [0; 20];
+    // Without the system's randomness no session could be kept from others.
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

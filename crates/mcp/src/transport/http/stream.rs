@@ -1,0 +1,257 @@
+//! A stream of a session: an exchange and what it said lately, for a client that loses its connection and comes back
+//! (2025-03-26 to 2025-11-25, "Resumability and Redelivery"). At most one response reads it; while none does, a task
+//! drives it on.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+
+use super::endpoint::Slot;
+use super::events::{self, Source};
+use crate::server::exchange::{Exchange, Inbox};
+use crate::wire::Id;
+
+pub(super) struct Stream {
+    /// Its number in its session.
+    pub number: u64,
+    /// The requests it answers.
+    pub ids: Vec<Id>,
+    pub inbox: Arc<Inbox>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Until it is over.
+    live: Option<(Exchange, Option<Slot>)>,
+    events: VecDeque<(u64, Bytes)>,
+    bytes: usize,
+    /// The number of the next event. 0 is the one that only names the stream.
+    next: u64,
+    /// The events below this were handed to a response.
+    sent: u64,
+    /// Counts who drives it: a new one takes over.
+    driver: u64,
+    is_read: bool,
+    waker: Option<Waker>,
+    keep: Keep,
+}
+
+/// How much of a stream is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Keep {
+    pub events: usize,
+    pub bytes: usize,
+}
+
+impl Stream {
+    pub(super) fn new(number: u64, ids: Vec<Id>, exchange: Exchange, slot: Option<Slot>, keep: Keep) -> Arc<Stream> {
+        Arc::new(Stream {
+            number,
+            ids,
+            inbox: exchange.inbox(),
+            state: Mutex::new(State {
+                live: Some((exchange, slot)),
+                events: VecDeque::new(),
+                bytes: 0,
+                next: 1,
+                sent: 1,
+                driver: 0,
+                is_read: false,
+                waker: None,
+                keep,
+            }),
+        })
+    }
+
+    /// Reads it from here on, instead of whoever did. After this event if one is named, else what nobody read.
+    pub(super) fn read(self: &Arc<Stream>, after: Option<u64>) -> Reader {
+        let mut state = self.lock();
+        if let Some(after) = after {
+            state.sent = after.saturating_add(1).min(state.next);
+        }
+        state.is_read = true;
+        Reader { driver: state.take_over(), stream: self.clone() }
+    }
+
+    /// Whether there was such an event.
+    pub(super) fn has(&self, event: u64) -> bool {
+        event < self.lock().next
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().live.is_none()
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.lock().is_read
+    }
+
+    /// Puts a message in that is answered at once, if at all.
+    pub(super) fn answer_now(&self, message: &[u8]) -> Vec<u8> {
+        let mut state = self.lock();
+        state.live.as_mut().map(|(exchange, _)| exchange.answer_now(message)).unwrap_or_default()
+    }
+
+    /// The event that only names the stream, so that a client can come back that has seen no other.
+    pub(super) fn first_event(&self) -> Bytes {
+        format!("id: {}-0\nretry: 1000\ndata: \n\n", self.number).into()
+    }
+
+    /// Drives it without a reader until it is over, or has one again.
+    fn drive(self: &Arc<Stream>, driver: u64) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let stream = self.clone();
+        runtime.spawn(poll_fn(move |cx| {
+            let mut state = stream.lock();
+            if state.driver != driver {
+                return Poll::Ready(());
+            }
+            state.waker = Some(cx.waker().clone());
+            loop {
+                match state.poll_lines(cx) {
+                    Poll::Ready(true) => {}
+                    Poll::Ready(false) => return Poll::Ready(()),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        }));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whoever drove it is told that somebody else does.
+    fn take_over(&mut self) -> u64 {
+        self.driver += 1;
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+        self.driver
+    }
+
+    /// Takes what the exchange says into the log; false at its end.
+    fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let Some((exchange, _)) = &mut self.live else { return Poll::Ready(false) };
+        let lines = std::task::ready!(exchange.poll_lines(cx));
+        let is_over = exchange.is_over();
+        for line in lines.iter().flat_map(|lines| lines.split(|byte| *byte == b'\n')).filter(|line| !line.is_empty()) {
+            self.events.push_back((self.next, Bytes::copy_from_slice(line)));
+            self.bytes += line.len();
+            self.next += 1;
+        }
+        if is_over {
+            self.live = None;
+        }
+        // The last one is the answer: it stays, whatever its size.
+        while self.events.len() > 1 && (self.events.len() > self.keep.events || self.bytes > self.keep.bytes) {
+            let Some((number, event)) = self.events.front() else { break };
+            if *number >= self.sent && self.is_read {
+                break;
+            }
+            self.bytes -= event.len();
+            self.events.pop_front();
+        }
+        Poll::Ready(lines.is_some())
+    }
+
+    /// What is not sent, as events.
+    fn unsent(&mut self, stream: u64) -> Option<Bytes> {
+        let from = self.events.partition_point(|(number, _)| *number < self.sent);
+        let mut out = Vec::new();
+        for (number, event) in self.events.iter().skip(from) {
+            let mut id = String::new();
+            // A string takes everything.
+            let _ = writeln!(id, "id: {stream}-{number}");
+            out.extend_from_slice(id.as_bytes());
+            events::push(&mut out, event);
+        }
+        self.sent = self.next;
+        (!out.is_empty()).then(|| out.into())
+    }
+}
+
+/// A response that reads a stream. Dropped before the end, the stream goes on without it.
+pub(super) struct Reader {
+    stream: Arc<Stream>,
+    driver: u64,
+}
+
+impl Reader {
+    /// The next lines, raw; for an answer that needs no stream.
+    pub(super) fn poll_unsent(&mut self, cx: &mut Context<'_>) -> Poll<Option<Unsent>> {
+        let mut state = self.stream.lock();
+        if state.driver != self.driver {
+            return Poll::Ready(None);
+        }
+        loop {
+            let from = state.events.partition_point(|(number, _)| *number < state.sent);
+            match state.events.len() - from {
+                0 => {}
+                1 if state.live.is_none() && state.next == 2 => {
+                    return Poll::Ready(state.events.back().map(|(_, event)| Unsent::Answer(event.clone())));
+                }
+                _ => return Poll::Ready(state.unsent(self.stream.number).map(Unsent::Events)),
+            }
+            state.waker = Some(cx.waker().clone());
+            match state.poll_lines(cx) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}
+
+/// What a stream has to say at its beginning.
+pub(super) enum Unsent {
+    /// Only the answer.
+    Answer(Bytes),
+    Events(Bytes),
+}
+
+impl Source for Reader {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.stream.lock();
+        if state.driver != self.driver {
+            return Poll::Ready(None);
+        }
+        loop {
+            if let Some(events) = state.unsent(self.stream.number) {
+                return Poll::Ready(Some(events));
+            }
+            state.waker = Some(cx.waker().clone());
+            match state.poll_lines(cx) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let state = self.stream.lock();
+        state.driver != self.driver || (state.live.is_none() && state.sent == state.next)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.lock();
+        if state.driver != self.driver {
+            return;
+        }
+        state.is_read = false;
+        let driver = state.take_over();
+        if state.live.is_some() {
+            drop(state);
+            self.stream.drive(driver);
+        }
+    }
+}
