@@ -51,6 +51,8 @@ pub enum ServeError {
     Log { path: std::path::PathBuf, source: io::Error },
     #[error("another daemon of this project served a moment ago; try again")]
     Replaced,
+    #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or the project was moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
+    OutOfReach { pid: Option<u32> },
     #[error("start the daemon: {0}")]
     Start(#[source] io::Error),
 }
@@ -157,12 +159,12 @@ fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     loop {
         match Lock::acquire(project) {
             Ok(lock) => return Ok(Some(lock)),
-            Err(held @ LockError::Held { .. }) => {
+            Err(LockError::Held { pid }) => {
                 if socket::connect(project)?.is_some() {
                     return Ok(None);
                 }
                 if Instant::now() > deadline {
-                    return Err(held.into());
+                    return Err(ServeError::OutOfReach { pid });
                 }
                 std::thread::sleep(Duration::from_millis(5));
             }

@@ -82,7 +82,7 @@ impl Listener {
 
     fn bind_anew_if_gone(&mut self) {
         if self.bound.is_in_place() {
-            return;
+            return self.bound.renew_note(&self.daemon.project);
         }
         let anew = socket::bind(&self.daemon.project, &self.lock).map_err(|error| error.to_string());
         match anew.and_then(|(listener, bound)| Ok((adopt(listener).map_err(|error| error.to_string())?, bound))) {

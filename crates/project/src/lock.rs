@@ -1,20 +1,22 @@
-//! One daemon per project: an advisory lock on `.hob/lock`, held for the daemon's life and released by the kernel
-//! whatever ends it. The file's text only helps people.
+//! One daemon per project: advisory locks on the project's root and on `.hob/lock`, held for the daemon's life and
+//! released by the kernel whatever ends it. The file's text only helps people.
+//!
+//! The root is what the project is: where its state and its socket are depends on the environment, and both may be
+//! moved or removed under a running daemon (`git clean` does it).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::{PathError, Project, VERSION};
+use crate::{PathError, Project, VERSION, owner};
 
 /// The lock, held. Released when dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
-    /// Held too where the state is outside the project.
     _root: Option<File>,
 }
 
@@ -33,10 +35,10 @@ pub enum LockError {
 impl Lock {
     /// Takes the project's lock without waiting.
     pub fn acquire(project: &Project) -> Result<Lock, LockError> {
+        let root = lock_root(project)?;
         project.create_hob_dir()?;
         let path = project.lock_path();
         let failed = |source: io::Error| LockError::Io { path: path.clone(), source };
-        let root = lock_root(project)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -57,20 +59,43 @@ impl Lock {
     }
 }
 
-/// The state directory of a read-only project depends on the environment, its root does not: locking the root keeps
-/// daemons with different environments apart, and needs no right to write.
+/// Needs no right to write, so that it works for a read-only project too.
 fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
-    if !project.is_read_only() {
-        return Ok(None);
-    }
     let path = project.root();
-    let failed = |source: io::Error| LockError::Io { path: path.to_owned(), source };
-    let root = File::open(path).map_err(failed)?;
+    let root = File::open(path).map_err(|source| LockError::Io { path: path.to_owned(), source })?;
     match flock(&root, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(LockError::Held { pid: None }),
+        Err(rustix::io::Errno::WOULDBLOCK) => match root_holder(&root) {
+            // Whoever may read the directory may lock it, and nobody else shall keep this user's daemon away.
+            Some(holder) if holder.uid != owner::me() => Ok(None),
+            holder => Err(LockError::Held { pid: holder.map(|holder| holder.pid) }),
+        },
         // A file system without locks (some network ones): the lock in the state directory has to do.
         _ => Ok(Some(root)),
     }
+}
+
+/// A process that holds a lock.
+struct Holder {
+    pid: u32,
+    uid: u32,
+}
+
+/// Who holds the lock of a directory, where the kernel says so (proc_locks(5)).
+fn root_holder(root: &File) -> Option<Holder> {
+    let metadata = root.metadata().ok()?;
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    let name = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    let inode = format!(":{}", metadata.ino());
+    let holders = std::fs::read_to_string("/proc/locks").ok()?;
+    let holders = holders.lines().filter_map(|line| {
+        // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
+        let mut words = line.split_whitespace().skip(1);
+        let (kind, pid, locked) = (words.next()?, words.nth(2)?.parse().ok()?, words.next()?);
+        let uid = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+        (kind == "FLOCK" && locked.ends_with(&inode)).then_some((locked == name, Holder { pid, uid }))
+    });
+    // On some file systems the device has another number here than stat(2) gives; then a process of ours is likelier.
+    holders.max_by_key(|(exact, holder)| (*exact, holder.uid == owner::me())).map(|(_, holder)| holder)
 }
 
 fn note(file: &mut File) -> io::Result<()> {
@@ -103,5 +128,16 @@ mod tests {
         );
         drop(lock);
         Lock::acquire(&project).unwrap();
+    }
+
+    #[test]
+    fn held_even_if_the_state_directory_goes_away() {
+        let temp = tempfile::tempdir().unwrap();
+        let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
+        let _lock = Lock::acquire(&project).unwrap();
+        std::fs::rename(project.hob_dir(), temp.path().join("elsewhere")).unwrap();
+        let me = std::process::id();
+        assert!(matches!(Lock::acquire(&project), Err(LockError::Held { pid: Some(pid) }) if pid == me));
+        assert!(!project.hob_dir().exists());
     }
 }

@@ -88,6 +88,14 @@ impl Bound {
         self.path.symlink_metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode)
     }
 
+    /// Makes sure that those with another environment find it: the note goes away with the state directory.
+    pub fn renew_note(&self, project: &Project) {
+        if self.note.symlink_metadata().is_err() && project.create_hob_dir().is_ok() {
+            // Without it (a full disk) those with the same environment still find the daemon.
+            let _ = write_note(&self.note, &self.path);
+        }
+    }
+
     /// Takes the file away, unless it is another's by now.
     pub fn remove(&self) {
         if self.is_in_place() {

@@ -126,6 +126,45 @@ fn a_second_daemon() {
     assert_says(&said, &["another daemon", "pid", "hob stop"]);
 }
 
+/// `git clean -xfd` takes the state directory of a running daemon away, and a shell of another login has another runtime
+/// directory: all the same there is one daemon, and the others find it.
+#[test]
+fn a_second_daemon_after_the_state_directory_went_away() {
+    let project = fresh();
+    project.run(["tools"]).ok();
+    let pid = project.daemon_pid().expect("it runs");
+    fs::rename(project.root().join(".hob"), project.top().join("away")).unwrap();
+    let elsewhere = project.top().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let run = |command: &str| {
+        let mut command = project.hob([command]);
+        command.env("XDG_RUNTIME_DIR", &elsewhere);
+        Ran::of(&mut command)
+    };
+    let said = failure(run("serve"), 1);
+    assert_says(&said, &["another daemon", &format!("(pid {pid})"), "hob stop"]);
+    assert_says(&run("status").ok(), &[&format!("pid {pid}")]);
+    assert_eq!(project.processes().len(), 1);
+    run("stop").ok();
+    assert_eq!(project.daemon_pid(), None);
+}
+
+/// A project that was moved away under its daemon is still its project, though nothing there leads to it.
+#[test]
+fn a_daemon_that_cannot_be_reached() {
+    let project = fresh();
+    project.run(["tools"]).ok();
+    let pid = project.daemon_pid().expect("it runs");
+    let moved = project.top().join("moved");
+    fs::rename(project.root(), &moved).unwrap();
+    let mut command = project.hob(["tools"]);
+    let said = failure(Ran::of(command.current_dir(&moved)), 3);
+    assert_says(&said, &["another daemon", "cannot be reached", "the project was moved", &format!("`kill {pid}`")]);
+    Command::new("kill").arg(pid.to_string()).status().unwrap();
+    project.wait_for_nothing_left();
+    fs::rename(&moved, project.root()).unwrap();
+}
+
 #[test]
 fn a_socket_path_that_is_too_long() {
     let project = fresh();
