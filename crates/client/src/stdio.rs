@@ -8,6 +8,7 @@
 mod answers;
 mod handshake;
 mod ledger;
+mod lists;
 mod output;
 mod peek;
 mod questions;
@@ -350,7 +351,9 @@ impl Downward {
         };
         let (answers, to_tell) = {
             let mut state = self.shared.lock();
-            let answers = state.ledger.resume(fate);
+            let is_new_life = fate == Fate::Replaced;
+            let mut answers = state.ledger.resume(fate);
+            answers.extend(state.ledger.meet(&ack, is_new_life));
             state.stream = Some(stream.clone());
             state.connected_at = Some(Instant::now());
             self.shared.changed.notify_all();

@@ -10,6 +10,7 @@ mod journal;
 mod lifecycle;
 mod listener;
 mod log;
+mod offer;
 mod parts;
 mod standalone;
 mod status;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcp::server::{ConnectionOptions, End, Limits};
 use project::hello::{self, Hello, HelloAck};
 use project::socket::{self, Bound};
-use project::{Caller, Lock};
+use project::{Caller, Lock, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
@@ -135,7 +135,12 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
             return refuse(&daemon, &mut stream, &why).await;
         }
     };
-    if !answer(&mut stream, &HelloAck::accepted(number, &daemon.life)).await {
+    let accepted = HelloAck::accepted(number, &daemon.life);
+    let accepted = match hello.role {
+        Role::Mcp => daemon.parts.offers.add_to(accepted, server.registry()),
+        Role::Control => accepted,
+    };
+    if !answer(&mut stream, &accepted).await {
         return place.leave("its peer was gone before the first answer");
     }
     let options = ConnectionOptions {

@@ -15,6 +15,7 @@ use repl::{Repl, ReplOptions};
 use crate::control;
 use crate::journal::Journal;
 use crate::lifecycle::Daemon;
+use crate::offer::Offers;
 use crate::toolsets::{Catalogue, ChoiceError, Toolset};
 
 /// What a model should know before its first call.
@@ -36,6 +37,8 @@ pub(crate) struct Parts {
     repl: Arc<Repl>,
     catalogue: Catalogue,
     servers: Mutex<HashMap<(bool, usize), Server>>,
+    /// What front-ends are told of the tools they get.
+    pub(crate) offers: Offers,
 }
 
 impl Parts {
@@ -53,7 +56,7 @@ impl Parts {
             tools: repl::ghc_mcp_tools(repl.clone()),
         }];
         let catalogue = Catalogue::new(toolsets, profiles, config.toolsets.clone())?;
-        Ok(Parts { repl, catalogue, servers: Mutex::default() })
+        Ok(Parts { repl, catalogue, servers: Mutex::default(), offers: Offers::default() })
     }
 
     /// The server for a connection, or why there is none.

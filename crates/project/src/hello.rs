@@ -120,6 +120,12 @@ pub struct HelloAck {
     /// Names this life of the daemon: another value means that sessions of before are gone.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub life: String,
+    /// Names the list of tools on this connection: another value, another list.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub listing: String,
+    /// The tools of it that only read: a call of them that was lost may be made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_only: Vec<String>,
     /// Why not, and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -145,6 +151,8 @@ impl HelloAck {
             version: VERSION.to_owned(),
             pid: Some(std::process::id()),
             life: life.to_owned(),
+            listing: String::new(),
+            read_only: Vec::new(),
             error: Some(error.into()),
             busy: None,
             making_room: false,

@@ -7,6 +7,7 @@ use mcp::wire::{Envelope, Id, build};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::lists::Promised;
 use super::peek::What;
 use super::random;
 
@@ -22,6 +23,7 @@ pub(super) struct Handshake {
     /// Ids of replayed requests: their answers are not the agent's.
     replayed: HashSet<Id>,
     batches: bool,
+    promised: Promised,
 }
 
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -36,11 +38,18 @@ impl Handshake {
         !self.subscriptions.is_empty()
     }
 
+    /// What an agent that has said `initialized` was promised to hear of, and the resources it watches.
+    pub(super) fn promised(&self) -> (Promised, impl Iterator<Item = &str>) {
+        let promised = if self.initialized { self.promised } else { Promised::default() };
+        (promised, self.subscriptions.iter().map(|(uri, _)| uri.as_str()))
+    }
+
     /// A request of the agent was answered with a result.
     pub(super) fn answered(&mut self, what: What, asked: &[u8], answer: &[u8]) {
         match what {
             What::Initialize => {
                 self.initialize = Some(asked.into());
+                self.promised = Promised::by(answer);
                 self.batches = version(answer).is_some_and(|version| version == "2025-03-26");
             }
             What::SetLevel => self.level = Some(asked.into()),

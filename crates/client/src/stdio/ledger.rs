@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mcp::wire::{Envelope, Id, build, code};
+use project::HelloAck;
 
 use super::answers::{self, Fate};
 use super::handshake::Handshake;
+use super::lists::Changed;
 use super::peek::{self, Glance, What};
 use super::questions::Questions;
 
@@ -41,6 +43,10 @@ pub(super) struct Ledger {
     arrived: u64,
     handshake: Handshake,
     questions: Questions,
+    /// The tools of the last daemon that only read: calls of them may be done twice.
+    read_only: Vec<String>,
+    /// Names the last daemon's list of tools.
+    listing: Option<String>,
     /// Tokens of progress that went to the agent since the last gap, as JSON.
     told: Vec<Box<str>>,
     /// Whether a connection stands.
@@ -202,6 +208,11 @@ impl Ledger {
             },
             Glance::Question => self.questions.asked(line).map_or(Verdict::Swallow, Verdict::Replace),
             Glance::Withdrawn => self.questions.withdrawn(line).map_or(Verdict::Forward, Verdict::Replace),
+            Glance::ToolsChanged => {
+                // Whatever list the next daemon has, it is not the one this one began with.
+                self.listing = self.listing.take().map(|_| String::new());
+                Verdict::Forward
+            }
             Glance::Other => Verdict::Forward,
         }
     }
@@ -305,10 +316,16 @@ impl Ledger {
     fn is_lost(&self, item: &Item) -> bool {
         item.end.is_some()
             && match &item.kind {
-                Kind::Request(request) => request.what == What::Call && !peek::takes_mail(&item.line),
-                Kind::Batch(_) => peek::batch_has_call(&item.line),
+                Kind::Request(request) => request.what == What::Call && self.has_effect(&item.line),
+                Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.has_effect(call)),
                 Kind::Other => false,
             }
+    }
+
+    /// Whether a call must not be made twice.
+    fn has_effect(&self, call: &[u8]) -> bool {
+        let only_reads = |tool| self.read_only.contains(&tool);
+        !peek::takes_mail(call) && !peek::call(call).0.is_some_and(only_reads)
     }
 
     /// Whether a daemon that went away may have handed out mail in an answer that never came: the next one is told, and
@@ -318,7 +335,7 @@ impl Ledger {
             item.end.is_some()
                 && match &item.kind {
                     Kind::Request(request) => request.what == What::Call && peek::takes_mail(&item.line),
-                    Kind::Batch(_) => peek::batch_has_call(&item.line),
+                    Kind::Batch(_) => peek::batch_calls(&item.line).any(peek::takes_mail),
                     Kind::Other => false,
                 }
         })
@@ -354,6 +371,29 @@ impl Ledger {
             self.resend(seq);
         }
         answers
+    }
+
+    /// The daemon of this connection is this one; to be told after [`Ledger::resume`] has settled what the last one had.
+    /// Returns lines for the agent: what it was told by the last one and is not so any more.
+    pub(super) fn meet(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
+        self.read_only.clone_from(&daemon.read_only);
+        let before = self.listing.replace(daemon.listing.clone());
+        let changed = Changed {
+            tools: before.as_ref().is_some_and(|before| *before != daemon.listing),
+            // Sessions are resources, and none of them outlives its daemon.
+            resources: before.is_some() && is_new_life,
+        };
+        let mut lines = Vec::new();
+        let (promised, subscribed) = self.handshake.promised();
+        changed.tell(&mut lines, promised, subscribed);
+        for item in self.items.values() {
+            if let Kind::Request(request) = &item.kind
+                && request.acknowledged
+            {
+                changed.tell_listen(&mut lines, &request.id, &item.line);
+            }
+        }
+        lines
     }
 
     fn resend(&mut self, seq: u64) {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// Requests that mean something to the front-end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// A tool call: the only thing that must not be done twice.
+    /// A tool call: the only thing that must not be done twice, unless the tool only reads.
     Call,
     Initialize,
     SetLevel,
@@ -49,6 +49,8 @@ pub(super) enum Glance {
     Question,
     /// The server cancels a request of its own.
     Withdrawn,
+    /// The list of tools has changed.
+    ToolsChanged,
     Other,
 }
 
@@ -70,6 +72,7 @@ pub(super) fn glance(line: &[u8]) -> Glance {
     let glance = match (envelope.raw_id(), envelope.method()) {
         (Some(_), Some(_)) => Some(Glance::Question),
         (None, Some("notifications/cancelled")) => Some(Glance::Withdrawn),
+        (None, Some("notifications/tools/list_changed")) => Some(Glance::ToolsChanged),
         (None, Some("notifications/progress")) => params.and_then(told_token).map(Glance::Progress),
         (None, Some("notifications/subscriptions/acknowledged")) => {
             params.and_then(subscription_id).map(Glance::Acknowledged)
@@ -112,12 +115,11 @@ pub(super) fn batch(line: &[u8]) -> Option<Vec<Id>> {
     batch_of(line, |envelope| envelope.is_request())
 }
 
-/// Whether a batch calls a tool.
-pub(super) fn batch_has_call(line: &[u8]) -> bool {
+/// The calls of tools in a batch, as requests of their own.
+pub(super) fn batch_calls(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let items = serde_json::from_slice::<Vec<&RawValue>>(line).unwrap_or_default();
-    items
-        .iter()
-        .any(|item| Envelope::peek(item.get().as_bytes()).is_some_and(|item| item.method() == Some("tools/call")))
+    let lines = items.into_iter().map(|item| item.get().as_bytes());
+    lines.filter(|line| Envelope::peek(line).is_some_and(|item| item.method() == Some("tools/call")))
 }
 
 fn batch_of(line: &[u8], wanted: impl Fn(&Envelope) -> bool) -> Option<Vec<Id>> {

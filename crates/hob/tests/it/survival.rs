@@ -51,6 +51,27 @@ fn what_a_dead_daemon_s_sessions_printed_stays_readable() {
     assert!(!read.is_error && read.text.contains("printed before the crash"), "{read:#?}");
 }
 
+/// A call that only reads is simply made again: there is nothing to warn of.
+#[test]
+fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {
+    let project = fresh();
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    peer.call("repl_start", json!({"profile": "bash"}));
+    peer.start_call("repl_eval", json!({"code": "sleep 600"}));
+    until("the evaluation to run", || {
+        let list = peer.call("repl_list", json!({}));
+        list.structured.to_string().contains("running").then_some(())
+    });
+    let id = peer.start_call("repl_wait", json!({"wait_ms": 50_000}));
+    // Answered behind the other, so the daemon has the other by then.
+    peer.call("repl_list", json!({}));
+    let daemon = project.daemon_pid().expect("a daemon after a call");
+    kill_hard(daemon);
+    let waited = peer.answer(id);
+    assert!(!waited.text.contains("may have run") && waited.text.contains("main"), "{waited:#?}");
+}
+
 /// An upgrade replaces the file that front-ends run from; one that runs starts its daemon from what it is itself.
 #[test]
 fn a_front_end_survives_the_replacement_of_its_program() {

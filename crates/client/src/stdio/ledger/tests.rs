@@ -57,6 +57,103 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
     assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#), Verdict::Forward);
 }
 
+/// What a daemon with these tools says of itself.
+fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
+    let read_only = read_only.iter().map(|name| (*name).to_owned()).collect();
+    HelloAck { listing: listing.to_owned(), read_only, ..HelloAck::accepted(1, "life") }
+}
+
+#[test]
+fn a_call_of_a_tool_that_only_reads_is_sent_again() {
+    let mut ledger = connected();
+    assert!(ledger.meet(&daemon("a", &["repl_list", "repl_read"]), true).is_empty());
+    let read = CALL.replace("repl_eval", "repl_read");
+    send(&mut ledger, &read);
+    // One may have had an effect; the other went lost before.
+    send(&mut ledger, &CALL.replace("\"id\":1", "\"id\":2"));
+    ledger.lost();
+    assert!(ledger.can_be_resent());
+    let answers = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    assert!(answers.contains("\"id\":2") && !answers.contains("\"id\":1"), "{answers}");
+    assert_eq!(outbox(&mut ledger), read + "\n");
+    // It is the daemon that had the call which says what the call could do.
+    ledger.meet(&daemon("a", &[]), true);
+    assert!(ledger.needs_daemon());
+    assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Verdict::Forward);
+    assert!(!ledger.needs_daemon());
+}
+
+#[test]
+fn a_batch_of_reading_calls_is_sent_again() {
+    let mut ledger = connected();
+    ledger.meet(&daemon("a", &["repl_read"]), true);
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26"}}"#);
+    let reading = format!("[{},{LIST}]", CALL.replace("repl_eval", "repl_read"));
+    send(&mut ledger, &reading);
+    ledger.lost();
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(outbox(&mut ledger).ends_with(&(reading + "\n")));
+}
+
+#[test]
+fn an_agent_hears_that_the_next_daemon_has_other_tools() {
+    let mut ledger = connected();
+    ledger.meet(&daemon("a", &[]), true);
+    for (line, answer) in [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}}}}"#,
+        ),
+        (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, ""),
+        (
+            r#"{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"a"}}"#,
+            r#"{"jsonrpc":"2.0","id":3,"result":{}}"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["b"]}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}"#,
+        ),
+    ] {
+        send(&mut ledger, line);
+        ledger.daemon_said(answer.as_bytes());
+    }
+    let mut next = |listing: &str, is_new_life: bool| {
+        ledger.lost();
+        ledger.resume(if is_new_life { Fate::Replaced } else { Fate::SameLife });
+        ledger.meet(&daemon(listing, &[]), is_new_life)
+    };
+    check(next("a", false), expect![""]);
+    check(
+        next("b", true),
+        expect![[r#"
+            {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+            {"jsonrpc":"2.0","method":"notifications/resources/list_changed"}
+            {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}}
+            {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}
+            {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"},"uri":"b"}}
+        "#]],
+    );
+    // What the agent heard of the list meanwhile: the next daemon begins with the one from before that.
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    ledger.lost();
+    ledger.resume(Fate::SameLife);
+    let lines = ledger.meet(&daemon("b", &[]), false);
+    assert_eq!(String::from_utf8(lines).unwrap().matches("tools/list_changed").count(), 2);
+}
+
+#[test]
+fn an_agent_that_was_promised_nothing_hears_nothing() {
+    let mut ledger = connected();
+    ledger.meet(&daemon("a", &[]), true);
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#);
+    send(&mut ledger, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    ledger.lost();
+    ledger.resume(Fate::Replaced);
+    check(ledger.meet(&daemon("b", &[]), true), expect![""]);
+}
+
 #[test]
 fn a_waiter_survives_its_daemon() {
     let mut ledger = connected();

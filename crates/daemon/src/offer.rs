@@ -1,0 +1,77 @@
+//! What a front-end has to know of the tools it is offered, so that it can do right when its daemon goes away: which
+//! calls may be made again, and whether the next daemon's list is another one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp::tool::{Declaration, Registry};
+use project::HelloAck;
+
+/// What was said of each registry. It takes longer than the rest of a greeting, so it is kept.
+#[derive(Default)]
+pub(crate) struct Offers(Mutex<HashMap<usize, Offer>>);
+
+#[derive(Clone)]
+struct Offer {
+    /// The registry's, when this was true of it.
+    revision: u64,
+    listing: String,
+    read_only: Vec<String>,
+}
+
+impl Offers {
+    /// The same answer, with what there is to say of these tools.
+    pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
+        let revision = *registry.changes().borrow();
+        let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = offers.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| Offer::of(registry, revision));
+        if known.revision != revision {
+            *known = Offer::of(registry, revision);
+        }
+        HelloAck { listing: known.listing.clone(), read_only: known.read_only.clone(), ..ack }
+    }
+}
+
+impl Offer {
+    fn of(registry: &Registry, revision: u64) -> Offer {
+        let tools = registry.list();
+        let declarations = || tools.iter().map(|tool| tool.declaration());
+        let mut hasher = DefaultHasher::new();
+        declarations().for_each(|declaration| hash(declaration, &mut hasher));
+        let read_only = declarations().filter(|declaration| declaration.effect.read_only);
+        Offer {
+            revision,
+            listing: format!("{:016x}", hasher.finish()),
+            read_only: read_only.map(|declaration| declaration.name.clone()).collect(),
+        }
+    }
+}
+
+/// Everything of a tool that a client is told.
+fn hash(declaration: &Declaration, hasher: &mut DefaultHasher) {
+    let Declaration { name, title, description, input_schema, output_schema, effect, icons, meta, .. } = declaration;
+    let schemas = (input_schema.to_string(), output_schema.as_ref().map(ToString::to_string));
+    (name, title, description, schemas, format!("{effect:?}{icons:?}{meta:?}")).hash(hasher);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use repl::{Repl, ReplOptions};
+
+    #[tokio::test]
+    async fn another_list_has_another_name() {
+        let tools = repl::tools(Repl::new(ReplOptions::default()));
+        let find = |name: &str| tools.iter().find(|tool| tool.declaration().name == name).expect("it exists").clone();
+        let registry = |names: &[&str]| Arc::new(Registry::new(names.iter().map(|name| find(name))));
+        let offers = Offers::default();
+        let said = |registry: &Arc<Registry>| offers.add_to(HelloAck::accepted(1, "life"), registry);
+        let (one, same) = (registry(&["repl_eval", "repl_read"]), registry(&["repl_read", "repl_eval"]));
+        assert_eq!(said(&one).read_only, ["repl_read"]);
+        assert_eq!(said(&one).listing, said(&same).listing);
+        one.add(find("repl_wait"));
+        assert_ne!(said(&one).listing, said(&same).listing);
+        assert_eq!(said(&one).read_only, ["repl_read", "repl_wait"]);
+    }
+}
