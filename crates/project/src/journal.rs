@@ -150,6 +150,52 @@ pub enum Record {
         /// What came of it.
         outcome: String,
     },
+    /// A message is on disk.
+    MailStored {
+        /// The message.
+        message: String,
+        /// Who wrote it.
+        from: String,
+        /// In how many mailboxes it is.
+        recipients: u64,
+    },
+    /// A message was handed to an agent.
+    MailHandedOut {
+        /// The message.
+        message: String,
+        /// To whom.
+        agent: String,
+        /// 1 the first time.
+        attempt: u32,
+    },
+    /// An agent says what became of a message.
+    MailSettled {
+        /// The message.
+        message: String,
+        /// Who says it.
+        agent: String,
+        /// How: acked, rejected.
+        state: String,
+    },
+    /// A message was handed out too often without a confirmation.
+    MailDead {
+        /// The message.
+        message: String,
+        /// To whom.
+        agent: String,
+    },
+    /// Mail that was handled long ago was deleted.
+    MailPurged {
+        /// How many messages.
+        messages: u64,
+        /// All of it was handled before this, in milliseconds since 1970.
+        before_ms: u64,
+    },
+    /// An agent is new.
+    MailAgentRegistered {
+        /// Its name.
+        agent: String,
+    },
 }
 
 #[cfg(test)]

@@ -1,0 +1,229 @@
+//! What can go wrong, and what to do next. A refusal has changed nothing.
+
+use crate::model::{AddressError, AgentName, Holder, MessageId, NameError};
+
+/// Why a store did not do, or does not know whether it did, what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// It is not allowed. Nothing has changed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store cannot be reached. Nothing has changed; later it may work.
+    #[error("the mail store is away: {reason}")]
+    Away {
+        /// What the engine says.
+        reason: String,
+    },
+    /// The store went away in the middle of a change. It happened or it did not; doing it again is safe.
+    #[error("the mail store went away before it answered: {reason}")]
+    Uncertain {
+        /// What the engine says.
+        reason: String,
+    },
+    /// No room on the disk. Nothing has changed.
+    #[error("no room on the disk of the mail store")]
+    DiskFull,
+    /// The store may only be read. Nothing has changed.
+    #[error("the mail store is read-only: {reason}")]
+    ReadOnly {
+        /// What the engine says.
+        reason: String,
+    },
+    /// Another process holds the store. Nothing has changed.
+    #[error("another process has locked the mail store")]
+    Locked,
+    /// The store was written by a newer version.
+    #[error("the mail store has schema version {found}; this version of hob knows up to {known}")]
+    Newer {
+        /// What is there.
+        found: i64,
+        /// What we know.
+        known: i64,
+    },
+    /// The store is damaged, or something else.
+    #[error("the mail store is damaged, or is none: {reason}")]
+    Corrupt {
+        /// What the engine says.
+        reason: String,
+    },
+    /// Something that should not be.
+    #[error("the mail store failed: {reason}")]
+    Failed {
+        /// What the engine says.
+        reason: String,
+    },
+}
+
+/// Why something is not done. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum Refusal {
+    #[error("nobody here is called {address:?}: no agent, group or role")]
+    UnknownRecipient { address: String, nearest: Vec<String> },
+    #[error("{address} reaches nobody but its own sender")]
+    NoRecipients { address: String },
+    #[error("{count} recipients; a message may have {limit}")]
+    TooManyRecipients { count: usize, limit: usize },
+    #[error("a broadcast to {count} agents; the limit is {limit}")]
+    BroadcastTooWide { count: usize, limit: usize },
+    #[error("the text has {bytes} bytes; a message may have {limit}")]
+    BodyTooLarge { bytes: usize, limit: usize },
+    #[error("the metadata has {bytes} bytes as JSON; it may have {limit}")]
+    MetadataTooLarge { bytes: usize, limit: usize },
+    #[error("the mailbox of {} is full", names(agents))]
+    MailboxFull { agents: Vec<AgentName> },
+    #[error("the key {key:?} was used for another message, {message}")]
+    KeyConflict { key: String, message: MessageId },
+    #[error("the name {agent} was taken over{}", holder.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    Fenced { agent: AgentName, holder: Option<Holder> },
+    #[error("the name {agent} is held by {holder}; this is {asked}")]
+    Held { agent: AgentName, holder: Holder, asked: Holder },
+    #[error("there is no agent {name:?}")]
+    UnknownAgent { name: String, nearest: Vec<String> },
+    #[error("there is no message {id} that {agent} wrote or received")]
+    UnknownMessage { id: MessageId, agent: AgentName },
+    #[error("there is no group {name:?}")]
+    UnknownGroup { name: String, nearest: Vec<String> },
+    #[error("there is a group {name:?} already")]
+    GroupExists { name: String },
+    #[error("the group {name:?} is protected")]
+    GroupProtected { name: String },
+    #[error("the id {alias:?} belongs to the agent {agent}")]
+    AliasTaken { alias: String, agent: AgentName },
+    #[error("there are {limit} {what}, which is the limit")]
+    TooMany { what: &'static str, limit: u64 },
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error("{argument}: {why}")]
+    Argument { argument: &'static str, why: String },
+}
+
+fn names(agents: &[AgentName]) -> String {
+    agents.iter().take(5).map(AgentName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// What an operation of [`crate::Mail`] fails with. [`MailError::hints`] says what to do next.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum MailError {
+    /// It is not allowed. Nothing has changed.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<StoreError> for MailError {
+    fn from(error: StoreError) -> MailError {
+        match error {
+            StoreError::Refused(refusal) => MailError::Refused(refusal),
+            other => MailError::Store(other),
+        }
+    }
+}
+
+impl<E: Into<Refusal>> From<E> for MailError {
+    fn from(refusal: E) -> MailError {
+        MailError::Refused(refusal.into())
+    }
+}
+
+impl MailError {
+    /// Whether the same call may work later, unchanged.
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            MailError::Store(StoreError::Away { .. } | StoreError::Uncertain { .. } | StoreError::Locked)
+                | MailError::Refused(Refusal::MailboxFull { .. })
+        )
+    }
+
+    /// What to do next, each a sentence that names a tool, an argument or a setting.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            MailError::Refused(refusal) => refusal.hints(),
+            MailError::Store(error) => error.hints(),
+        }
+    }
+}
+
+impl StoreError {
+    /// What to do next.
+    pub fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            StoreError::Refused(refusal) => return refusal.hints(),
+            StoreError::Away { .. } => "Nothing was stored. Try again in a little while; sending is safe to repeat.",
+            StoreError::Uncertain { .. } => {
+                "It may have happened. Repeat it with the same idempotency_key: it will not happen twice."
+            }
+            StoreError::DiskFull => "Nothing was stored and nothing is lost. Make room on the disk, then try again.",
+            StoreError::ReadOnly { .. } => {
+                "Nothing was stored. Make the project's .hob directory writable for this user, then try again."
+            }
+            StoreError::Locked => "Nothing was stored. Try again; if it stays so, find who else has mail.db open.",
+            StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
+            StoreError::Corrupt { .. } => {
+                "Nothing was changed. Move .hob/mail.db aside, with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
+            }
+            StoreError::Failed { .. } => "This is a fault of hob; its log under .hob/log/ tells more.",
+        };
+        vec![hint.to_owned()]
+    }
+}
+
+impl Refusal {
+    /// What to do next.
+    pub fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Refusal::UnknownRecipient { nearest, .. } | Refusal::UnknownAgent { nearest, .. } if !nearest.is_empty() => {
+                format!("Nearest: {}. list_agents and list_groups show all.", nearest.join(", "))
+            }
+            Refusal::UnknownRecipient { .. } | Refusal::UnknownAgent { .. } => {
+                "list_agents and list_groups show who there is; register_agent adds an agent.".to_owned()
+            }
+            Refusal::NoRecipients { .. } => {
+                "A message to a group, a role or everyone never reaches its own sender; list_agents shows the others."
+                    .to_owned()
+            }
+            Refusal::TooManyRecipients { .. } => "Send it in parts, to smaller groups.".to_owned(),
+            Refusal::BroadcastTooWide { .. } => {
+                "Send to a group or a role instead, or raise `broadcast_max` under [mail] in hob.toml.".to_owned()
+            }
+            Refusal::BodyTooLarge { .. } => "Write it to a file and send the path.".to_owned(),
+            Refusal::MetadataTooLarge { .. } => "Put the rest into `content`.".to_owned(),
+            Refusal::MailboxFull { .. } => {
+                "It was not sent. The recipient has to read its mail (check_messages) first; try again later, or ask somebody else."
+                    .to_owned()
+            }
+            Refusal::KeyConflict { message, .. } => format!(
+                "Use a new idempotency_key for a new message; delivery_status tells how {message} has fared."
+            ),
+            Refusal::Fenced { agent, .. } => format!(
+                "Another holder speaks as {agent} now. Choose another name with `hob quickstart --name NAME`, or take it back with --takeover."
+            ),
+            Refusal::Held { agent, .. } => format!(
+                "Choose another name with `hob quickstart --name NAME`, or, if the other one is gone for good, take {agent} over with --takeover."
+            ),
+            Refusal::UnknownMessage { .. } => {
+                "Only those who wrote or received a message can see it; check_messages and search_messages show ids."
+                    .to_owned()
+            }
+            Refusal::UnknownGroup { nearest, .. } if !nearest.is_empty() => {
+                format!("Nearest: {}. list_groups shows all.", nearest.join(", "))
+            }
+            Refusal::UnknownGroup { .. } => "list_groups shows all; create_group makes one.".to_owned(),
+            Refusal::GroupExists { .. } => "get_group shows its members; add_group_member adds to it.".to_owned(),
+            Refusal::GroupProtected { .. } => "It always holds all agents, and cannot be changed.".to_owned(),
+            Refusal::AliasTaken { .. } => "An imported id belongs to one agent.".to_owned(),
+            Refusal::TooMany { .. } => "Delete what is not needed any more.".to_owned(),
+            Refusal::Name(_) => "Choose another name.".to_owned(),
+            Refusal::Address(_) => {
+                "Write a name, @name, role:X, group:X or agent:X; list_agents and list_groups show names.".to_owned()
+            }
+            Refusal::Argument { argument, .. } => format!("Correct `{argument}` and call again."),
+        };
+        vec![hint]
+    }
+}

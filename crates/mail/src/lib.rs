@@ -1,0 +1,40 @@
+//! Durable messages between agents: send, wait without polling, acknowledge; nothing is lost, doubled or put into the
+//! wrong mailbox. The store is the truth; every way of waking an agent is only a hint.
+//!
+//! - [`model`]: names, priorities, messages, deliveries and their states.
+//! - [`store`]: one trait, three engines ([`store::memory`] for tests), and what all of them promise.
+//! - [`Mail`]: the service that tools, the command line and the sockets use.
+//!
+//! A front-end calls [`Mail::enter`] to take a name for a session and keeps [`Mail::attach`]'s result for as long as
+//! its connection stands. Then:
+//!
+//! | | |
+//! |---|---|
+//! | send | [`Mail::send`], [`Mail::broadcast`] |
+//! | receive | [`Mail::check`], [`Mail::wait`] hand out under a lease; [`Mail::ack`] and the next of these confirm; [`Mail::confirm`] for who makes no next call |
+//! | look | [`Mail::look`], [`Mail::wait_after`], [`Mail::subscribe`] by cursor; [`Mail::thread`], [`Mail::search`], [`Mail::delivery_status`], [`Mail::message`] |
+//! | people | [`Mail::agents`], [`Mail::groups`], [`Mail::group`], and changes of groups |
+//! | hints | [`Mail::pending`], [`Mail::begin_hint`], [`Mail::end_hint`] |
+//!
+//! When a session's last connection goes, it has a grace (30 s) to come back; [`Mail::end_session`] ends it at once,
+//! when its process is gone. What an ended session had in hand is handed out again, marked.
+
+pub mod error;
+pub mod model;
+pub mod service;
+pub mod store;
+
+pub use error::{MailError, Refusal, StoreError};
+pub use model::{
+    Agent, AgentName, Clock, Delivery, DeliveryState, Floor, Group, GroupName, HandedOut, Holder, Limits, Member,
+    MemberKind, MessageId, MessageView, Millis, Outcome, Priority, Profile, Role, Session, SessionId, Settled, Space,
+    Standing,
+};
+pub use service::look::{Hit, SearchRequest};
+pub use service::people::{EnterRequest, Entry, Expanded, member};
+pub use service::receive::{CheckRequest, Checked, LONGEST_WAIT, WaitRequest, Waited};
+pub use service::send::{BroadcastRequest, SendRequest, Sent, SentTo};
+pub use service::subscribe::{Seen, Subscription};
+pub use service::{Attachment, Journal, Mail, MailOptions};
+pub use store::change::HintVerdict;
+pub use store::query::{Counts, Fetched};

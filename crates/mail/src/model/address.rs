@@ -1,0 +1,249 @@
+//! Addresses: how they are written, and what they mean in a space. The meaning is settled inside the sending
+//! transaction, from what the store says is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::group::{Member, MemberKind};
+use super::ids::{AgentName, EVERYONE};
+use super::message::{Resolution, ResolvedKind};
+
+/// An address, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// As written, cut to a readable length.
+    pub written: String,
+    /// What it must name, when that was said.
+    pub kind: Option<ResolvedKind>,
+    /// The name.
+    pub name: String,
+    /// The role of an imported id (`agent:role:hash`), if it is one.
+    pub alias_role: Option<String>,
+}
+
+/// An address that cannot be one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{written:?} is no address")]
+pub struct AddressError {
+    /// What was given, cut to a readable length.
+    pub written: String,
+}
+
+impl Address {
+    /// Takes an address apart: `@planner`, `planner`, `agent:x`, `group:x`, `role:x`, `agent:role:hash`.
+    pub fn parse(text: &str) -> Result<Address, AddressError> {
+        let written: String = text.trim().chars().take(200).collect();
+        let bare = written.strip_prefix('@').unwrap_or(&written).to_owned();
+        let bad = || AddressError { written: written.clone() };
+        let parts: Vec<&str> = bare.split(':').collect();
+        let (kind, name, alias_role) = match parts[..] {
+            [name] => (None, name, None),
+            ["agent", name] => (Some(ResolvedKind::Agent), name, None),
+            ["group", name] => (Some(ResolvedKind::Group), name, None),
+            ["role", name] => (Some(ResolvedKind::Role), name, None),
+            ["agent", role, _] => (None, &bare[..], Some(role.to_owned())),
+            _ => return Err(bad()),
+        };
+        if name.is_empty() || text.trim().len() > 200 || alias_role.as_deref() == Some("") {
+            return Err(bad());
+        }
+        // People write `@everyone` and `@all`; there is one such group.
+        let name = if kind != Some(ResolvedKind::Agent) && name == "all" { EVERYONE } else { name };
+        Ok(Address { name: name.to_owned(), kind, alias_role, written })
+    }
+
+    /// The group of all agents.
+    pub fn everyone() -> Address {
+        Address {
+            written: format!("@{EVERYONE}"),
+            kind: Some(ResolvedKind::Group),
+            name: EVERYONE.to_owned(),
+            alias_role: None,
+        }
+    }
+
+    /// One agent.
+    pub fn agent(name: &AgentName) -> Address {
+        Address { written: name.to_string(), kind: Some(ResolvedKind::Agent), name: name.to_string(), alias_role: None }
+    }
+
+    /// The names that a store must look up to know what this means: of agents, of roles, of imported ids, of groups.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.alias_role.as_deref())
+    }
+}
+
+/// What a store knows about the names in question.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// Agents by name, with their roles: those named, those of a role named, those of the groups named.
+    pub agents: BTreeMap<AgentName, String>,
+    /// Imported ids and whose they are.
+    pub aliases: BTreeMap<String, AgentName>,
+    /// The groups named, with their members. `everyone` needs no entry, but then all agents.
+    pub groups: BTreeMap<String, Vec<Member>>,
+}
+
+impl Directory {
+    fn of_role<'a>(&'a self, role: &'a str) -> impl Iterator<Item = &'a AgentName> {
+        self.agents.iter().filter(move |(_, of)| *of == role).map(|(name, _)| name)
+    }
+
+    fn agent(&self, name: &str) -> Option<&AgentName> {
+        self.agents.keys().find(|agent| agent.as_str() == name)
+    }
+}
+
+/// What an address means here: whom it reaches, and how it was understood. `None`: nobody has that name.
+pub fn resolve(
+    address: &Address,
+    directory: &Directory,
+    sender: &AgentName,
+) -> Option<(Resolution, BTreeSet<AgentName>)> {
+    if let Some(role) = &address.alias_role {
+        return match directory.aliases.get(&address.name) {
+            Some(agent) => Some(understood(address, ResolvedKind::Agent, agent.as_str(), [agent.clone()], vec![])),
+            None => {
+                let members: Vec<_> = directory.of_role(role).cloned().collect();
+                let others = members.iter().filter(|agent| *agent != sender).cloned();
+                (!members.is_empty()).then(|| understood(address, ResolvedKind::Role, role, others, vec![]))
+            }
+        };
+    }
+    let name = address.name.as_str();
+    let kinds = [ResolvedKind::Agent, ResolvedKind::Group, ResolvedKind::Role];
+    let is_there = |kind: ResolvedKind| match kind {
+        ResolvedKind::Agent => directory.agent(name).is_some(),
+        ResolvedKind::Group => name == EVERYONE || directory.groups.contains_key(name),
+        ResolvedKind::Role => directory.of_role(name).next().is_some(),
+    };
+    let mut meant = kinds.into_iter().filter(|kind| address.kind.is_none_or(|forced| forced == *kind));
+    let kind = meant.find(|kind| is_there(*kind))?;
+    let also = match address.kind {
+        Some(_) => vec![],
+        None => {
+            let others = kinds.into_iter().filter(|other| *other != kind && is_there(*other));
+            others.map(|other| format!("{}:{name}", other.as_str())).collect()
+        }
+    };
+    let reached: BTreeSet<AgentName> = match kind {
+        ResolvedKind::Agent => directory.agent(name).cloned().into_iter().collect(),
+        ResolvedKind::Role => directory.of_role(name).filter(|agent| *agent != sender).cloned().collect(),
+        ResolvedKind::Group if name == EVERYONE => {
+            directory.agents.keys().filter(|agent| *agent != sender).cloned().collect()
+        }
+        ResolvedKind::Group => {
+            let members = directory.groups.get(name).map(Vec::as_slice).unwrap_or_default();
+            let reached = members.iter().flat_map(|member| -> Vec<AgentName> {
+                match member.kind {
+                    MemberKind::Agent => directory.agent(&member.id).cloned().into_iter().collect(),
+                    MemberKind::Role => directory.of_role(&member.id).cloned().collect(),
+                }
+            });
+            reached.filter(|agent| agent != sender).collect()
+        }
+    };
+    Some(understood(address, kind, name, reached, also))
+}
+
+fn understood(
+    address: &Address,
+    kind: ResolvedKind,
+    name: &str,
+    reached: impl IntoIterator<Item = AgentName>,
+    also: Vec<String>,
+) -> (Resolution, BTreeSet<AgentName>) {
+    let resolution = Resolution { address: address.written.clone(), kind, name: name.to_owned(), also };
+    (resolution, reached.into_iter().collect())
+}
+
+/// The names closest to a misspelt one: at most three, nearest first.
+pub fn nearest(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let wanted: Vec<char> = wanted.trim_start_matches('@').chars().take(64).collect();
+    let allowed = (wanted.len() / 4).clamp(1, 3);
+    let mut near: Vec<(usize, String)> = names
+        .into_iter()
+        .map(|name| {
+            let starts = name.starts_with(&wanted.iter().collect::<String>()) && wanted.len() >= 2;
+            (if starts { 1 } else { distance(&wanted, &name.chars().collect::<Vec<_>>()) }, name)
+        })
+        .filter(|(far, _)| *far <= allowed)
+        .collect();
+    near.sort();
+    near.dedup();
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Letters to insert, delete or change.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory() -> Directory {
+        let agents = [("ann", "dev"), ("bob", "dev"), ("dev", "lead"), ("eve", "ops")];
+        Directory {
+            agents: agents.into_iter().map(|(name, role)| (AgentName::new(name).unwrap(), role.to_owned())).collect(),
+            aliases: [("agent:ops:1a2b".to_owned(), AgentName::new("eve").unwrap())].into(),
+            groups: [(
+                "ops".to_owned(),
+                vec![
+                    Member { kind: MemberKind::Role, id: "dev".into() },
+                    Member { kind: MemberKind::Agent, id: "eve".into() },
+                    Member { kind: MemberKind::Agent, id: "gone".into() },
+                ],
+            )]
+            .into(),
+        }
+    }
+
+    fn meaning(text: &str) -> String {
+        let Ok(address) = Address::parse(text) else { return "no address".into() };
+        match resolve(&address, &directory(), &AgentName::new("ann").unwrap()) {
+            None => "unknown".into(),
+            Some((how, whom)) => {
+                let whom: Vec<_> = whom.iter().map(AgentName::as_str).collect();
+                format!("{}:{} → {} (also {})", how.kind.as_str(), how.name, whom.join(","), how.also.join(","))
+            }
+        }
+    }
+
+    #[test]
+    fn an_agent_else_a_group_else_a_role() {
+        assert_eq!(meaning("dev"), "agent:dev → dev (also role:dev)");
+        assert_eq!(meaning("@role"), "unknown");
+        assert_eq!(meaning("@ops"), "group:ops → bob,eve (also role:ops)");
+        assert_eq!(meaning("role:dev"), "role:dev → bob (also )");
+        assert_eq!(meaning("@role:ops"), "role:ops → eve (also )");
+        assert_eq!(meaning("group:dev"), "unknown");
+        assert_eq!(meaning("everyone"), "group:everyone → bob,dev,eve (also )");
+        assert_eq!(meaning("@all"), "group:everyone → bob,dev,eve (also )");
+        assert_eq!(meaning("ann"), "agent:ann → ann (also )");
+        assert_eq!(meaning("agent:ops:1a2b"), "agent:eve → eve (also )");
+        assert_eq!(meaning("agent:dev:zzzz"), "role:dev → bob (also )");
+        assert_eq!(meaning("agent:nope:zzzz"), "unknown");
+        for bad in ["", "@", "a:b", "role:", "a:b:c:d", &"x".repeat(300)] {
+            assert_eq!(meaning(bad), "no address", "{bad}");
+        }
+    }
+
+    #[test]
+    fn misspelt_names_have_neighbours() {
+        let names = || ["planner", "reviewer", "ops", "plan-b"].map(str::to_owned);
+        assert_eq!(nearest("plannr", names()), ["planner"]);
+        assert_eq!(nearest("@pl", names()), ["plan-b", "planner"]);
+        assert_eq!(nearest("zzz", names()), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,82 @@
+//! Agents: who they are, who speaks for them, and whether they are there.
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::Millis;
+use super::ids::{AgentName, Role, SessionId};
+
+/// Where an agent lives: host and worktree, as the kernel says, never as claimed. One holder may have many connections.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Holder {
+    /// The machine.
+    pub host: String,
+    /// The worktree's path.
+    pub worktree: String,
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} on {}", self.worktree, self.host)
+    }
+}
+
+/// What an agent says about itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// What it is for.
+    pub role: Option<Role>,
+    /// What it works on.
+    pub module: Option<String>,
+    /// What it is doing, in a sentence.
+    pub intent: Option<String>,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// The id it had in another system: `agent:role:hash`.
+    pub alias: Option<String>,
+}
+
+/// A registered agent, as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name.
+    pub name: AgentName,
+    /// What it is for.
+    pub role: Role,
+    /// What it works on.
+    pub module: String,
+    /// What it is doing. Written by an agent: data, never instructions.
+    pub intent: String,
+    /// Its branch.
+    pub branch: String,
+    /// When it was first registered.
+    pub registered_at: Millis,
+    /// When it last did something.
+    pub seen_at: Millis,
+    /// Whether it is there.
+    pub standing: Standing,
+    /// Messages that wait for it, those handed out and not confirmed among them.
+    pub unread: u64,
+    /// Who holds the name.
+    pub holder: Option<Holder>,
+}
+
+/// Whether an agent is there: it has a live connection (a blocked waiter is one), or was seen in the last two minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It is there.
+    Active,
+    /// It is not.
+    Offline,
+}
+
+/// Who calls: an agent in one of its lives, with the right to its name. Made by [`crate::Mail::enter`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Session {
+    /// The agent.
+    pub agent: AgentName,
+    /// Its life.
+    pub id: SessionId,
+    /// Rises with every takeover of the name; who has an older one is told so.
+    pub fence: u64,
+}

@@ -1,0 +1,57 @@
+//! Groups: named sets of agents and roles. A message's recipients are frozen when it is sent; later changes of a group
+//! never touch it. Groups hold no groups.
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::Millis;
+use super::ids::{AgentName, GroupName};
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: GroupName,
+    /// What it is for. Written by an agent: data, never instructions.
+    pub description: String,
+    /// When it was made.
+    pub created_at: Millis,
+    /// Who made it; the system made `everyone`.
+    pub created_by: AgentName,
+    /// Its members.
+    pub members: Vec<Member>,
+    /// How many those are; of `everyone`, how many agents there are.
+    pub member_count: u64,
+}
+
+/// A member of a group.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Member {
+    /// Whether the id is an agent's name or a role.
+    pub kind: MemberKind,
+    /// The name.
+    pub id: String,
+}
+
+/// What a member of a group is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemberKind {
+    /// One agent.
+    Agent,
+    /// All agents of a role.
+    Role,
+}
+
+impl MemberKind {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MemberKind::Agent => "agent",
+            MemberKind::Role => "role",
+        }
+    }
+
+    pub(crate) fn stored(name: &str) -> MemberKind {
+        if name == "agent" { MemberKind::Agent } else { MemberKind::Role }
+    }
+}

@@ -1,0 +1,283 @@
+//! Names and ids as types: what is legal is decided once, here.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::clock::Millis;
+
+/// The longest name.
+const MAX_NAME: usize = 64;
+
+/// Names that no agent may take: they mean everybody, or the system itself.
+const RESERVED: &[&str] = &["all", "broadcast", "daemon", "everyone", "hob", "system", "thrum"];
+
+/// A name that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is no name for {what}: {why}")]
+pub struct NameError {
+    /// What it should have named.
+    pub what: &'static str,
+    /// What was given, cut to a readable length.
+    pub name: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+fn check(what: &'static str, name: &str) -> Result<(), NameError> {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    let why = if name.is_empty() {
+        "it is empty"
+    } else if name.len() > MAX_NAME {
+        "it is longer than 64 characters"
+    } else if !name.chars().all(legal) {
+        "only the letters a-z, digits, `_` and `-` are allowed"
+    } else {
+        return Ok(());
+    };
+    Err(NameError { what, name: name.chars().take(80).collect(), why })
+}
+
+macro_rules! text_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// What a store gave back: it was checked when it went in.
+            pub(crate) fn stored(text: impl Into<Arc<str>>) -> $name {
+                $name(text.into())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_type! {
+    /// An agent's name, which is its id: `[a-z0-9_-]+`, at most 64 characters, none of the reserved words.
+    AgentName
+}
+text_type! {
+    /// A group's name; the same letters as an agent's. `everyone` is the group that holds all agents.
+    GroupName
+}
+text_type! {
+    /// A role; the same letters as an agent's name.
+    Role
+}
+text_type! {
+    /// A message's id: `msg_` and 26 characters that sort by time of making, roughly. Only sequences order messages.
+    MessageId
+}
+text_type! {
+    /// One life of an agent as its front-end sees it: kept across daemon restarts, new for a restarted agent.
+    SessionId
+}
+text_type! {
+    /// Agents and messages that see each other.
+    Space
+}
+
+/// The group that nobody makes and nobody deletes.
+pub const EVERYONE: &str = "everyone";
+
+impl AgentName {
+    /// Checks a name for an agent.
+    pub fn new(name: &str) -> Result<AgentName, NameError> {
+        check("an agent", name)?;
+        if RESERVED.contains(&name) {
+            return Err(NameError { what: "an agent", name: name.to_owned(), why: "the name is reserved" });
+        }
+        Ok(AgentName(name.into()))
+    }
+
+    /// Who writes reports about messages that could not be delivered. No agent can have this name.
+    pub fn system() -> AgentName {
+        AgentName("hob".into())
+    }
+
+    /// Whether the system wrote this, not an agent.
+    pub fn is_system(&self) -> bool {
+        &*self.0 == "hob"
+    }
+}
+
+impl GroupName {
+    /// Checks a name for a group.
+    pub fn new(name: &str) -> Result<GroupName, NameError> {
+        check("a group", name)?;
+        Ok(GroupName(name.into()))
+    }
+
+    /// The group of all agents.
+    pub fn everyone() -> GroupName {
+        GroupName(EVERYONE.into())
+    }
+
+    /// Whether it is the group of all agents.
+    pub fn is_everyone(&self) -> bool {
+        &*self.0 == EVERYONE
+    }
+}
+
+impl Role {
+    /// Checks a role.
+    pub fn new(name: &str) -> Result<Role, NameError> {
+        check("a role", name)?;
+        Ok(Role(name.into()))
+    }
+}
+
+impl SessionId {
+    /// Takes what a front-end minted: 1 to 80 visible ASCII characters.
+    pub fn new(id: &str) -> Result<SessionId, NameError> {
+        let why = if id.is_empty() || id.len() > 80 {
+            "1 to 80 characters are allowed"
+        } else if !id.chars().all(|c| c.is_ascii_graphic()) {
+            "only visible ASCII characters are allowed"
+        } else {
+            return Ok(SessionId(id.into()));
+        };
+        Err(NameError { what: "a session", name: id.chars().take(80).collect(), why })
+    }
+
+    /// A new one, for those whose front-end mints none.
+    pub fn mint() -> SessionId {
+        SessionId(format!("ses_{}", ulid(0)).into())
+    }
+}
+
+impl MessageId {
+    /// A new id made at that time.
+    pub fn mint(at: Millis) -> MessageId {
+        MessageId(format!("msg_{}", ulid(at)).into())
+    }
+
+    /// Takes an id as somebody wrote it. Anything can be asked for; most of it is unknown.
+    pub fn new(id: &str) -> Result<MessageId, NameError> {
+        if id.is_empty() || id.len() > 80 || !id.chars().all(|c| c.is_ascii_graphic()) {
+            let why = "an id is `msg_` and 26 characters, as a message or list shows it";
+            return Err(NameError { what: "a message", name: id.chars().take(80).collect(), why });
+        }
+        Ok(MessageId(id.into()))
+    }
+}
+
+impl Space {
+    /// The space of that name.
+    pub fn named(name: &str) -> Space {
+        Space(name.trim().chars().take(200).collect::<String>().into())
+    }
+
+    /// The space of all clones of a repository, whatever form of its address they were cloned by.
+    pub fn of_origin(url: &str) -> Space {
+        let digest = Sha256::digest(normal_origin(url).as_bytes());
+        Space(format!("r_{}", &crockford(&digest)[..12]).into())
+    }
+
+    /// The space of a repository without an origin: its own, by its path.
+    pub fn of_path(root: &std::path::Path) -> Space {
+        let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+        Space(format!("p_{}", &crockford(&digest)[..12]).into())
+    }
+}
+
+/// `git@Host:a/b.git`, `ssh://git@host/a/b`, `https://user@HOST/a/b.git/` all become `https://host/a/b`.
+fn normal_origin(url: &str) -> String {
+    let url = url.trim().trim_end_matches('/');
+    let url = url.strip_suffix(".git").unwrap_or(url);
+    let rest = match url.split_once("://") {
+        Some((_, rest)) => rest.to_owned(),
+        // The short form of ssh; a plain path has no colon before its first slash.
+        None => match url.split_once(':') {
+            Some((host, path)) if !host.contains('/') => format!("{host}/{}", path.trim_start_matches('/')),
+            _ => return url.to_owned(),
+        },
+    };
+    let (host, path) = rest.split_once('/').unwrap_or((&rest, ""));
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_ascii_lowercase();
+    // The ports that the schemes have anyway say nothing.
+    let host = [":22", ":443", ":80"].iter().find_map(|port| host.strip_suffix(port)).unwrap_or(&host).to_owned();
+    format!("https://{host}/{}", path.trim_matches('/'))
+}
+
+const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+fn crockford(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 8 / 5 + 1);
+    let (mut bits, mut held) = (0u32, 0u32);
+    for byte in bytes {
+        held = (held << 8) | u32::from(*byte);
+        bits += 8;
+        while bits >= 5 {
+            bits -= 5;
+            text.push(char::from(CROCKFORD[(held >> bits) as usize & 31]));
+        }
+    }
+    text
+}
+
+/// 48 bits of time and 80 of chance in 26 characters (the ULID form).
+fn ulid(at: Millis) -> String {
+    let mut random = [0u8; 10];
+    getrandom::fill(&mut random).expect("the system has random numbers");
+    let mut value = u128::from(at & 0xFFFF_FFFF_FFFF) << 80;
+    for (index, byte) in random.iter().enumerate() {
+        value |= u128::from(*byte) << (8 * index);
+    }
+    (0..26).rev().map(|place| char::from(CROCKFORD[(value >> (5 * place)) as usize & 31])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        for good in ["a", "planner", "a-b_9", &"x".repeat(64)] {
+            AgentName::new(good).unwrap();
+        }
+        for bad in ["", "A", "ä", "a b", "a/b", "@a", "hob", "everyone", "all", &"x".repeat(65), "a\n"] {
+            AgentName::new(bad).unwrap_err();
+        }
+        GroupName::new("everyone").unwrap();
+    }
+
+    #[test]
+    fn clones_share_a_space_however_they_were_cloned() {
+        let forms = [
+            "git@GitHub.com:acme/tool.git",
+            "ssh://git@github.com/acme/tool",
+            "ssh://git@github.com:22/acme/tool.git/",
+            "https://github.com/acme/tool.git",
+            "https://token@github.com/acme/tool/",
+        ];
+        for form in forms {
+            assert_eq!(Space::of_origin(form), Space::of_origin(forms[0]), "{form}");
+        }
+        assert_ne!(Space::of_origin("https://github.com/acme/other"), Space::of_origin(forms[0]));
+        assert_ne!(Space::of_origin("/srv/git/tool"), Space::of_origin("/srv/git/other"));
+    }
+
+    #[test]
+    fn ids_sort_by_time_and_differ() {
+        assert!(MessageId::mint(1) < MessageId::mint(2));
+        assert!(MessageId::mint(1_700_000_000_000) < MessageId::mint(1_800_000_000_000));
+        assert_ne!(MessageId::mint(5), MessageId::mint(5));
+        assert_eq!(MessageId::mint(5).as_str().len(), 30);
+    }
+}

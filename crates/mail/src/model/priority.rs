@@ -1,0 +1,81 @@
+//! How urgent a message is, and the floor below which a waiter does not want to be woken.
+
+use serde::{Deserialize, Serialize};
+
+/// How urgent a message is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// When convenient.
+    Low,
+    /// When the sub-task ends.
+    #[default]
+    Normal,
+    /// At the next breakpoint.
+    High,
+    /// Stop current work.
+    Critical,
+}
+
+impl Priority {
+    /// All, from least to most urgent.
+    pub const ALL: [Priority; 4] = [Priority::Low, Priority::Normal, Priority::High, Priority::Critical];
+
+    /// 0 (low) to 3 (critical), as stores keep it.
+    pub fn level(self) -> u8 {
+        self as u8
+    }
+
+    /// The priority of that level; beyond the highest, the highest.
+    pub fn from_level(level: u8) -> Priority {
+        Priority::ALL[usize::from(level.min(3))]
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Priority::Low => "low",
+            Priority::Normal => "normal",
+            Priority::High => "high",
+            Priority::Critical => "critical",
+        }
+    }
+
+    /// The priority of that name.
+    pub fn parse(name: &str) -> Option<Priority> {
+        Priority::ALL.into_iter().find(|priority| priority.as_str() == name)
+    }
+}
+
+/// The least priority that ends a wait. It is compared with the priority the sender gave: waiting long moves a message
+/// forward in its mailbox, but does not make it wake somebody who asked for urgent mail only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Floor {
+    /// Everything.
+    #[default]
+    All,
+    /// Normal, high and critical.
+    NormalAndAbove,
+    /// High and critical.
+    HighAndAbove,
+    /// Critical only.
+    Critical,
+}
+
+impl Floor {
+    /// The least priority that passes.
+    pub fn least(self) -> Priority {
+        match self {
+            Floor::All => Priority::Low,
+            Floor::NormalAndAbove => Priority::Normal,
+            Floor::HighAndAbove => Priority::High,
+            Floor::Critical => Priority::Critical,
+        }
+    }
+
+    /// Whether it lets the priority pass.
+    pub fn passes(self, priority: Priority) -> bool {
+        priority >= self.least()
+    }
+}

@@ -1,0 +1,169 @@
+//! Mail as its users have it: sending, receiving, waiting, groups, looking back. It sits between the tools and a
+//! [`Store`]; the store is the truth, this knows who is connected and who waits.
+//!
+//! Start with [`Mail::open`]; then [`send`] and [`receive`].
+
+mod claiming;
+pub mod look;
+pub mod people;
+pub mod receive;
+pub mod send;
+mod sessions;
+pub mod subscribe;
+mod upkeep;
+mod waits;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use project::journal::Record;
+use tokio::runtime::Handle;
+
+pub use sessions::Attachment;
+
+use crate::error::{MailError, StoreError};
+use crate::model::{AgentName, Limits};
+use crate::store::query::Roll;
+use crate::store::{News, Operation, Store, query};
+
+/// Takes what happens.
+pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
+
+/// What a mail service is made from.
+pub struct MailOptions {
+    /// Where everything is.
+    pub store: Arc<dyn Store>,
+    /// The limits that the store has too.
+    pub limits: Limits,
+    /// Who hears of what happens.
+    pub journal: Option<Journal>,
+    /// How often those who wait look by themselves, where a wake may be lost.
+    pub poll: Duration,
+}
+
+impl MailOptions {
+    /// Default limits, nobody hears of anything.
+    pub fn new(store: Arc<dyn Store>) -> MailOptions {
+        MailOptions { store, limits: Limits::default(), journal: None, poll: Duration::from_secs(5) }
+    }
+}
+
+/// The mail of one space.
+pub struct Mail {
+    store: Arc<dyn Store>,
+    limits: Limits,
+    journal: Option<Journal>,
+    poll: Duration,
+    waits: Arc<waits::Waits>,
+    sessions: sessions::Sessions,
+    seen: Arc<upkeep::Seen>,
+    runtime: Handle,
+}
+
+impl Mail {
+    /// Opens the mail. What sessions of a former life had in hand waits for them for a grace, then it is free.
+    ///
+    /// # Errors
+    /// When the store is away or broken.
+    pub async fn open(options: MailOptions) -> Result<Arc<Mail>, MailError> {
+        let mail = Arc::new(Mail {
+            store: options.store,
+            limits: options.limits,
+            journal: options.journal,
+            poll: options.poll,
+            waits: Arc::default(),
+            sessions: sessions::Sessions::default(),
+            seen: Arc::default(),
+            runtime: Handle::current(),
+        });
+        mail.listen();
+        mail.expect_former_sessions().await?;
+        upkeep::start(&mail);
+        Ok(mail)
+    }
+
+    /// Hears of news, without keeping the mail alive by it.
+    fn listen(self: &Arc<Mail>) {
+        let (waits, weak) = (Arc::clone(&self.waits), Arc::downgrade(self));
+        self.store.listen(Arc::new(move |wake| match wake {
+            crate::store::Wake::Mail(arrivals) => waits.wake(&arrivals),
+            crate::store::Wake::Look => {
+                if let Some(mail) = weak.upgrade() {
+                    let runtime = mail.runtime.clone();
+                    runtime.spawn(async move { mail.look_for_news().await });
+                }
+            }
+        }));
+    }
+
+    /// Wakes those in whose mailbox something is new since the last time.
+    pub(crate) async fn look_for_news(&self) {
+        let agents = self.waits.agents();
+        if agents.is_empty() {
+            return;
+        }
+        match self.store.look(query::Tips { agents }).await {
+            Ok(tips) => self.waits.wake_by_tips(tips),
+            // The next look, or the safety poll, tries again.
+            Err(error) => tracing::warn!(%error, "look for new mail"),
+        }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether the store's wakes may be lost.
+    pub(crate) fn is_unsure(&self) -> bool {
+        self.store.news() == News::Unsure
+    }
+
+    /// How many waiters are blocked now.
+    pub fn waiting(&self) -> usize {
+        self.waits.count()
+    }
+
+    /// Finishes what was begun. Waiters get nothing more; leases stay, for the next life.
+    pub async fn close(&self) {
+        self.store.close().await;
+    }
+
+    /// Makes a change that may be made twice: an uncertain one is made again.
+    pub(crate) async fn surely<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.store.change(operation.clone()).await {
+                Err(StoreError::Uncertain { reason }) if pause < Duration::from_secs(2) => {
+                    tracing::warn!(%reason, "the mail store went away in the middle; doing it again");
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    pub(crate) fn record(&self, record: impl FnOnce() -> Record) {
+        if let Some(journal) = &self.journal {
+            journal(record());
+        }
+    }
+
+    /// All agents, with their standing.
+    pub(crate) async fn roll(&self) -> Result<Roll, MailError> {
+        let mut roll = self.store.look(query::Agents).await?;
+        for agent in &mut roll.agents {
+            if self.is_active(&agent.name, roll.now, agent.seen_at) {
+                agent.standing = crate::model::Standing::Active;
+            }
+        }
+        Ok(roll)
+    }
+
+    /// Whether an agent is there: connected, or seen a little while ago.
+    pub(crate) fn is_active(&self, agent: &AgentName, now: u64, seen_at: u64) -> bool {
+        let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
+        lately || self.sessions.is_connected(agent) || self.seen.is_recent(agent, self.limits.active)
+    }
+}

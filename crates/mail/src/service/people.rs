@@ -1,0 +1,232 @@
+//! Agents and groups: taking a name, listing who there is, and putting them together.
+
+use std::sync::Arc;
+
+use project::journal::Record;
+
+use super::Mail;
+use crate::error::{MailError, Refusal};
+use crate::model::address::{Directory, resolve};
+use crate::model::{
+    Address, Agent, AgentName, Group, GroupName, Holder, Member, MemberKind, Profile, Role, Session, SessionId,
+};
+use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, RemoveMember};
+use crate::store::query;
+
+/// The longest intent or description.
+const TEXT_BYTES: usize = 4_000;
+
+/// Takes a name.
+#[derive(Debug, Clone)]
+pub struct EnterRequest {
+    /// The name.
+    pub agent: AgentName,
+    /// The life it is taken for.
+    pub session: SessionId,
+    /// Who takes it, by the kernel's word.
+    pub holder: Holder,
+    /// Whether to take it from another holder.
+    pub takeover: bool,
+    /// Whether to register the agent if there is none of that name.
+    pub create: bool,
+    /// What to write down about it; what is absent stays.
+    pub profile: Profile,
+}
+
+/// A name that was taken.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// What further calls are made with.
+    pub session: Session,
+    /// Whether the agent is new.
+    pub created: bool,
+    /// From whom the name was taken.
+    pub taken_from: Option<Holder>,
+}
+
+/// A group with the agents that it stands for now.
+#[derive(Debug, Clone)]
+pub struct Expanded {
+    /// The group.
+    pub group: Group,
+    /// The agents, by name.
+    pub agents: Vec<AgentName>,
+}
+
+impl Mail {
+    /// Takes a name for a session, and registers the agent if that is wanted. Doing it again changes nothing.
+    ///
+    /// # Errors
+    /// There is no such agent; another holder has the name; the store is away.
+    pub async fn enter(self: &Arc<Mail>, request: EnterRequest) -> Result<Entry, MailError> {
+        check_profile(&request.profile)?;
+        let enter = Enter {
+            agent: request.agent.clone(),
+            holder: Some(request.holder),
+            takeover: request.takeover,
+            create: request.create,
+            profile: request.profile,
+        };
+        let entered = match self.surely(enter).await {
+            Err(MailError::Refused(refusal)) => return Err(self.with_neighbours(refusal).await.into()),
+            other => other?,
+        };
+        if entered.created {
+            self.record(|| Record::MailAgentRegistered { agent: request.agent.to_string() });
+        }
+        self.seen.mark(&request.agent);
+        let session = Session { agent: request.agent, id: request.session, fence: entered.fence };
+        Ok(Entry { session, created: entered.created, taken_from: entered.taken_from })
+    }
+
+    /// Registers an agent that nobody speaks for yet, or changes what is written down about one: for imports.
+    ///
+    /// # Errors
+    /// When the store is away, or the profile is not allowed.
+    pub async fn register(&self, agent: &AgentName, profile: Profile) -> Result<bool, MailError> {
+        check_profile(&profile)?;
+        let enter = Enter { agent: agent.clone(), holder: None, takeover: false, create: true, profile };
+        Ok(self.surely(enter).await?.created)
+    }
+
+    /// All agents with their standing, by name.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn agents(&self) -> Result<Vec<Agent>, MailError> {
+        Ok(self.roll().await?.agents)
+    }
+
+    /// One agent.
+    ///
+    /// # Errors
+    /// When there is none of that name, with the nearest names; or the store is away.
+    pub async fn agent(&self, name: &str) -> Result<Agent, MailError> {
+        let found = self.roll().await?.agents.into_iter().find(|agent| agent.name.as_str() == name);
+        match found {
+            Some(agent) => Ok(agent),
+            None => {
+                let unknown = Refusal::UnknownAgent { name: name.chars().take(80).collect(), nearest: Vec::new() };
+                Err(self.with_neighbours(unknown).await.into())
+            }
+        }
+    }
+
+    /// Makes a group.
+    ///
+    /// # Errors
+    /// There is one of that name; the name is none; the store is away.
+    pub async fn create_group(&self, session: &Session, name: &str, description: &str) -> Result<GroupName, MailError> {
+        check_text("description", description)?;
+        let name = GroupName::new(name)?;
+        let create = CreateGroup { session: session.clone(), name: name.clone(), description: description.to_owned() };
+        self.group_change(session, create).await?;
+        Ok(name)
+    }
+
+    /// Deletes a group. What was sent to it stays where it is.
+    ///
+    /// # Errors
+    /// There is none of that name; it is `everyone`; the store is away.
+    pub async fn delete_group(&self, session: &Session, name: &str) -> Result<GroupName, MailError> {
+        let name = GroupName::new(name)?;
+        self.group_change(session, DeleteGroup { session: session.clone(), name: name.clone() }).await?;
+        Ok(name)
+    }
+
+    /// Adds an agent or a role to a group; says whether it was not there before.
+    ///
+    /// # Errors
+    /// There is no such group or agent; the group is `everyone`; the store is away.
+    pub async fn add_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
+        let group = GroupName::new(group)?;
+        self.group_change(session, AddMember { session: session.clone(), group, member: bare(member) }).await
+    }
+
+    /// Removes an agent or a role from a group; says whether it was there.
+    ///
+    /// # Errors
+    /// There is no such group; the group is `everyone`; the store is away.
+    pub async fn remove_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
+        let group = GroupName::new(group)?;
+        self.group_change(session, RemoveMember { session: session.clone(), group, member: bare(member) }).await
+    }
+
+    async fn group_change<O: crate::store::Operation + Clone>(
+        &self,
+        session: &Session,
+        operation: O,
+    ) -> Result<O::Out, MailError> {
+        self.seen.mark(&session.agent);
+        match self.surely(operation).await {
+            Err(MailError::Refused(refusal)) => Err(self.with_neighbours(refusal).await.into()),
+            other => other,
+        }
+    }
+
+    /// All groups; `everyone` is first.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn groups(&self) -> Result<Vec<Group>, MailError> {
+        Ok(self.store.look(query::Groups { name: None }).await?)
+    }
+
+    /// A group, and whom it stands for now.
+    ///
+    /// # Errors
+    /// When there is none of that name, with the nearest names; or the store is away.
+    pub async fn group(&self, name: &str) -> Result<Expanded, MailError> {
+        let name = GroupName::new(name.trim_start_matches('@'))?;
+        let Some(group) = self.store.look(query::Groups { name: Some(name.clone()) }).await?.pop() else {
+            let unknown = Refusal::UnknownGroup { name: name.to_string(), nearest: Vec::new() };
+            return Err(self.with_neighbours(unknown).await.into());
+        };
+        let agents = self.store.look(query::Agents).await?.agents;
+        let directory = Directory {
+            agents: agents.into_iter().map(|agent| (agent.name, agent.role.to_string())).collect(),
+            aliases: Default::default(),
+            groups: [(name.to_string(), group.members.clone())].into(),
+        };
+        let address = Address::parse(&format!("group:{name}"))?;
+        let reached = resolve(&address, &directory, &AgentName::system()).map(|(_, agents)| agents);
+        Ok(Expanded { group, agents: reached.unwrap_or_default().into_iter().collect() })
+    }
+}
+
+/// People write `@name` where a name is meant.
+fn bare(member: Member) -> Member {
+    Member { kind: member.kind, id: member.id.trim().trim_start_matches('@').to_owned() }
+}
+
+fn check_profile(profile: &Profile) -> Result<(), Refusal> {
+    check_text("intent", profile.intent.as_deref().unwrap_or_default())?;
+    check_text("module", profile.module.as_deref().unwrap_or_default())?;
+    check_text("branch", profile.branch.as_deref().unwrap_or_default())?;
+    check_text("alias", profile.alias.as_deref().unwrap_or_default())
+}
+
+fn check_text(argument: &'static str, text: &str) -> Result<(), Refusal> {
+    if text.len() > TEXT_BYTES {
+        return Err(Refusal::Argument { argument, why: format!("at most {TEXT_BYTES} bytes are allowed") });
+    }
+    if text.contains('\0') {
+        return Err(Refusal::Argument { argument, why: "NUL is not allowed".to_owned() });
+    }
+    Ok(())
+}
+
+/// A member by its kind and name, as tools take it.
+pub fn member(kind: &str, id: &str) -> Result<Member, Refusal> {
+    let kind = match kind {
+        "agent" => MemberKind::Agent,
+        "role" => MemberKind::Role,
+        _ => return Err(Refusal::Argument { argument: "member_type", why: "it is `agent` or `role`".to_owned() }),
+    };
+    let member = bare(Member { kind, id: id.to_owned() });
+    match kind {
+        MemberKind::Agent => AgentName::new(&member.id).map(drop)?,
+        MemberKind::Role => Role::new(&member.id).map(drop)?,
+    }
+    Ok(member)
+}

@@ -1,0 +1,199 @@
+//! Receiving: taking what is there, waiting for more, and saying that one is done with it.
+//!
+//! Messages are handed out under a lease to the session that asked, and that session's next call confirms them. A
+//! waiter registers before it looks, so no wake is lost; several may wait, and each message goes to one of them.
+
+use std::time::Duration;
+
+use project::journal::Record;
+use tokio::time::Instant;
+
+use super::Mail;
+use super::claiming::{claim_for_caller, token};
+use crate::error::{MailError, Refusal};
+use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
+use crate::store::change::{Claim, Claimed, Confirm, Settle};
+
+/// How much text one call hands out, unless it is one long message.
+const HAND_OUT_BYTES: u64 = 1 << 20;
+/// The most messages of one call.
+const MOST: usize = 500;
+/// The longest wait.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
+/// The most ids of one acknowledgement.
+const MOST_IDS: usize = 1_000;
+
+/// Takes what is there.
+#[derive(Debug, Clone)]
+pub struct CheckRequest {
+    /// At most so many messages; 1 to 500.
+    pub limit: usize,
+    /// At most so many bytes of text, but one message at least.
+    pub max_bytes: u64,
+}
+
+impl Default for CheckRequest {
+    fn default() -> CheckRequest {
+        CheckRequest { limit: 50, max_bytes: HAND_OUT_BYTES }
+    }
+}
+
+/// What was there.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// The messages, most urgent first.
+    pub messages: Vec<HandedOut>,
+    /// How many more wait.
+    pub remaining: u64,
+}
+
+/// Waits for mail.
+#[derive(Debug, Clone)]
+pub struct WaitRequest {
+    /// How long at most; bounded by [`LONGEST_WAIT`].
+    pub timeout: Duration,
+    /// The least urgency that ends the wait.
+    pub floor: Floor,
+    /// At most so many messages; 1 to 500.
+    pub max: usize,
+    /// At most so many bytes of text, but one message at least.
+    pub max_bytes: u64,
+}
+
+impl Default for WaitRequest {
+    fn default() -> WaitRequest {
+        WaitRequest { timeout: Duration::from_secs(300), floor: Floor::All, max: 1, max_bytes: HAND_OUT_BYTES }
+    }
+}
+
+/// How a wait ended: without messages, by its time.
+#[derive(Debug, Clone, Default)]
+pub struct Waited {
+    /// The messages, most urgent first.
+    pub messages: Vec<HandedOut>,
+    /// How long it took.
+    pub waited: Duration,
+    /// How many more wait, whatever their urgency.
+    pub remaining: u64,
+    /// How many of those were not urgent enough.
+    pub below_floor: u64,
+}
+
+impl Mail {
+    /// Hands out what is there. What the session had in hand before is read now.
+    ///
+    /// # Errors
+    /// The name was taken over, or the store is away.
+    pub async fn check(&self, session: &Session, request: CheckRequest) -> Result<Checked, MailError> {
+        self.seen.mark(&session.agent);
+        let claim = Claim {
+            session: session.clone(),
+            token: token(),
+            floor: Floor::All,
+            max: bounded("limit", request.limit)?,
+            max_bytes: request.max_bytes,
+            confirm: true,
+        };
+        let claimed = self.claim(claim).await?;
+        Ok(Checked { messages: claimed.messages, remaining: claimed.remaining })
+    }
+
+    /// Waits until there is something urgent enough, and hands it out. What the session had in hand before is read
+    /// now. Dropping the future is safe: what was handed out to nobody waits again, as if untouched.
+    ///
+    /// # Errors
+    /// The name was taken over, before or meanwhile; too many wait; the store is away.
+    pub async fn wait(&self, session: &Session, request: WaitRequest) -> Result<Waited, MailError> {
+        self.seen.mark(&session.agent);
+        let begin = Instant::now();
+        let deadline = begin + request.timeout.min(LONGEST_WAIT);
+        let mut claim = Claim {
+            session: session.clone(),
+            token: token(),
+            floor: request.floor,
+            max: bounded("max", request.max)?,
+            max_bytes: request.max_bytes,
+            confirm: true,
+        };
+        // Registered before the first look, so that whatever comes after that look rings.
+        let ticket = self.waits.register(&session.agent, request.floor)?;
+        let mut is_over = false;
+        loop {
+            let claimed = self.claim(claim.clone()).await?;
+            if !claimed.messages.is_empty() || is_over {
+                self.seen.mark(&session.agent);
+                return Ok(Waited {
+                    messages: claimed.messages,
+                    waited: begin.elapsed(),
+                    remaining: claimed.remaining,
+                    below_floor: claimed.below_floor,
+                });
+            }
+            // Only the first look is the start of a call: what another call of this session got meanwhile is not
+            // confirmed by our waiting on.
+            claim.confirm = false;
+            // The last look after the time is up gives the counts, and takes what came in that very moment.
+            is_over = tokio::time::timeout_at(deadline, ticket.woken()).await.is_err();
+        }
+    }
+
+    /// Says of messages that one is done with them, or will not act on them. Confirms what the session has in hand.
+    ///
+    /// # Errors
+    /// The name was taken over, or the store is away. An unknown id is no error, but has no state.
+    pub async fn ack(
+        &self,
+        session: &Session,
+        ids: &[String],
+        outcome: Outcome,
+        note: Option<String>,
+    ) -> Result<Vec<Settled>, MailError> {
+        self.seen.mark(&session.agent);
+        if ids.is_empty() || ids.len() > MOST_IDS {
+            return Err(Refusal::Argument { argument: "ids", why: format!("1 to {MOST_IDS} are allowed") }.into());
+        }
+        if note.as_ref().is_some_and(|note| note.len() > self.limits.metadata_bytes) {
+            let why = format!("at most {} bytes are allowed", self.limits.metadata_bytes);
+            return Err(Refusal::Argument { argument: "note", why }.into());
+        }
+        let ids = ids.iter().map(|id| MessageId::new(id)).collect::<Result<Vec<_>, _>>()?;
+        let settled = self.surely(Settle { session: session.clone(), ids, outcome, note }).await?;
+        for one in settled.iter().filter(|one| one.state.is_some()) {
+            self.record(|| Record::MailSettled {
+                message: one.id.to_string(),
+                agent: session.agent.to_string(),
+                state: one.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+            });
+        }
+        Ok(settled)
+    }
+
+    /// What the session has in hand is read: whoever asked for it has shown it to its reader. For front-ends that
+    /// make no further call, such as a command that prints and ends.
+    ///
+    /// # Errors
+    /// The name was taken over, or the store is away.
+    pub async fn confirm(&self, session: &Session) -> Result<u64, MailError> {
+        self.surely(Confirm { session: session.clone() }).await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Claimed, MailError> {
+        let agent = claim.session.agent.clone();
+        let claimed = claim_for_caller(&self.store, &self.runtime, claim).await?;
+        for one in &claimed.messages {
+            self.record(|| Record::MailHandedOut {
+                message: one.message.id.to_string(),
+                agent: agent.to_string(),
+                attempt: one.attempt,
+            });
+        }
+        Ok(claimed)
+    }
+}
+
+fn bounded(argument: &'static str, asked: usize) -> Result<usize, Refusal> {
+    if (1..=MOST).contains(&asked) {
+        return Ok(asked);
+    }
+    Err(Refusal::Argument { argument, why: format!("1 to {MOST} are allowed") })
+}

@@ -1,0 +1,251 @@
+//! Sending: to names, roles and groups, and to everybody. `Ok` means that it is on disk.
+
+use std::collections::BTreeSet;
+
+use project::journal::Record;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::Mail;
+use crate::error::{MailError, Refusal};
+use crate::model::address::nearest;
+use crate::model::{Address, AgentName, Clock, MessageId, Millis, Priority, Resolution, Session, Standing};
+use crate::store::change::{Append, Appended};
+use crate::store::query;
+
+/// The longest idempotency key.
+const KEY_BYTES: usize = 200;
+
+/// A message to send.
+#[derive(Debug, Clone, Default)]
+pub struct SendRequest {
+    /// The addresses. None: whoever wrote the message that this one answers.
+    pub to: Vec<String>,
+    /// The text.
+    pub content: String,
+    /// The id of the message that it answers.
+    pub reply_to: Option<String>,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// What goes with it.
+    pub metadata: Map<String, Value>,
+    /// Makes repeating the call harmless.
+    pub idempotency_key: Option<String>,
+}
+
+/// A message to everybody.
+#[derive(Debug, Clone, Default)]
+pub struct BroadcastRequest {
+    /// The text.
+    pub content: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Whether it is for those only who are active now.
+    pub active_only: bool,
+    /// The names of agents that it is not for.
+    pub exclude: Vec<String>,
+    /// Makes repeating the call harmless.
+    pub idempotency_key: Option<String>,
+}
+
+/// A message that is on disk.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// Its id.
+    pub id: MessageId,
+    /// Its conversation.
+    pub thread: MessageId,
+    /// When it was stored.
+    pub at: Millis,
+    /// How the addresses were understood.
+    pub resolved: Vec<Resolution>,
+    /// Who has it.
+    pub recipients: Vec<SentTo>,
+    /// Whose mailbox was full.
+    pub failed: Vec<AgentName>,
+    /// Whether an earlier call with this key had sent it already.
+    pub is_replay: bool,
+}
+
+/// Who has a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentTo {
+    /// Whose mailbox.
+    pub agent: AgentName,
+    /// Its place there.
+    pub seq: u64,
+    /// Whether the agent is there.
+    pub standing: Standing,
+}
+
+impl Mail {
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// Nobody has the name; too many or too full; too long; the key was used for something else; the store is away.
+    /// Nothing was sent then, unless the store says that it does not know.
+    pub async fn send(&self, session: &Session, request: SendRequest) -> Result<Sent, MailError> {
+        self.seen.mark(&session.agent);
+        let reply_to = request.reply_to.as_deref().map(MessageId::new).transpose()?;
+        let mut to = request.to.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
+        if to.is_empty() {
+            let Some(id) = &reply_to else {
+                let why = "say to whom, or which message it answers".to_owned();
+                return Err(Refusal::Argument { argument: "to", why }.into());
+            };
+            to = vec![self.other_side(session, id).await?];
+        }
+        let append = Append {
+            id: MessageId::mint(Clock::system().now()),
+            sender: session.clone(),
+            to,
+            among: None,
+            exclude: BTreeSet::new(),
+            content: request.content.into(),
+            priority: request.priority,
+            reply_to,
+            metadata: Value::Object(request.metadata).to_string(),
+            key: checked_key(request.idempotency_key)?,
+            hash: [0; 32],
+        };
+        self.append(append).await
+    }
+
+    /// Sends a message to everybody but its sender. `None`: there is nobody.
+    ///
+    /// # Errors
+    /// As [`Mail::send`].
+    pub async fn broadcast(&self, session: &Session, request: BroadcastRequest) -> Result<Option<Sent>, MailError> {
+        self.seen.mark(&session.agent);
+        let roll = self.roll().await?;
+        let mut exclude = BTreeSet::from([session.agent.clone()]);
+        for name in &request.exclude {
+            let bare = name.trim().trim_start_matches('@');
+            let Some(agent) = roll.agents.iter().find(|agent| agent.name.as_str() == bare) else {
+                let nearest = nearest(bare, roll.agents.iter().map(|agent| agent.name.to_string()));
+                return Err(Refusal::UnknownAgent { name: bare.chars().take(80).collect(), nearest }.into());
+            };
+            exclude.insert(agent.name.clone());
+        }
+        let active = roll.agents.iter().filter(|agent| agent.standing == Standing::Active);
+        let among = request.active_only.then(|| active.map(|agent| agent.name.clone()).collect());
+        let append = Append {
+            id: MessageId::mint(Clock::system().now()),
+            sender: session.clone(),
+            to: vec![Address::everyone()],
+            among,
+            exclude,
+            content: request.content.into(),
+            priority: request.priority,
+            reply_to: None,
+            metadata: "{}".to_owned(),
+            key: checked_key(request.idempotency_key)?,
+            hash: [0; 32],
+        };
+        match self.append(append).await {
+            Ok(sent) => Ok(Some(sent)),
+            Err(MailError::Refused(Refusal::NoRecipients { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn append(&self, mut append: Append) -> Result<Sent, MailError> {
+        // Checked before anything is copied around; the store checks again.
+        crate::store::plan::check_size(&append.content, &append.metadata, &self.limits)?;
+        if append.key.is_some() {
+            append.hash = hash(&append);
+        }
+        let from = append.sender.agent.clone();
+        let appended = match self.surely(append).await {
+            Err(MailError::Refused(refusal)) => return Err(self.with_neighbours(refusal).await.into()),
+            other => other?,
+        };
+        self.record(|| Record::MailStored {
+            message: appended.id.to_string(),
+            from: from.to_string(),
+            recipients: appended.sent.len() as u64,
+        });
+        Ok(self.sent(appended))
+    }
+
+    fn sent(&self, appended: Appended) -> Sent {
+        let at = appended.at;
+        let recipients = appended.sent.into_iter().map(|to| SentTo {
+            standing: if self.is_active(&to.agent, at, to.seen_at) { Standing::Active } else { Standing::Offline },
+            agent: to.agent,
+            seq: to.seq,
+        });
+        Sent {
+            id: appended.id,
+            thread: appended.thread,
+            at,
+            resolved: appended.resolved,
+            recipients: recipients.collect(),
+            failed: appended.full,
+            is_replay: appended.is_replay,
+        }
+    }
+
+    /// Who wrote the message; of one's own message, who got it.
+    async fn other_side(&self, session: &Session, id: &MessageId) -> Result<Address, MailError> {
+        let agent = session.agent.clone();
+        let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
+        let message = found.ok_or_else(|| Refusal::UnknownMessage { id: id.clone(), agent: agent.clone() })?;
+        if message.from != agent && !message.from.is_system() {
+            return Ok(Address::agent(&message.from));
+        }
+        match &message.to[..] {
+            [one] if !message.from.is_system() => Ok(Address::parse(one)?),
+            _ => {
+                let why = format!("{id} was written by you or by hob; say to whom");
+                Err(Refusal::Argument { argument: "to", why }.into())
+            }
+        }
+    }
+
+    /// Adds to a refusal what the name may have meant.
+    pub(crate) async fn with_neighbours(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::UnknownRecipient { address, .. } => {
+                let bare = address.rsplit(':').next().unwrap_or_default().to_owned();
+                Refusal::UnknownRecipient { nearest: self.nearest(&bare).await, address }
+            }
+            Refusal::UnknownAgent { name, .. } => Refusal::UnknownAgent { nearest: self.nearest(&name).await, name },
+            Refusal::UnknownGroup { name, .. } => {
+                let groups = self.store.look(query::Groups { name: None }).await.unwrap_or_default();
+                let nearest = nearest(&name, groups.iter().map(|group| group.name.to_string()));
+                Refusal::UnknownGroup { name, nearest }
+            }
+            other => other,
+        }
+    }
+
+    async fn nearest(&self, name: &str) -> Vec<String> {
+        let agents = self.store.look(query::Agents).await.map(|roll| roll.agents).unwrap_or_default();
+        let groups = self.store.look(query::Groups { name: None }).await.unwrap_or_default();
+        let names = agents.iter().flat_map(|agent| [agent.name.to_string(), agent.role.to_string()]);
+        nearest(name, names.chain(groups.iter().map(|group| group.name.to_string())))
+    }
+}
+
+fn checked_key(key: Option<String>) -> Result<Option<String>, Refusal> {
+    match &key {
+        Some(text) if text.is_empty() || text.len() > KEY_BYTES || text.contains('\0') => {
+            let why = format!("1 to {KEY_BYTES} bytes are allowed, and no NUL");
+            Err(Refusal::Argument { argument: "idempotency_key", why })
+        }
+        _ => Ok(key),
+    }
+}
+
+/// Tells a repetition of a message from another message.
+fn hash(append: &Append) -> [u8; 32] {
+    let to: BTreeSet<&str> = append.to.iter().map(|address| address.written.as_str()).collect();
+    let mut hasher = Sha256::new();
+    let reply_to = append.reply_to.as_ref().map_or("", |id| id.as_str());
+    for part in to.into_iter().chain([reply_to, append.priority.as_str(), &append.metadata, &append.content]) {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().into()
+}

@@ -1,0 +1,144 @@
+//! The lives of agents: which sessions are connected, and what happens when one ends. A lease lasts as long as its
+//! session; no timer runs while that lives.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use project::journal::Record;
+
+use super::Mail;
+use crate::error::{MailError, StoreError};
+use crate::model::{AgentName, Session, SessionId};
+use crate::store::change::Release;
+use crate::store::query;
+
+/// The sessions that this daemon knows.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<HashMap<SessionId, Life>>);
+
+struct Life {
+    agent: Option<AgentName>,
+    connections: usize,
+    /// Rises with every connection, so that a grace that began before it is over.
+    round: u64,
+}
+
+/// A connection of a session. When the last one is dropped the session has a grace to come back, then it has ended.
+pub struct Attachment {
+    mail: Weak<Mail>,
+    session: SessionId,
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        let Some(mail) = self.mail.upgrade() else { return };
+        let round = {
+            let mut lives = mail.sessions.lives();
+            let Some(life) = lives.get_mut(&self.session) else { return };
+            life.connections = life.connections.saturating_sub(1);
+            if life.connections > 0 {
+                return;
+            }
+            life.round
+        };
+        mail.begin_grace(self.session.clone(), round);
+    }
+}
+
+impl Sessions {
+    fn lives(&self) -> MutexGuard<'_, HashMap<SessionId, Life>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_connected(&self, agent: &AgentName) -> bool {
+        self.lives().values().any(|life| life.connections > 0 && life.agent.as_ref() == Some(agent))
+    }
+
+    pub(crate) fn connected(&self) -> Vec<AgentName> {
+        let lives = self.lives();
+        let connected = lives.values().filter(|life| life.connections > 0);
+        connected.filter_map(|life| life.agent.clone()).collect()
+    }
+}
+
+impl Mail {
+    /// Says that a connection of this session stands, for as long as what this returns is kept.
+    pub fn attach(self: &Arc<Mail>, session: &Session) -> Attachment {
+        let mut lives = self.sessions.lives();
+        let life = lives.entry(session.id.clone()).or_insert(Life { agent: None, connections: 0, round: 0 });
+        life.agent = Some(session.agent.clone());
+        life.connections += 1;
+        life.round += 1;
+        drop(lives);
+        self.seen.mark(&session.agent);
+        Attachment { mail: Arc::downgrade(self), session: session.id.clone() }
+    }
+
+    /// The session has ended for certain: its process is gone. What it had in hand is free at once.
+    pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
+        self.sessions.lives().remove(session);
+        self.release(session.clone()).await;
+    }
+
+    /// Sessions of a former life of the daemon may come back; those that do not within the grace have ended.
+    pub(crate) async fn expect_former_sessions(self: &Arc<Mail>) -> Result<(), MailError> {
+        for session in self.store.look(query::Leases).await? {
+            let round = {
+                let mut lives = self.sessions.lives();
+                let known = lives.contains_key(&session);
+                let life = lives.entry(session.clone()).or_insert(Life { agent: None, connections: 0, round: 0 });
+                if known {
+                    continue;
+                }
+                life.round
+            };
+            self.begin_grace(session, round);
+        }
+        Ok(())
+    }
+
+    fn begin_grace(self: &Arc<Mail>, session: SessionId, round: u64) {
+        let (weak, grace) = (Arc::downgrade(self), self.limits.grace);
+        self.runtime.spawn(async move {
+            tokio::time::sleep(grace).await;
+            let Some(mail) = weak.upgrade() else { return };
+            {
+                let mut lives = mail.sessions.lives();
+                if lives.get(&session).is_none_or(|life| life.connections > 0 || life.round != round) {
+                    return;
+                }
+                lives.remove(&session);
+            }
+            mail.release(session).await;
+        });
+    }
+
+    /// Frees what the session had in hand. A store that is away is asked until it is back.
+    async fn release(self: &Arc<Mail>, session: SessionId) {
+        let mut pause = Duration::from_millis(100);
+        loop {
+            match self.store.change(Release { sessions: vec![session.clone()] }).await {
+                Ok(released) => {
+                    for (message, agent) in released.dead {
+                        self.record(|| Record::MailDead { message: message.to_string(), agent: agent.to_string() });
+                    }
+                    return;
+                }
+                Err(error @ (StoreError::Refused(_) | StoreError::Corrupt { .. } | StoreError::Newer { .. })) => {
+                    tracing::error!(%error, "free what an ended session had in hand");
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "free what an ended session had in hand; trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(10));
+                }
+            }
+            // The session may have come back in the meantime; then what it has in hand is its own.
+            if self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is done on the side: writing down who was seen, deleting what was handled long ago, and looking for news where
+//! a wake may be lost.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use super::Mail;
+use crate::model::AgentName;
+use crate::store::change::{Purge, Touch};
+
+/// Who was seen lately is written down this long after the first was.
+const WRITE_AFTER: Duration = Duration::from_secs(20);
+/// How often handled mail is looked through, and how much of it one transaction deletes.
+const PURGE_EVERY: Duration = Duration::from_secs(3600);
+const PURGE_STEP: usize = 500;
+/// How often a daemon among several says who is connected to it, and looks for those that went silent.
+const ROLL_CALL: Duration = Duration::from_secs(30);
+
+/// Who was seen when, as long as it is not written down.
+#[derive(Default)]
+pub(crate) struct Seen {
+    state: Mutex<State>,
+    something: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    at: HashMap<AgentName, Instant>,
+    unwritten: HashSet<AgentName>,
+}
+
+impl Seen {
+    pub(crate) fn mark(&self, agent: &AgentName) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.at.insert(agent.clone(), Instant::now());
+        if state.unwritten.insert(agent.clone()) && state.unwritten.len() == 1 {
+            self.something.notify_one();
+        }
+    }
+
+    pub(crate) fn is_recent(&self, agent: &AgentName, within: Duration) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.at.get(agent).is_some_and(|at| at.elapsed() < within)
+    }
+
+    fn take(&self) -> Vec<AgentName> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.unwritten.drain().collect()
+    }
+}
+
+/// Starts what runs on the side, for as long as the mail is there.
+pub(crate) fn start(mail: &Arc<Mail>) {
+    let weak = Arc::downgrade(mail);
+    mail.runtime.spawn(async move {
+        loop {
+            let Some(mail) = weak.upgrade() else { return };
+            mail.purge().await;
+            drop(mail);
+            tokio::time::sleep(PURGE_EVERY).await;
+        }
+    });
+    let (weak, seen) = (Arc::downgrade(mail), Arc::clone(&mail.seen));
+    mail.runtime.spawn(async move {
+        while weak.strong_count() > 0 {
+            // The time-out lets go of mail that nobody has any more.
+            let noticed = tokio::time::timeout(PURGE_EVERY, seen.something.notified()).await;
+            if noticed.is_err() {
+                continue;
+            }
+            tokio::time::sleep(WRITE_AFTER).await;
+            let Some(mail) = weak.upgrade() else { return };
+            mail.write_seen().await;
+        }
+    });
+    if !mail.is_unsure() {
+        return;
+    }
+    let (weak, poll) = (Arc::downgrade(mail), mail.poll);
+    mail.runtime.spawn(async move {
+        let mut since_roll_call = Duration::ZERO;
+        loop {
+            tokio::time::sleep(poll).await;
+            let Some(mail) = weak.upgrade() else { return };
+            mail.look_for_news().await;
+            since_roll_call += poll;
+            if since_roll_call >= ROLL_CALL {
+                since_roll_call = Duration::ZERO;
+                mail.sessions.connected().iter().for_each(|agent| mail.seen.mark(agent));
+                mail.write_seen().await;
+                if let Err(error) = mail.expect_former_sessions().await {
+                    tracing::warn!(%error, "look for sessions whose daemon is gone");
+                }
+            }
+        }
+    });
+}
+
+impl Mail {
+    async fn write_seen(&self) {
+        let agents = self.seen.take();
+        if agents.is_empty() {
+            return;
+        }
+        if let Err(error) = self.store.change(Touch { agents }).await {
+            tracing::warn!(%error, "write down who was seen");
+        }
+    }
+
+    async fn purge(&self) {
+        loop {
+            match self.store.change(Purge { max: PURGE_STEP }).await {
+                Ok(purged) => {
+                    if purged.messages > 0 {
+                        self.record(|| project::journal::Record::MailPurged {
+                            messages: purged.messages,
+                            before_ms: purged.before,
+                        });
+                    }
+                    if !purged.more {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "delete mail that was handled long ago");
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What can be asked of the store in memory.
+
+use std::collections::BTreeMap;
+
+use super::deliver::millis;
+use super::rows::{GroupRow, MessageRow, Rows};
+use crate::model::{Agent, AgentName, Delivery, Group, GroupName, MessageId, MessageView, Standing, words::words};
+use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+
+pub(super) fn answer(rows: &Rows, query: Query) -> Found {
+    match query {
+        Query::Agents(_) => Found::Agents(agents(rows)),
+        Query::Groups(it) => Found::Groups(groups(rows, it.name.as_ref())),
+        Query::Inbox(it) => Found::Inbox(inbox(rows, &it.agent)),
+        Query::Fetch(it) => Found::Fetch(fetch(rows, &it)),
+        Query::Find(it) => Found::Find(find(rows, &it.agent, &it.id)),
+        Query::Thread(it) => Found::Thread(thread(rows, &it.agent, &it.id, it.limit)),
+        Query::Search(it) => Found::Search(search(rows, &it)),
+        Query::Status(it) => Found::Status(status(rows, &it.agent, &it.id)),
+        Query::Tips(it) => {
+            let tips = it.agents.into_iter().filter_map(|agent| Some((rows.agents.get(&agent)?.tip, agent)));
+            Found::Tips(tips.map(|(tip, agent)| (agent, tip)).collect())
+        }
+        Query::Leases(_) => {
+            let slots = rows.agents.values().flat_map(|row| row.slots.values());
+            let leases: std::collections::BTreeSet<_> =
+                slots.filter_map(|slot| slot.lease.clone()).map(|lease| lease.0).collect();
+            Found::Leases(leases.into_iter().collect())
+        }
+    }
+}
+
+fn agents(rows: &Rows) -> Roll {
+    let now = rows.clock.now();
+    let active = millis(rows.limits.active);
+    let agents = rows.agents.iter().map(|(name, row)| Agent {
+        name: name.clone(),
+        role: row.role.clone(),
+        module: row.module.clone(),
+        intent: row.intent.clone(),
+        branch: row.branch.clone(),
+        registered_at: row.registered_at,
+        seen_at: row.seen_at,
+        standing: if now.saturating_sub(row.seen_at) < active { Standing::Active } else { Standing::Offline },
+        unread: row.waiting,
+        holder: row.held.holder.clone(),
+    });
+    Roll { now, agents: agents.collect() }
+}
+
+fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
+    let everyone = Group {
+        name: GroupName::everyone(),
+        description: "all agents".to_owned(),
+        created_at: 0,
+        created_by: AgentName::system(),
+        members: Vec::new(),
+        member_count: rows.agents.len() as u64,
+    };
+    let group = |(name, row): (&GroupName, &GroupRow)| Group {
+        name: name.clone(),
+        description: row.description.clone(),
+        created_at: row.created_at,
+        created_by: row.created_by.clone(),
+        members: row.members.iter().cloned().collect(),
+        member_count: row.members.len() as u64,
+    };
+    let all = std::iter::once(everyone).chain(rows.groups.iter().map(group));
+    all.filter(|group| name.is_none_or(|name| group.name == *name)).collect()
+}
+
+fn inbox(rows: &Rows, agent: &AgentName) -> Counts {
+    let mut counts = Counts::default();
+    let Some(row) = rows.agents.get(agent) else { return counts };
+    counts.tip = row.seq;
+    for slot in row.slots.values() {
+        if slot.is_free() {
+            counts.free[usize::from(slot.priority.level())] += 1;
+        } else if slot.lease.is_some() {
+            counts.leased += 1;
+        }
+    }
+    counts
+}
+
+fn fetch(rows: &Rows, fetch: &Fetch) -> Fetched {
+    let Some(row) = rows.agents.get(&fetch.agent) else { return Fetched::default() };
+    let later = row.slots.range(fetch.after.saturating_add(1)..);
+    let later: Vec<_> = later.filter(|(_, slot)| !fetch.waiting_only || slot.state.is_waiting()).collect();
+    let all = later.len() as u64;
+    let wanted: Vec<_> = later.into_iter().filter(|(_, slot)| fetch.floor.passes(slot.priority)).collect();
+    let below_floor = all - wanted.len() as u64;
+    let taken = wanted.len().min(fetch.limit);
+    let messages = wanted[..taken].iter().map(|(seq, slot)| rows.messages[&slot.message].view(&slot.message, **seq));
+    Fetched { messages: messages.collect(), remaining: (wanted.len() - taken) as u64, below_floor, tip: row.seq }
+}
+
+fn find(rows: &Rows, agent: &AgentName, id: &MessageId) -> Option<MessageView> {
+    let message = rows.messages.get(id).filter(|message| message.involves(agent))?;
+    Some(message.view_of(id, agent))
+}
+
+fn thread(rows: &Rows, agent: &AgentName, id: &MessageId, limit: usize) -> Option<Vec<MessageView>> {
+    let thread = &rows.messages.get(id).filter(|message| message.involves(agent))?.thread;
+    let mut found: BTreeMap<u64, MessageView> = BTreeMap::new();
+    for (id, message) in &rows.messages {
+        if message.thread == *thread && message.involves(agent) {
+            found.insert(message.order, message.view_of(id, agent));
+        }
+    }
+    let skip = found.len().saturating_sub(limit);
+    Some(found.into_values().skip(skip).collect())
+}
+
+fn search(rows: &Rows, search: &Search) -> Vec<MessageView> {
+    let Some(agent) = &search.agent else { return Vec::new() };
+    let mut found: BTreeMap<u64, MessageView> = BTreeMap::new();
+    for (id, message) in &rows.messages {
+        let fits = message.involves(agent)
+            && search.from.as_ref().is_none_or(|from| message.sender == *from)
+            && search.to.as_ref().is_none_or(|to| message.recipients.contains_key(to))
+            && search.since.is_none_or(|since| message.at >= since)
+            && search.until.is_none_or(|until| message.at <= until)
+            && search.words.is_subset(&words(&message.content));
+        if fits {
+            found.insert(message.order, message.view_of(id, agent));
+        }
+    }
+    found.into_values().rev().take(search.limit).collect()
+}
+
+fn status(rows: &Rows, agent: &AgentName, id: &MessageId) -> Option<Vec<Delivery>> {
+    let message = rows.messages.get(id).filter(|message| message.involves(agent))?;
+    let deliveries = message.recipients.iter().map(|(recipient, seq)| {
+        let slot = &rows.agents[recipient].slots[seq];
+        Delivery {
+            recipient: recipient.clone(),
+            state: slot.state,
+            stored_at: message.at,
+            hinted_at: slot.hinted_at,
+            fetched_at: slot.fetched_at,
+            fetched_by: slot.fetched_by.clone(),
+            read_at: slot.read_at,
+            settled_at: slot.settled_at,
+            note: slot.note.clone(),
+            attempts: slot.attempts,
+            hints: slot.hints.clone(),
+        }
+    });
+    Some(deliveries.collect())
+}
+
+impl MessageRow {
+    /// Whether the agent wrote or received it.
+    pub(super) fn involves(&self, agent: &AgentName) -> bool {
+        self.sender == *agent || self.recipients.contains_key(agent)
+    }
+
+    fn view_of(&self, id: &MessageId, agent: &AgentName) -> MessageView {
+        self.view(id, self.recipients.get(agent).copied().unwrap_or(0))
+    }
+
+    pub(super) fn view(&self, id: &MessageId, seq: u64) -> MessageView {
+        MessageView {
+            id: id.clone(),
+            seq,
+            from: self.sender.clone(),
+            to: self.to.clone(),
+            content: self.content.to_string(),
+            priority: self.priority,
+            at: self.at,
+            thread: self.thread.clone(),
+            reply_to: self.reply_to.clone(),
+            metadata: serde_json::from_str(&self.metadata).unwrap_or_default(),
+            kind: self.kind,
+        }
+    }
+}

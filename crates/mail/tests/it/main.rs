@@ -1,0 +1,4 @@
+//! Mail through its public face, the same scenarios on every store.
+
+mod contract;
+mod place;
