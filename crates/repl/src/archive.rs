@@ -1,108 +1,222 @@
 //! Where the output of sessions is kept, so that it can be read after they have ended and after a restart of the daemon.
-//! One directory per started session; the oldest go when there are many.
+//! One directory per name and worktree, which a later session of that name goes on with; those that were used least
+//! recently go when there are many, or when together they take too much.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use process::output::OutputLog;
+use process::output::{Limits, OutputLog};
 
-/// How many sessions' output is kept.
+use crate::session::StartError;
+
+/// How many names' output is kept.
 const KEPT: usize = 24;
+/// How many times the space of one log all of them may take, when a session starts.
+const SHARES: u64 = 4;
 
 /// The directory of all of them.
 #[derive(Debug)]
-pub(crate) struct Archive(Option<PathBuf>);
+pub(crate) struct Archive {
+    directory: Option<PathBuf>,
+    limits: Limits,
+}
 
 impl Archive {
-    pub(crate) fn new(directory: Option<PathBuf>) -> Archive {
-        Archive(directory)
+    pub(crate) fn new(directory: Option<PathBuf>, limits: Limits) -> Archive {
+        Archive { directory, limits }
     }
 
-    /// A place for the output of a session that starts now; none where nothing is kept.
-    pub(crate) fn place(&self, worktree: &Path, name: &str) -> Option<PathBuf> {
-        let directory = self.0.as_ref()?;
-        self.forget_old();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Some(directory.join(format!("{}{:013}", prefix(worktree, name), now.as_millis())))
+    /// A log for a session that starts now: the one that the last of its name left, or a new one. In memory where nothing
+    /// is kept.
+    pub(crate) fn open(&self, worktree: &Path, name: &str) -> Result<OutputLog, StartError> {
+        if let Some(log) = self.last(worktree, name).and_then(|last| self.reopened(&last)) {
+            return Ok(log);
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let place = self.directory.as_ref().map(|all| all.join(format!("{}{now:013}", prefix(worktree, name))));
+        OutputLog::create(place.as_deref(), self.limits.clone())
+            .map_err(|source| StartError::Output { path: place.unwrap_or_default(), source })
     }
 
-    /// The output of the last session of that name.
-    pub(crate) fn find(&self, worktree: &Path, name: &str) -> Option<OutputLog> {
-        let prefix = prefix(worktree, name);
-        let mut places = self.places();
-        places.retain(|path| is_of(path, &prefix));
-        let last = places.pop()?;
-        OutputLog::open(&last)
-            .inspect_err(|error| tracing::warn!(path = %last.display(), %error, "open the output of a former session"))
+    fn reopened(&self, place: &Path) -> Option<OutputLog> {
+        OutputLog::reopen(place, self.limits.clone())
+            .inspect_err(|error| tracing::warn!(path = %place.display(), %error, "go on with the output of a session"))
             .ok()
     }
 
-    /// All places, by time.
+    /// The output of the last session of that name, to be read.
+    pub(crate) fn find(&self, worktree: &Path, name: &str) -> Option<OutputLog> {
+        read(&self.last(worktree, name)?)
+    }
+
+    /// The session of a worktree that printed something in an evaluation, with its output.
+    pub(crate) fn find_eval(&self, worktree: &Path, eval: u64) -> Option<(String, OutputLog)> {
+        let places = self.places();
+        let of_worktree = places.iter().rev().filter_map(|place| Some((name_in(place, worktree)?, place)));
+        of_worktree.filter_map(|(name, place)| Some((name, read(place)?))).find(|(_, log)| log.printed(eval).is_some())
+    }
+
+    /// The newest evaluation of which anything is kept.
+    pub(crate) fn last_eval(&self) -> Option<u64> {
+        self.places().iter().filter_map(|place| read(place)?.last_eval()).max()
+    }
+
+    fn last(&self, worktree: &Path, name: &str) -> Option<PathBuf> {
+        self.places().into_iter().rfind(|place| name_in(place, worktree).as_deref() == Some(name))
+    }
+
+    /// Makes room for one more: removes what was used least recently and is not in use, or in use only by sessions that
+    /// have `ended`. Returns what was removed.
+    pub(crate) fn make_room(&self, ended: &[PathBuf]) -> Vec<PathBuf> {
+        let places = self.places();
+        let mut count = places.len() + 1;
+        let sizes: Vec<u64> = places.iter().map(|place| size(place)).collect();
+        let mut size: u64 = sizes.iter().sum();
+        let most = self.limits.disk.saturating_mul(SHARES);
+        let mut removed = Vec::new();
+        for (old, its_size) in places.into_iter().zip(sizes) {
+            if count <= KEPT && size <= most {
+                break;
+            }
+            if !ended.contains(&old) && OutputLog::is_in_use(&old) {
+                continue;
+            }
+            match std::fs::remove_dir_all(&old) {
+                Ok(()) => {
+                    (count, size) = (count - 1, size - its_size);
+                    removed.push(old);
+                }
+                Err(error) => tracing::warn!(path = %old.display(), %error, "remove the output of an old session"),
+            }
+        }
+        removed
+    }
+
+    /// All places, by the time of their last use.
     fn places(&self) -> Vec<PathBuf> {
-        let Some(entries) = self.0.as_ref().and_then(|directory| std::fs::read_dir(directory).ok()) else {
+        let Some(entries) = self.directory.as_ref().and_then(|directory| std::fs::read_dir(directory).ok()) else {
             return Vec::new();
         };
         let mut places: Vec<PathBuf> =
             entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-        places.retain(|path| time(path).is_some());
-        places.sort_by_key(|path| time(path).map(str::to_owned));
+        places.retain(|path| parts(path).is_some());
+        places.sort_by_cached_key(|path| {
+            let made = parts(path).and_then(|(_, _, made)| made.parse().ok()).unwrap_or_default();
+            (last_use(path).max(UNIX_EPOCH + Duration::from_millis(made)), made)
+        });
         places
     }
+}
 
-    fn forget_old(&self) {
-        let places = self.places();
-        // An old session that still lives, or is still remembered, keeps its output.
-        let spare = |path: &&PathBuf| !OutputLog::is_in_use(path);
-        for old in places.iter().take((places.len() + 1).saturating_sub(KEPT)).filter(spare) {
-            if let Err(error) = std::fs::remove_dir_all(old) {
-                tracing::warn!(path = %old.display(), %error, "remove the output of an old session");
-            }
-        }
-    }
+fn read(place: &Path) -> Option<OutputLog> {
+    OutputLog::open(place)
+        .inspect_err(|error| tracing::warn!(path = %place.display(), %error, "open the output of a former session"))
+        .ok()
+}
+
+fn files(place: &Path) -> impl Iterator<Item = std::fs::Metadata> {
+    std::fs::read_dir(place).into_iter().flatten().flatten().filter_map(|entry| entry.metadata().ok())
+}
+
+fn size(place: &Path) -> u64 {
+    files(place).map(|file| file.len()).sum()
+}
+
+fn last_use(place: &Path) -> SystemTime {
+    files(place).filter_map(|file| file.modified().ok()).max().unwrap_or(UNIX_EPOCH)
 }
 
 /// `NAME-WORKTREEHASH-`, so that two worktrees never share.
 fn prefix(worktree: &Path, name: &str) -> String {
+    format!("{name}-{}-", hash(worktree))
+}
+
+fn hash(worktree: &Path) -> String {
     // FNV-1a: stable between versions, and nobody gains from a collision of his own worktrees.
     let bytes = worktree.as_os_str().as_encoded_bytes();
     let hash = bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{name}-{hash:016x}-")
+    format!("{hash:016x}")
 }
 
-fn is_of(path: &Path, prefix: &str) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_prefix(prefix).is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()))
+/// The session's name, if the place is of that worktree.
+fn name_in(place: &Path, worktree: &Path) -> Option<String> {
+    let (name, of, _) = parts(place)?;
+    (of == hash(worktree)).then(|| name.to_owned())
 }
 
-fn time(path: &Path) -> Option<&str> {
-    let (_, time) = path.file_name()?.to_str()?.rsplit_once('-')?;
-    (time.len() == 13 && time.bytes().all(|byte| byte.is_ascii_digit())).then_some(time)
+/// Name, worktree's hash and time of a place.
+fn parts(path: &Path) -> Option<(&str, &str, &str)> {
+    let (rest, time) = path.file_name()?.to_str()?.rsplit_once('-')?;
+    let (name, hash) = rest.rsplit_once('-')?;
+    (time.len() == 13 && time.bytes().all(|byte| byte.is_ascii_digit())).then_some((name, hash, time))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use process::output::{Limits, Query, Stream};
-    use std::time::Duration;
+    use process::output::{Query, Stream};
+
+    fn text(log: &OutputLog) -> String {
+        String::from_utf8_lossy(&log.read_blocking(&Query::default()).bytes()).into_owned()
+    }
+
+    fn say(archive: &Archive, name: &str, eval: u64, bytes: &[u8]) {
+        let log = archive.open(Path::new("/w"), name).expect("opened");
+        log.append(Stream::Stdout, Some(eval), bytes);
+        assert!(log.flush(Duration::from_secs(10)));
+        let place = archive.last(Path::new("/w"), name).expect("it is there");
+        drop(log);
+        while OutputLog::is_in_use(&place) {
+            std::thread::yield_now(); // Its thread ends.
+        }
+    }
 
     #[test]
-    fn the_last_of_a_name_is_found_and_old_ones_go() {
+    fn a_name_goes_on_where_it_ended() {
         let directory = tempfile::tempdir().expect("a directory");
-        let archive = Archive::new(Some(directory.path().to_owned()));
-        for run in 0..KEPT + 5 {
-            let place = archive.place(Path::new("/w"), "main").expect("it is kept");
-            let place = place.with_file_name(format!("{}{run:013}", prefix(Path::new("/w"), "main")));
-            let log = OutputLog::create(Some(&place), Limits::default()).expect("made");
-            log.append(Stream::Stdout, Some(1), format!("run {run}").as_bytes());
-            assert!(log.flush(Duration::from_secs(10)));
-        }
-        let log = archive.find(Path::new("/w"), "main").expect("found");
-        let text = log.read_blocking(&Query::default()).bytes();
-        assert_eq!(String::from_utf8_lossy(&text), format!("run {}", KEPT + 4));
+        let archive = Archive::new(Some(directory.path().to_owned()), Limits::default());
+        say(&archive, "main", 1, b"one ");
+        say(&archive, "main-2", 2, b"other");
+        say(&archive, "main", 3, b"two");
+        assert_eq!(archive.places().len(), 2);
+        assert_eq!(text(&archive.find(Path::new("/w"), "main").expect("found")), "one two");
         assert!(archive.find(Path::new("/other"), "main").is_none());
         assert!(archive.find(Path::new("/w"), "mai").is_none());
+        let (name, log) = archive.find_eval(Path::new("/w"), 2).expect("found");
+        assert_eq!((name.as_str(), text(&log).as_str()), ("main-2", "other"));
+        assert!(archive.find_eval(Path::new("/other"), 2).is_none());
+        assert_eq!(archive.last_eval(), Some(3));
+        // Whoever else holds it is not disturbed.
+        let held = archive.open(Path::new("/w"), "main").expect("opened");
+        let second = archive.open(Path::new("/w"), "main").expect("opened");
+        assert_eq!((text(&held).as_str(), text(&second).as_str()), ("one two", ""));
+    }
+
+    #[test]
+    fn the_oldest_go_when_there_are_many_or_they_are_large() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let limits = Limits { disk: 100_000, ..Limits::default() };
+        let archive = Archive::new(Some(directory.path().to_owned()), limits);
+        for run in 0..KEPT + 5 {
+            let name = format!("s{run}");
+            archive.make_room(&[]);
+            say(&archive, &name, 1, b"small");
+        }
         assert_eq!(archive.places().len(), KEPT);
+        assert!(archive.find(Path::new("/w"), "s4").is_none() && archive.find(Path::new("/w"), "s5").is_some());
+        for run in 0..5 {
+            say(&archive, &format!("large{run}"), 1, &[b'x'; 90_000]);
+        }
+        let held = archive.last(Path::new("/w"), "large0").expect("it is there");
+        let log = archive.open(Path::new("/w"), "large0").expect("opened");
+        archive.make_room(&[]);
+        let left: Vec<_> = archive.places().iter().filter_map(|place| name_in(place, Path::new("/w"))).collect();
+        assert_eq!(left, ["large0", "large2", "large3", "large4"], "what is in use stays");
+        assert!(left.len() as u64 * 90_000 <= 100_000 * SHARES);
+        let small = Archive::new(archive.directory.clone(), Limits { disk: 80_000, ..archive.limits.clone() });
+        assert!(small.make_room(std::slice::from_ref(&held)).contains(&held), "what ended may go");
+        drop(log);
     }
 }

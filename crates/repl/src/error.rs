@@ -16,6 +16,10 @@ pub enum ReplError {
     Unknown { session: String, known: Vec<String> },
     #[error("no session of this worktree remembers evaluation {eval}")]
     UnknownEval { eval: u64 },
+    #[error("{}", earlier_life(*eval, session.as_deref(), *ended))]
+    EarlierLife { eval: u64, session: Option<String>, ended: bool },
+    #[error("session {session:?} is just being started or ended by another call")]
+    Busy { session: String },
     #[error("session {session:?} belongs to another worktree, {}", worktree.display())]
     Elsewhere { session: String, worktree: PathBuf },
     #[error("{name:?} is no session name")]
@@ -52,6 +56,14 @@ impl ReplError {
             ReplError::UnknownEval { .. } => {
                 vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
             }
+            ReplError::EarlierLife { eval, session: Some(session), .. } => vec![
+                format!("repl_read with `session` {session:?} and `eval` {eval} has what it printed."),
+                "Evaluate it again with repl_eval if that is safe.".to_owned(),
+            ],
+            ReplError::EarlierLife { session: None, .. } => {
+                vec!["repl_read without `eval` has what is left of a session's output.".to_owned()]
+            }
+            ReplError::Busy { .. } => vec!["Call again in a moment.".to_owned()],
             ReplError::Elsewhere { .. } => {
                 vec!["Use another name in `session`, or leave it out for this worktree's own session.".to_owned()]
             }
@@ -91,6 +103,12 @@ impl ReplError {
             ReplError::Session(error) => session_hints(error),
         }
     }
+}
+
+fn earlier_life(eval: u64, session: Option<&str>, ended: bool) -> String {
+    let session = session.map(|session| format!(" of session {session:?}")).unwrap_or_default();
+    let end = if ended { "it had ended" } else { "whether it had ended is not known" };
+    format!("evaluation {eval}{session} ran before hob was started anew; {end}, and its result is not kept")
 }
 
 fn paths(paths: &[PathBuf]) -> String {

@@ -18,5 +18,5 @@ mod tools;
 
 pub use error::ReplError;
 pub use ghc_mcp::ghc_mcp_tools;
-pub use sessions::{DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, StartRequest, Started};
+pub use sessions::{DEFAULT_SESSION, Journal, Output, Repl, ReplOptions, Replayed, StartRequest, Started};
 pub use tools::tools;

@@ -3,9 +3,11 @@
 //! A name belongs to a worktree. Sessions belong to no connection: they live until they end, are stopped, or the daemon
 //! ends; dead ones stay readable until their name is used again.
 
-use std::collections::{BTreeMap, HashMap};
+mod numbers;
+mod starting;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,8 +21,9 @@ use project::{Caller, Limits};
 use crate::archive::Archive;
 use crate::error::ReplError;
 use crate::profile::{DriverKind, Profiles};
-use crate::resolve::{self, Wanted};
-use crate::session::{EvalRequest, Handle, SessionEvent, SessionInfo, Setup, Status, Witness, start};
+use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup, Status};
+pub(crate) use numbers::Numbers;
+use starting::Gate;
 
 /// The session of those who name none.
 pub const DEFAULT_SESSION: &str = "main";
@@ -69,11 +72,21 @@ impl Default for ReplOptions {
 /// The sessions of a project.
 pub struct Repl {
     options: ReplOptions,
-    sessions: Mutex<HashMap<Key, Entry>>,
+    sessions: Mutex<Sessions>,
     archive: Archive,
-    evals: Arc<AtomicU64>,
+    numbers: Arc<Numbers>,
     /// Counts starts, for those who wait for one.
     started: watch::Sender<u64>,
+}
+
+/// What the lock guards. It is never held for longer than a look.
+#[derive(Default)]
+struct Sessions {
+    slots: HashMap<Key, Slot>,
+    /// How many are being started just now.
+    starting: usize,
+    /// No more are.
+    closing: bool,
 }
 
 /// A session's whole name.
@@ -83,8 +96,18 @@ struct Key {
     name: String,
 }
 
+/// What belongs to a name.
+#[derive(Default)]
+struct Slot {
+    gate: Gate,
+    /// Absent until it has been started once.
+    entry: Option<Entry>,
+}
+
 struct Entry {
     handle: Handle,
+    /// Processes before it whose evaluations can still be asked for, the newest last.
+    former: VecDeque<Handle>,
     /// To start it again.
     setup: Setup,
 }
@@ -115,6 +138,17 @@ pub struct Started {
     pub notes: Vec<String>,
 }
 
+/// What a session has printed.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// Its name.
+    pub session: String,
+    /// Everything.
+    pub log: OutputLog,
+    /// Where what the present process printed begins, or the last one; the end if that was in an earlier life.
+    pub begun: u64,
+}
+
 /// What a restart brought back.
 #[derive(Debug, Clone, Default)]
 pub struct Replayed {
@@ -129,83 +163,41 @@ pub struct Replayed {
 impl Repl {
     /// No session yet.
     pub fn new(options: ReplOptions) -> Arc<Repl> {
-        let archive = Archive::new(options.output_dir.clone());
-        Arc::new(Repl {
-            options,
-            sessions: Mutex::default(),
-            archive,
-            evals: Arc::new(AtomicU64::new(1)),
-            started: watch::Sender::new(0),
-        })
-    }
-
-    /// Starts a session, or finds the running one of that name. Does not wait for its first prompt.
-    pub fn start(&self, caller: &Caller, request: StartRequest) -> Result<Started, ReplError> {
-        let key = self.key(caller, request.session.as_deref())?;
-        let mut sessions = self.lock();
-        let mut notes = Vec::new();
-        if let Some(entry) = sessions.get(&key) {
-            let info = entry.handle.info();
-            if info.state.is_alive() {
-                let asked = request.profile.as_ref().is_some_and(|profile| *profile != info.profile)
-                    || request.command.as_ref().is_some_and(|command| *command != info.command);
-                if asked {
-                    return Err(ReplError::OtherRuns { session: key.name, profile: info.profile });
-                }
-                return Ok(Started { handle: entry.handle.clone(), fresh: false, notes });
-            }
-            notes.push(died(&info));
-        }
-        let setup = self.setup(caller, &key, request)?;
-        let handle = self.launch(&mut sessions, key, setup)?;
-        Ok(Started { handle, fresh: true, notes })
-    }
-
-    /// The session of that name, started with what the project suggests if it is not there. One that has died comes
-    /// back as it was started, not as its directory would suggest.
-    pub fn ensure(&self, caller: &Caller, session: Option<&str>) -> Result<Started, ReplError> {
-        let key = self.key(caller, session)?;
-        {
-            let mut sessions = self.lock();
-            if let Some(entry) = sessions.get(&key) {
-                let info = entry.handle.info();
-                if info.state.is_alive() {
-                    return Ok(Started { handle: entry.handle.clone(), fresh: false, notes: Vec::new() });
-                }
-                let setup = entry.setup.clone();
-                let handle = self.launch(&mut sessions, key, setup)?;
-                return Ok(Started { handle, fresh: true, notes: vec![died(&info)] });
-            }
-        }
-        self.start(caller, StartRequest { session: session.map(str::to_owned), ..StartRequest::default() })
+        let limits = process::output::Limits {
+            memory: usize::try_from(options.limits.output_memory).unwrap_or(usize::MAX),
+            disk: options.limits.output_file,
+            ..Default::default()
+        };
+        let archive = Archive::new(options.output_dir.clone(), limits);
+        let numbers = Arc::new(Numbers::open(options.output_dir.as_deref(), || archive.last_eval()));
+        let started = watch::Sender::new(0);
+        Arc::new(Repl { options, sessions: Mutex::default(), archive, numbers, started })
     }
 
     /// The session of that name, alive or dead.
     pub fn find(&self, caller: &Caller, session: Option<&str>) -> Result<Handle, ReplError> {
         let key = self.key(caller, session)?;
-        let sessions = self.lock();
-        match sessions.get(&key) {
-            Some(entry) => Ok(entry.handle.clone()),
-            None => {
-                let mut known: Vec<String> = sessions
-                    .keys()
-                    .filter(|other| other.worktree == key.worktree)
-                    .map(|key| key.name.clone())
-                    .collect();
-                known.sort();
-                Err(ReplError::Unknown { session: key.name, known })
-            }
-        }
+        self.look(&key).ok_or_else(|| {
+            let sessions = self.lock();
+            let started = sessions.slots.iter().filter(|(_, slot)| slot.entry.is_some()).map(|(key, _)| key);
+            let here = started.filter(|other| other.worktree == key.worktree);
+            let mut known: Vec<String> = here.map(|key| key.name.clone()).collect();
+            known.sort();
+            ReplError::Unknown { session: key.name.clone(), known }
+        })
     }
 
-    /// The session that an evaluation belongs to, in the caller's worktree.
-    pub async fn find_eval(&self, caller: &Caller, eval: u64) -> Result<Handle, ReplError> {
+    /// The session that remembers an evaluation, in the caller's worktree: of that name, or whichever.
+    pub async fn find_eval(&self, caller: &Caller, session: Option<&str>, eval: u64) -> Result<Handle, ReplError> {
+        let key = session.map(|session| self.key(caller, Some(session))).transpose()?;
         let handles: Vec<Handle> = {
             let sessions = self.lock();
-            sessions
-                .iter()
-                .filter(|(key, _)| key.worktree == caller.worktree)
-                .map(|(_, entry)| entry.handle.clone())
+            let here = sessions.slots.iter().filter(|(other, _)| match &key {
+                Some(key) => *other == key,
+                None => other.worktree == caller.worktree,
+            });
+            here.filter_map(|(_, slot)| slot.entry.as_ref())
+                .flat_map(|entry| entry.former.iter().chain([&entry.handle]).cloned())
                 .collect()
         };
         for handle in handles {
@@ -213,15 +205,34 @@ impl Repl {
                 return Ok(handle);
             }
         }
-        Err(ReplError::UnknownEval { eval })
+        if self.numbers.is_of_an_earlier_life(eval) {
+            return Err(self.lost(caller, eval));
+        }
+        match session {
+            Some(session) => Err(self.find(caller, Some(session)).err().unwrap_or_else(|| {
+                let session = session.to_owned();
+                ReplError::Session(SessionError::UnknownEval { session, eval })
+            })),
+            None => Err(ReplError::UnknownEval { eval }),
+        }
     }
 
-    /// Everything a session of that name ever printed: the present one, or the last one of a former life.
-    pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<(String, OutputLog), ReplError> {
+    /// What there is to say of an evaluation that ran before this process did.
+    fn lost(&self, caller: &Caller, eval: u64) -> ReplError {
+        let found = self.archive.find_eval(&caller.worktree, eval);
+        // Evaluations of one session come one after the other.
+        let ended = found.as_ref().is_some_and(|(_, log)| log.last_eval().is_some_and(|last| last > eval));
+        ReplError::EarlierLife { eval, session: found.map(|(session, _)| session), ended }
+    }
+
+    /// Everything a session of that name ever printed, in this life or an earlier one.
+    pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<Output, ReplError> {
         match self.find(caller, session) {
-            Ok(handle) => Ok((handle.info().name, handle.output().clone())),
+            Ok(handle) => {
+                Ok(Output { session: handle.info().name, log: handle.output().clone(), begun: handle.begun() })
+            }
             Err(ReplError::Unknown { session, known }) => match self.archive.find(&caller.worktree, &session) {
-                Some(log) => Ok((session, log)),
+                Some(log) => Ok(Output { session, begun: *log.end().borrow(), log }),
                 None => Err(ReplError::Unknown { session, known }),
             },
             Err(error) => Err(error),
@@ -230,24 +241,14 @@ impl Repl {
 
     /// Ends a session and starts it anew, with its definitions if wished; `wait` bounds the replay.
     pub async fn restart(
-        &self,
+        self: &Arc<Self>,
         caller: &Caller,
         session: Option<&str>,
         definitions: bool,
         wait: Duration,
     ) -> Result<(Handle, Replayed), ReplError> {
         let until = tokio::time::Instant::now() + wait;
-        let key = self.key(caller, session)?;
-        let old = self.find(caller, session)?;
-        let code = if definitions { old.definitions().await } else { Vec::new() };
-        old.stop("it was restarted").await;
-        let handle = {
-            let mut sessions = self.lock();
-            let Some(setup) = sessions.get(&key).map(|entry| entry.setup.clone()) else {
-                return Err(ReplError::Unknown { session: key.name, known: Vec::new() });
-            };
-            self.launch(&mut sessions, key, setup)?
-        };
+        let (handle, code) = self.anew(caller, session, definitions).await?;
         let mut replayed = Replayed::default();
         let total = code.len();
         for (done, code) in code.iter().enumerate() {
@@ -275,10 +276,6 @@ impl Repl {
         self.started.subscribe()
     }
 
-    fn announce(&self) {
-        self.started.send_modify(|started| *started += 1);
-    }
-
     /// The profile, of those of one driver, that the caller's directory suggests, and where it should run.
     pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> Result<(String, PathBuf), ReplError> {
         let path = caller.env.get("PATH").map_or("", String::as_str);
@@ -299,89 +296,30 @@ impl Repl {
 
     /// All sessions, sorted by worktree and name.
     pub fn status(&self) -> Vec<SessionInfo> {
-        let mut sessions: Vec<SessionInfo> = self.lock().values().map(|entry| entry.handle.info()).collect();
+        let mut sessions: Vec<SessionInfo> = self.lock().entries().map(|entry| entry.handle.info()).collect();
         sessions.sort_by(|a, b| (&a.worktree, &a.name).cmp(&(&b.worktree, &b.name)));
         sessions
     }
 
     /// Whether a session lives.
     pub fn busy(&self) -> bool {
-        self.status().iter().any(|info| info.state.is_alive())
+        let sessions = self.lock();
+        sessions.starting > 0 || sessions.entries().any(Entry::is_alive)
     }
 
-    /// Ends all sessions, at the same time. Takes a few seconds at most.
-    pub async fn shutdown(&self) {
-        let handles: Vec<Handle> = self.lock().values().map(|entry| entry.handle.clone()).collect();
-        let end = |handle: Handle| async move {
-            handle.stop(HOB_ENDS).await;
-            // The process is about to end, and the log's own thread with it.
-            let log = handle.output().clone();
-            let _ = tokio::task::spawn_blocking(move || log.flush(FLUSH)).await;
+    /// Ends all sessions, at the same time, and starts no more. Takes a few seconds at most.
+    pub async fn shutdown(self: &Arc<Self>) {
+        let keys: Vec<Key> = {
+            let mut sessions = self.lock();
+            sessions.closing = true;
+            sessions.slots.keys().cloned().collect()
         };
-        let ends: Vec<_> = handles.into_iter().map(|handle| tokio::spawn(end(handle))).collect();
+        let ends: Vec<_> = keys.into_iter().map(|key| tokio::spawn(end(self.clone(), key))).collect();
         for end in ends {
             // A panic there has been reported by the runtime.
             let _ = end.await;
         }
-    }
-
-    fn setup(&self, caller: &Caller, key: &Key, request: StartRequest) -> Result<Setup, ReplError> {
-        let wanted = Wanted {
-            profile: request.profile,
-            command: request.command,
-            cwd: request.cwd,
-            env: request.env,
-            default_profile: self.options.default_profile.as_deref(),
-            memory_limit: self.options.limits.session_memory,
-        };
-        let launch = resolve::launch(&self.options.profiles, caller, wanted)?;
-        let limits = &self.options.limits;
-        Ok(Setup {
-            name: key.name.clone(),
-            worktree: key.worktree.clone(),
-            owner: caller.name.clone().unwrap_or_else(|| format!("process {}", caller.pid)),
-            launch,
-            queue: usize::try_from(limits.queued_evaluations).unwrap_or(usize::MAX),
-            idle: limits.session_idle.duration(),
-            output: None,
-            output_limits: process::output::Limits {
-                memory: usize::try_from(limits.output_memory).unwrap_or(usize::MAX),
-                disk: limits.output_file,
-                ..Default::default()
-            },
-            records: self.options.records_dir.clone(),
-            guard: self.options.guard.clone(),
-            witness: self.options.journal.clone().map(|journal| witness(journal, key.clone())),
-            evals: self.evals.clone(),
-        })
-    }
-
-    /// Starts the process and remembers it. The lock is held for the few milliseconds of two forks, so that a name is
-    /// never started twice.
-    fn launch(&self, sessions: &mut HashMap<Key, Entry>, key: Key, setup: Setup) -> Result<Handle, ReplError> {
-        let alive = sessions.values().filter(|entry| entry.handle.info().state.is_alive()).count();
-        let limit = usize::try_from(self.options.limits.sessions).unwrap_or(usize::MAX);
-        if alive >= limit {
-            return Err(ReplError::TooMany { limit });
-        }
-        let output = self.archive.place(&setup.worktree, &setup.name);
-        let started = start(Setup { output, ..setup.clone() });
-        let failed = |source| {
-            let hint = setup.launch.install_hint.clone();
-            ReplError::Start { session: key.name.clone(), source, hint }
-        };
-        let handle = started.map_err(failed)?;
-        if let Some(journal) = &self.options.journal {
-            journal(Record::SessionStarted {
-                session: key.name.clone(),
-                worktree: key.worktree.clone(),
-                profile: setup.launch.profile.clone(),
-                pid: handle.info().pid.unwrap_or(0),
-            });
-        }
-        sessions.insert(key, Entry { handle: handle.clone(), setup });
-        self.announce();
-        Ok(handle)
+        self.numbers.close();
     }
 
     /// The whole name. An explicit name that lives in another worktree is refused, so that nobody talks to a session of
@@ -398,11 +336,11 @@ impl Repl {
             return Ok(key);
         }
         let sessions = self.lock();
-        if sessions.contains_key(&key) {
+        if sessions.slots.get(&key).is_some_and(|slot| slot.entry.is_some()) {
             return Ok(key);
         }
-        let elsewhere = |(other, entry): &(&Key, &Entry)| other.name == name && entry.handle.info().state.is_alive();
-        match sessions.iter().find(elsewhere) {
+        let alive = |slot: &Slot| slot.entry.as_ref().is_some_and(Entry::is_alive);
+        match sessions.slots.iter().find(|(other, slot)| other.name == name && alive(slot)) {
             Some((other, _)) => {
                 Err(ReplError::Elsewhere { session: name.to_owned(), worktree: other.worktree.clone() })
             }
@@ -410,37 +348,36 @@ impl Repl {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+    fn look(&self, key: &Key) -> Option<Handle> {
+        self.lock().slots.get(key)?.entry.as_ref().map(|entry| entry.handle.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn died(info: &SessionInfo) -> String {
-    let reason = info.reason.as_deref().unwrap_or("it ended");
-    format!("The session had ended ({reason}); a new process was started, and earlier definitions are gone.")
+/// Ends the session of a name, once it is past a start that is under way.
+async fn end(repl: Arc<Repl>, key: Key) {
+    let _turn = repl.turn(&key).await;
+    let Some(handle) = repl.look(&key) else { return };
+    handle.stop(HOB_ENDS).await;
+    // The process is about to end, and the log's own thread with it.
+    let log = handle.output().clone();
+    let _ = tokio::task::spawn_blocking(move || log.flush(FLUSH)).await;
 }
 
-/// What the journal hears of a session.
-fn witness(journal: Journal, key: Key) -> Witness {
-    let begun = std::time::Instant::now();
-    Arc::new(move |event| {
-        let (session, worktree) = (key.name.clone(), key.worktree.clone());
-        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        journal(match event {
-            SessionEvent::Started => Record::SessionReady { session, worktree, duration_ms: ms(begun.elapsed()) },
-            SessionEvent::EvalStarted { eval, .. } => Record::EvaluationStarted { session, worktree, eval: *eval },
-            SessionEvent::EvalFinished { eval, status, duration, .. } => Record::EvaluationFinished {
-                session,
-                worktree,
-                eval: *eval,
-                status: status.name().to_owned(),
-                duration_ms: ms(*duration),
-            },
-            SessionEvent::Ended { status, reason } => {
-                let (status, detail) = (status.name().to_owned(), Some(reason.clone()));
-                Record::SessionEnded { session, worktree, status, detail }
-            }
-            SessionEvent::Output { .. } => return,
-        });
-    })
+impl Sessions {
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.values().filter_map(|slot| slot.entry.as_ref())
+    }
 }
+
+impl Entry {
+    fn is_alive(&self) -> bool {
+        self.handle.info().state.is_alive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

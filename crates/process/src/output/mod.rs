@@ -257,6 +257,11 @@ impl OutputLog {
         self.shared.state().evals.get(&eval).copied()
     }
 
+    /// Where its files are.
+    pub fn directory(&self) -> Option<&Path> {
+        self.shared.directory.as_deref()
+    }
+
     /// The newest evaluation that printed anything that is kept.
     pub fn last_eval(&self) -> Option<u64> {
         self.shared.state().evals.keys().next_back().copied()

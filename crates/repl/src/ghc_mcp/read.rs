@@ -43,7 +43,7 @@ impl Tool for Read {
     type Output = Reply;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
-        let (_, log) = self.0.output(caller(&cx)?, args.session.as_deref())?;
+        let log = self.0.output(caller(&cx)?, args.session.as_deref())?.log;
         let wait = budget(&cx, args.timeout_ms, Duration::ZERO);
         let mut end = log.end();
         let newer = async {
@@ -52,7 +52,7 @@ impl Tool for Read {
             Ok::<_, SessionError>(())
         };
         held(&cx, "waiting for output", newer).await?;
-        let slice = log.read(Query::since(args.cursor).at_most(MAX_BYTES)).await;
+        let slice = log.read(Query::since(args.cursor).with_notes().at_most(MAX_BYTES)).await;
         let bytes = slice.bytes();
         let mut text = String::from_utf8_lossy(&strip_escapes(&bytes)).into_owned();
         if !text.is_empty() && !text.ends_with('\n') {

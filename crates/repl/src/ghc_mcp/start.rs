@@ -46,7 +46,7 @@ impl Tool for Start {
         let (profile, cwd) = self.0.detect(caller, DriverKind::Ghci)?;
         let (profile, cwd) = (Some(profile), Some(cwd));
         let request = StartRequest { session: args.session, profile, cwd, ..StartRequest::default() };
-        let handle = self.0.start(caller, request)?.handle;
+        let handle = self.0.start(caller, request).await?.handle;
         let begun = async { Ok::<_, SessionError>(ready(&handle, WAIT).await) };
         let info = held(&cx, "starting", begun).await?;
         if !info.state.is_alive() {

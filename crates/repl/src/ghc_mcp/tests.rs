@@ -194,7 +194,7 @@ async fn listening_first_and_in_a_session_of_another_language() {
     c.call("send", json!({"session": "later", "command": "6*7"})).await;
     c.hears(r#"{"text":"42","stream":"stdout","session":"later"}"#).await;
     let other = StartRequest { session: Some("sh".into()), profile: Some("bash".into()), ..StartRequest::default() };
-    c.repl.start(&c.caller, other).expect("bash starts");
+    c.repl.start(&c.caller, other).await.expect("bash starts");
     let refused = c.call("send", json!({"session": "sh", "command": "rm x"})).await;
     expect![[r#"
         refused: Session "sh" is bash, not GHCi

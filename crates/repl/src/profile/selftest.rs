@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use process::Guard;
+use process::output::OutputLog;
 
 use super::Profiles;
 use crate::session::{EvalRequest, EvalResult, Handle, InterruptOutcome, SessionState, Setup, Source, Status, start};
@@ -19,21 +19,20 @@ fn session(profile: &str) -> Handle {
         .expect("built in")
         .launch(vec![keep("PATH"), keep("HOME")], "/".into(), 8 << 30)
         .expect("the program is installed");
-    start(Setup {
+    let setup = Setup {
         name: "main".to_owned(),
         worktree: Path::new("/").to_owned(),
         owner: "test".to_owned(),
         launch,
         queue: 16,
         idle: None,
-        output: None,
-        output_limits: Default::default(),
         records: None,
         guard: Guard::Without,
         witness: None,
-        evals: Arc::new(AtomicU64::new(1)),
-    })
-    .expect("it starts")
+        numbers: Arc::new(crate::sessions::Numbers::fresh()),
+    };
+    let log = OutputLog::create(None, Default::default()).expect("memory");
+    start(setup, log).expect("it starts")
 }
 
 async fn eval(session: &Handle, code: &str) -> EvalResult {

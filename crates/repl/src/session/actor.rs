@@ -68,7 +68,7 @@ pub(super) struct Rest {
     ending: Option<JoinHandle<()>>,
     closed: Option<(Stream, Instant)>,
     watched: Option<Instant>,
-    /// Bytes logged so far, per stream.
+    /// Bytes in the log so far, per stream.
     logged: [u64; 2],
     dead: bool,
     /// Every handle is gone.
@@ -76,7 +76,8 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    pub(super) fn new(group: &Group) -> Rest {
+    pub(super) fn new(group: &Group, log: &OutputLog) -> Rest {
+        let total = log.status().total;
         Rest {
             replies: Replies::default(),
             stopping: Vec::new(),
@@ -87,7 +88,7 @@ impl Rest {
             ending: None,
             closed: None,
             watched: None,
-            logged: [0; 2],
+            logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
             dead: false,
             orphaned: false,
         }

@@ -28,6 +28,7 @@ pub(super) struct Shared {
     pub(super) loads: watch::Receiver<Arc<LoadRecord>>,
     pub(super) events: broadcast::Sender<SessionEvent>,
     pub(super) log: OutputLog,
+    pub(super) begun: u64,
 }
 
 /// More than is ever kept for an answer.
@@ -91,7 +92,7 @@ impl Handle {
         let request = EvalRequest { wait, max_bytes: EVERYTHING, ..EvalRequest::new(line) };
         let finished = self.submit(request, true).await?;
         match finished.result.status {
-            Status::Exited | Status::Crashed | Status::Killed => Err(self.ended()),
+            Status::Exited | Status::Crashed | Status::Killed => Err(self.has_ended()),
             status if status.is_final() => Ok(finished.raw),
             _ => Err(SessionError::StillRunning { session: finished.result.session, eval: finished.result.eval }),
         }
@@ -103,7 +104,7 @@ impl Handle {
         let which = eval.map_or(Which::Last, Which::Number);
         self.send(Command::Wait { which: which.clone(), max_bytes, reply }).await?;
         match timeout(wait, answer).await {
-            Ok(answer) => answer.map_err(|_| self.ended())?.map(|finished| finished.result),
+            Ok(answer) => answer.map_err(|_| self.has_ended())?.map(|finished| finished.result),
             Err(_) => self.look(which, max_bytes).await.map(|finished| finished.result),
         }
     }
@@ -112,14 +113,14 @@ impl Handle {
     pub async fn input(&self, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Input { text, eof, reply }).await?;
-        answer.await.map_err(|_| self.ended())?
+        answer.await.map_err(|_| self.has_ended())?
     }
 
     /// Interrupts what runs, and verifies that the session is in step afterwards.
     pub async fn interrupt(&self, max_bytes: usize) -> Result<InterruptReport, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Interrupt { max_bytes, reply }).await?;
-        answer.await.map_err(|_| self.ended())
+        answer.await.map_err(|_| self.has_ended())
     }
 
     /// Ends the process; returns when nothing of it is left. No error if it has ended already.
@@ -161,9 +162,24 @@ impl Handle {
         self.shared.loads.clone()
     }
 
-    /// Everything it ever printed.
+    /// Everything that was ever printed under its name, by processes before it too.
     pub fn output(&self) -> &OutputLog {
         &self.shared.log
+    }
+
+    /// Whether the process is still there.
+    pub fn is_alive(&self) -> bool {
+        self.shared.info.borrow().state.is_alive()
+    }
+
+    /// When it ended, if it has.
+    pub(crate) fn ended(&self) -> Option<Instant> {
+        self.shared.info.borrow().times.ended
+    }
+
+    /// Where in it the output of this process begins.
+    pub fn begun(&self) -> u64 {
+        self.shared.begun
     }
 
     /// What happens from now on.
@@ -181,7 +197,7 @@ impl Handle {
         // Answered or out of time: from here on the evaluation stands for itself.
         withdraw.0 = None;
         match answer {
-            Ok(answer) => answer.map_err(|_| self.ended())?,
+            Ok(answer) => answer.map_err(|_| self.has_ended())?,
             Err(_) => self.look(Which::Claimed(claim), max_bytes).await,
         }
     }
@@ -189,14 +205,14 @@ impl Handle {
     async fn look(&self, which: Which, max_bytes: usize) -> Result<Finished, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Look { which, max_bytes, reply }).await?;
-        answer.await.map_err(|_| self.ended())?
+        answer.await.map_err(|_| self.has_ended())?
     }
 
     async fn send(&self, command: Command) -> Result<(), SessionError> {
-        self.commands.send(command).await.map_err(|_| self.ended())
+        self.commands.send(command).await.map_err(|_| self.has_ended())
     }
 
-    fn ended(&self) -> SessionError {
+    fn has_ended(&self) -> SessionError {
         let info = self.info();
         let reason = info.reason.unwrap_or_else(|| "it was ended".to_owned());
         SessionError::Ended { session: info.name, reason }

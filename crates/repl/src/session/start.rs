@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use process::output::{Limits, OutputLog};
+use process::output::OutputLog;
 use process::{ExtraPipe, Guard, SpawnError, Spec};
 use tokio::sync::{broadcast, mpsc, watch};
 
@@ -19,6 +18,7 @@ use super::pipes::{Inputs, Output};
 use super::script::Scripts;
 use super::{Handle, Launch, LoadRecord, SessionEvent, SessionInfo, SessionState, Stream};
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
+use crate::sessions::Numbers;
 
 /// How many commands of handles may wait for the actor.
 const COMMANDS: usize = 64;
@@ -37,15 +37,12 @@ pub(crate) struct Setup {
     pub(crate) launch: Launch,
     pub(crate) queue: usize,
     pub(crate) idle: Option<Duration>,
-    /// Where the output log keeps its files; in memory only without.
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) output_limits: Limits,
     /// Where records for clean-up after a crash go.
     pub(crate) records: Option<PathBuf>,
     pub(crate) guard: Guard,
     pub(crate) witness: Option<Witness>,
-    /// The number of the next evaluation, of all sessions.
-    pub(crate) evals: Arc<AtomicU64>,
+    /// The numbers of the evaluations of all sessions.
+    pub(crate) numbers: Arc<Numbers>,
 }
 
 /// Why a session did not start.
@@ -67,8 +64,8 @@ pub enum StartError {
     NoCommand,
 }
 
-/// Starts the process and the task that owns it. Needs a tokio runtime.
-pub(crate) fn start(setup: Setup) -> Result<Handle, StartError> {
+/// Starts the process and the task that owns it. What it prints follows what stands in the log. Needs a tokio runtime.
+pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> {
     let launch = setup.launch;
     let mut command = VecDeque::from(launch.command.clone());
     let program = command.pop_front().ok_or(StartError::NoCommand)?;
@@ -79,11 +76,10 @@ pub(crate) fn start(setup: Setup) -> Result<Handle, StartError> {
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
     }
-    let log = OutputLog::create(setup.output.as_deref(), setup.output_limits)
-        .map_err(|source| StartError::Output { path: setup.output.clone().unwrap_or_default(), source })?;
     let mut child = spec.spawn()?;
 
     let now = Instant::now();
+    let begun = *log.end().borrow();
     let info = SessionInfo {
         name: setup.name.clone(),
         worktree: setup.worktree,
@@ -105,7 +101,7 @@ pub(crate) fn start(setup: Setup) -> Result<Handle, StartError> {
         current: None,
         queue_depth: 0,
         evals: 0,
-        cursor: 0,
+        cursor: begun,
         prompt: String::new(),
     };
     let (commands, received) = mpsc::channel(COMMANDS);
@@ -115,7 +111,7 @@ pub(crate) fn start(setup: Setup) -> Result<Handle, StartError> {
     let bounds = Bounds { queue: setup.queue, start: launch.start_timeout, idle: setup.idle };
     let inputs = Inputs::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
     let actor = Actor {
-        machine: Machine::new(&setup.name, launch.adapter, nonce.clone(), bounds, setup.evals, now),
+        machine: Machine::new(&setup.name, launch.adapter, nonce.clone(), bounds, setup.numbers, now),
         commands: received,
         info,
         loads,
@@ -131,10 +127,10 @@ pub(crate) fn start(setup: Setup) -> Result<Handle, StartError> {
         memory_limit: launch.memory_limit,
         session: setup.name,
         witness: setup.witness,
-        rest: Rest::new(&child.group),
+        rest: Rest::new(&child.group, &log),
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());
-    let shared = Shared { info: seen, loads: loaded, events, log };
+    let shared = Shared { begun, info: seen, loads: loaded, events, log };
     Ok(Handle { commands, shared: Arc::new(shared) })
 }

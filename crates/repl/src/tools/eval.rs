@@ -42,15 +42,15 @@ impl Tool for Eval {
     type Output = EvalResult;
 
     async fn call(&self, cx: Context, args: Args) -> Result<EvalResult, ToolError> {
-        let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
         let request = EvalRequest {
             code: args.code,
             stdin: args.stdin,
             wait: budget(&cx, args.wait_ms, Duration::from_secs(20)),
             max_bytes: room(args.max_bytes),
         };
-        let mut result = held(&cx, "evaluating", started.handle.eval(request)).await?;
-        result.notes.splice(0..0, started.notes);
+        let answer = self.0.eval(caller(&cx)?, args.session.as_deref(), request);
+        let (mut result, notes) = held(&cx, "evaluating", answer).await?;
+        result.notes.splice(0..0, notes);
         Ok(result)
     }
 

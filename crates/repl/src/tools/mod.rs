@@ -4,9 +4,13 @@ mod diagnostics;
 mod eval;
 #[cfg(test)]
 mod haskell_tests;
+#[cfg(test)]
+mod house;
 mod input;
 mod interrupt;
 mod list;
+#[cfg(test)]
+mod lives_tests;
 mod query;
 mod read;
 #[cfg(test)]
@@ -18,6 +22,8 @@ mod session_tests;
 mod start;
 mod stop;
 mod wait;
+#[cfg(test)]
+mod wrong_use_tests;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use process::output::text::{Shape, excerpt};
-use process::output::{OutputLog, Query, Take};
+use process::output::{Query, Take};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{caller, room};
 use crate::session::Stream;
-use crate::sessions::Repl;
+use crate::sessions::{Output as Printed, Repl};
 
 /// The most lines a search gives.
 const MAX_MATCHES: usize = 200;
 
 /// Read what a session printed: from a cursor on, of one evaluation, from the end, or the lines that contain a text.
-/// Works on dead sessions too. Give the returned cursor to go on.
+/// Works on dead sessions too, and reaches back past restarts. Give the returned cursor to go on.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -57,6 +57,8 @@ pub(super) struct Output {
     /// Lines found, when searching.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub matches: Option<usize>,
+    /// Whether some of it was printed by a process before the present one.
+    pub earlier: bool,
     /// The evaluation asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<u64>,
@@ -73,9 +75,9 @@ impl Tool for Read {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (session, log) = self.0.output(caller(&cx)?, args.session.as_deref())?;
+        let printed = self.0.output(caller(&cx)?, args.session.as_deref())?;
         // What has left the memory is read from files.
-        let read = tokio::task::spawn_blocking(move || read(session, &log, &args));
+        let read = tokio::task::spawn_blocking(move || read(printed, &args));
         read.await.map_err(ToolError::internal)
     }
 
@@ -91,9 +93,14 @@ impl Tool for Read {
             Some(eval) if output.text.is_empty() && output.dropped == 0 => format!("nothing of evaluation {eval}, "),
             _ => String::new(),
         };
+        let earlier = match (output.earlier, output.eval) {
+            (false, _) => "",
+            (true, Some(_)) => "; of an earlier process",
+            (true, None) => "; some of it of an earlier process",
+        };
         let matches = output.matches.map(|matches| format!("{matches} lines, ")).unwrap_or_default();
         text + &format!(
-            "[{}: {nothing}{matches}up to {} of {}{more}{dropped}]",
+            "[{}: {nothing}{matches}up to {} of {}{more}{dropped}{earlier}]",
             output.session, output.cursor, output.end
         )
     }
@@ -106,13 +113,15 @@ impl Tool for Read {
     }
 }
 
-fn read(session: String, log: &OutputLog, args: &Args) -> Output {
+fn read(printed: Printed, args: &Args) -> Output {
+    let Printed { session, log, begun } = printed;
     let max_bytes = room(args.max_bytes);
     let mut query = Query::since(args.cursor).at_most(max_bytes);
     query.eval = args.eval.map(Some);
-    if let Some(stream) = args.stream {
-        query = query.only(stream.logged());
-    }
+    query = match args.stream {
+        Some(stream) => query.only(stream.logged()),
+        None => query.with_notes(),
+    };
     let end = log.status().end;
     let shape = Shape { max_bytes: usize::MAX / 8, max_line: usize::MAX, strip: true, fold: 0 };
     if let Some(wanted) = &args.grep {
@@ -133,6 +142,7 @@ fn read(session: String, log: &OutputLog, args: &Args) -> Output {
         let cursor = found.get(taken).map_or(cut.next, |line| line.offset);
         let more = cut.more || taken < found.len();
         return Output {
+            earlier: found[..taken].iter().any(|line| line.offset < begun),
             session,
             text,
             cursor,
@@ -147,6 +157,7 @@ fn read(session: String, log: &OutputLog, args: &Args) -> Output {
     let slice = log.read_blocking(&query);
     let text = excerpt(&slice.bytes(), &shape).text;
     Output {
+        earlier: slice.pieces.first().is_some_and(|first| first.record.offset < begun),
         session,
         text,
         cursor: slice.next,

@@ -69,7 +69,7 @@ impl Tool for Reload {
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         let until = tokio::time::Instant::now() + wait;
         let code = command(&args.targets)?;
-        let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
+        let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         let handle = started.handle;
         ghci_only(&self.0, &handle)?;
         let mut notes = started.notes;

@@ -82,7 +82,7 @@ impl Tool for Start {
             cwd: args.cwd,
             env: args.env,
         };
-        let started = self.0.start(caller(&cx)?, request)?;
+        let started = self.0.start(caller(&cx)?, request).await?;
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(30));
         let ready = async { Ok::<_, SessionError>(ready(&started.handle, wait).await) };
         let info = held(&cx, "starting", ready).await?;

@@ -39,9 +39,9 @@ impl Tool for Wait {
     type Output = EvalResult;
 
     async fn call(&self, cx: Context, args: Args) -> Result<EvalResult, ToolError> {
-        let handle = match (args.eval, &args.session) {
-            (Some(eval), None) => self.0.find_eval(caller(&cx)?, eval).await?,
-            (_, session) => self.0.find(caller(&cx)?, session.as_deref())?,
+        let handle = match args.eval {
+            Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
+            None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
         held(&cx, "waiting", handle.wait(args.eval, wait, room(args.max_bytes))).await

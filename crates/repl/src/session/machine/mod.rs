@@ -21,6 +21,7 @@ use super::capture::Capture;
 use super::handle::{Claim, SessionError};
 use super::{Completion, LoadRecord, SessionState, Status, Stream};
 use crate::adapter::{Adapter, Channel, Nonce};
+use crate::sessions::Numbers;
 use records::Records;
 use running::Run;
 use syncing::Sync;
@@ -95,7 +96,7 @@ impl Machine {
         adapter: Arc<dyn Adapter>,
         nonce: Nonce,
         bounds: Bounds,
-        first_eval: Arc<std::sync::atomic::AtomicU64>,
+        numbers: Arc<Numbers>,
         now: Instant,
     ) -> Machine {
         let install = adapter.install(&nonce);
@@ -110,7 +111,7 @@ impl Machine {
             number: 0,
             issued: 0,
             queue: VecDeque::new(),
-            records: Records::new(first_eval),
+            records: Records::new(numbers),
             waiters: Vec::new(),
             between: [Capture::new(), Capture::new()],
             banner: [Capture::new(), Capture::new()],

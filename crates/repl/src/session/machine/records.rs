@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::super::Status;
 use super::super::capture::Capture;
 use crate::adapter::Verdict;
+use crate::sessions::Numbers;
 
 /// How many ended evaluations are remembered.
 const REMEMBERED: usize = 64;
@@ -38,19 +38,19 @@ pub(in super::super) struct Record {
 
 #[derive(Debug)]
 pub(super) struct Records {
-    /// The next evaluation's number; shared by all sessions, so that a number alone names an evaluation.
-    next: Arc<AtomicU64>,
+    /// Shared by all sessions, so that a number alone names an evaluation.
+    numbers: Arc<Numbers>,
     evals: BTreeMap<u64, Record>,
     ended: u64,
 }
 
 impl Records {
-    pub(super) fn new(next: Arc<AtomicU64>) -> Records {
-        Records { next, evals: BTreeMap::new(), ended: 0 }
+    pub(super) fn new(numbers: Arc<Numbers>) -> Records {
+        Records { numbers, evals: BTreeMap::new(), ended: 0 }
     }
 
     pub(super) fn add(&mut self, code: String, quiet: bool, status: Status) -> u64 {
-        let eval = self.next.fetch_add(1, Ordering::Relaxed);
+        let eval = self.numbers.take();
         let record = Record {
             code,
             quiet,

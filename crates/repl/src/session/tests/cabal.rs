@@ -21,7 +21,7 @@ fn package() -> (tempfile::TempDir, Handle) {
     write("src/Two.hs", "module Two where\n\nimport One\n\ntwo :: Int\ntwo = one + one\n");
     let mut setup = setup(&["cabal", "repl", "-v1"], dir.path(), Arc::new(Ghci));
     setup.launch.env.push(("CABAL_DIR".to_owned(), dir.path().join(".cabal").display().to_string()));
-    let session = start(setup).expect("cabal is installed");
+    let session = start(setup, log()).expect("cabal is installed");
     (dir, session)
 }
 

@@ -34,7 +34,7 @@ async fn it_evaluates() {
 
 async fn check_start(flags: &[&str], completion: Completion, code: &str, expected: Expect) {
     let command: Vec<&str> = ["ghci", "-ferror-spans"].iter().chain(flags).copied().collect();
-    let session = start(setup(&command, Path::new("/"), Arc::new(Ghci))).expect("ghci is installed");
+    let session = start(setup(&command, Path::new("/"), Arc::new(Ghci)), log()).expect("ghci is installed");
     let mut text = String::new();
     for code in [code, "-- nothing", ":! echo out; echo err >&2"] {
         text += &line(&eval(&session, code).await);

@@ -8,10 +8,10 @@ mod stress;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use process::Guard;
+use process::output::OutputLog;
 
 use super::{EvalRequest, EvalResult, Handle, Launch, SessionState, Setup, start};
 use crate::adapter::Adapter;
@@ -40,17 +40,19 @@ pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> 
         },
         queue: 16,
         idle: None,
-        output: None,
-        output_limits: Default::default(),
         records: None,
         guard: Guard::Without,
         witness: None,
-        evals: Arc::new(AtomicU64::new(1)),
+        numbers: Arc::new(crate::sessions::Numbers::fresh()),
     }
 }
 
+pub(crate) fn log() -> OutputLog {
+    OutputLog::create(None, Default::default()).expect("memory")
+}
+
 pub(crate) fn ghci() -> Handle {
-    start(setup(&["ghci", "-ferror-spans"], Path::new("/"), Arc::new(Ghci))).expect("ghci is installed")
+    start(setup(&["ghci", "-ferror-spans"], Path::new("/"), Arc::new(Ghci)), log()).expect("ghci is installed")
 }
 
 pub(crate) async fn eval(session: &Handle, code: &str) -> EvalResult {

@@ -82,7 +82,7 @@ async fn processor_time_is_that_of_the_evaluation() {
 async fn memory_is_watched() {
     let mut setup = setup(&["ghci"], Path::new("/"), Arc::new(Ghci));
     setup.launch.memory_limit = 400 << 20;
-    let session = start(setup).expect("ghci is installed");
+    let session = start(setup, log()).expect("ghci is installed");
     let result = eval(&session, "let l = [1 .. 20000000 :: Int] in print (sum l) >> print (length l)\nlength l").await;
     let result = if result.status.is_final() && result.status != Status::Killed {
         eval(&session, "let l = [1 .. 100000000 :: Integer] in print (sum l) >> print (length l)").await

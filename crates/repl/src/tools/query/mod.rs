@@ -125,7 +125,7 @@ impl Tool for Query {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let until = Instant::now() + budget(&cx, args.wait_ms, Duration::from_secs(20));
-        let started = self.0.ensure(caller(&cx)?, args.session.as_deref())?;
+        let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         ghci_only(&self.0, &started.handle)?;
         let left = until.saturating_duration_since(Instant::now());
         let info = super::start::past_start(&cx, &started.handle, left).await?;

@@ -1,0 +1,132 @@
+//! The numbers of evaluations: one count for all sessions of a project, which goes on in the next life of the daemon, so
+//! that a number never means two evaluations.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// So many numbers are taken from the disk at once. A crash leaves a gap of at most as many.
+const BLOCK: u64 = 64;
+/// The file, beside the output of the sessions. It holds the first number that may be given by whoever reads it.
+const FILE: &str = "next-evaluation";
+
+/// The count.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    /// The first of this life.
+    first: u64,
+    next: AtomicU64,
+    /// Numbers below it are taken from the disk.
+    reserved: AtomicU64,
+    file: Option<PathBuf>,
+    /// Held while the file is written.
+    writing: Mutex<()>,
+}
+
+impl Numbers {
+    /// Counts from 1, in memory.
+    #[cfg(test)]
+    pub(crate) fn fresh() -> Numbers {
+        Numbers::from(1, None)
+    }
+
+    /// Goes on where the last life ended. Where no file tells, `known` is the newest evaluation of which anything is
+    /// known.
+    pub(crate) fn open(directory: Option<&Path>, known: impl FnOnce() -> Option<u64>) -> Numbers {
+        let file = directory.map(|directory| directory.join(FILE));
+        let kept = file.as_deref().and_then(|file| match std::fs::read_to_string(file) {
+            Ok(text) => text.trim().parse().ok().filter(|next| *next < u64::MAX / 2),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(path = %file.display(), %error, "read where the evaluations' numbers go on");
+                None
+            }
+        });
+        let first = kept.or_else(|| known().map(|last| last.saturating_add(1))).unwrap_or(1).max(1);
+        Numbers::from(first, file)
+    }
+
+    fn from(first: u64, file: Option<PathBuf>) -> Numbers {
+        let (next, reserved) = (AtomicU64::new(first), AtomicU64::new(first));
+        Numbers { first, next, reserved, file, writing: Mutex::default() }
+    }
+
+    /// The next number.
+    pub(crate) fn take(&self) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::AcqRel);
+        if number >= self.reserved.load(Ordering::Acquire) {
+            self.reserve(number);
+        }
+        number
+    }
+
+    /// Whether an earlier life gave this number.
+    pub(crate) fn is_of_an_earlier_life(&self, eval: u64) -> bool {
+        (1..self.first).contains(&eval)
+    }
+
+    /// Gives back what was taken from the disk and not used. Call at the end of this life.
+    pub(crate) fn close(&self) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.next.load(Ordering::Acquire);
+        if next > self.first {
+            self.write(next);
+            self.reserved.store(next, Ordering::Release);
+        }
+    }
+
+    fn reserve(&self, number: u64) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if number >= self.reserved.load(Ordering::Acquire) {
+            let until = number.saturating_add(BLOCK);
+            self.write(until);
+            // On a disk that takes nothing the count goes on all the same.
+            self.reserved.store(until, Ordering::Release);
+        }
+    }
+
+    fn write(&self, next: u64) {
+        let Some(file) = &self.file else { return };
+        // Always of the same length, in one write: whoever reads it after a crash finds the old number or the new.
+        let write = || {
+            std::fs::create_dir_all(file.parent().unwrap_or(Path::new("/")))?;
+            let open = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(file)?;
+            std::os::unix::fs::FileExt::write_all_at(&open, format!("{next:020}\n").as_bytes(), 0)
+        };
+        if let Err(error) = write() {
+            tracing::warn!(path = %file.display(), %error, "keep where the evaluations' numbers go on");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_never_given_twice() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = || Numbers::open(Some(directory.path()), || None);
+        let crashed = open();
+        assert_eq!((1..=100).map(|_| crashed.take()).collect::<Vec<_>>(), (1..=100).collect::<Vec<_>>());
+        let ended = open();
+        assert!(ended.is_of_an_earlier_life(100) && !ended.is_of_an_earlier_life(0));
+        let first = ended.take();
+        assert!((101..=100 + BLOCK + 1).contains(&first), "{first}");
+        assert!(!ended.is_of_an_earlier_life(first));
+        ended.close();
+        let next = open();
+        assert_eq!(next.take(), first + 1, "after an orderly end there is no gap");
+        std::fs::write(directory.path().join(FILE), "nonsense").expect("written");
+        let known = Numbers::open(Some(directory.path()), || Some(500));
+        assert_eq!(known.take(), 501);
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_no_reason_to_stop() {
+        let numbers = Numbers::open(Some(Path::new("/proc/nowhere")), || None);
+        assert_eq!((1..=200).map(|_| numbers.take()).last(), Some(200));
+        numbers.close();
+    }
+}

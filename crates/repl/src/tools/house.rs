@@ -1,0 +1,116 @@
+//! What the tests of tools stand in: the tools over fresh sessions, in two worktrees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use expect_test::Expect;
+use mcp::tool::{AnyTool, Context};
+use process::Guard;
+use project::{Caller, Limits, Role};
+use serde_json::Value;
+
+use super::tools;
+use crate::sessions::{Repl, ReplOptions};
+
+/// The tools over fresh sessions.
+pub(super) struct House {
+    pub(super) tools: Vec<Arc<dyn AnyTool>>,
+    pub(super) repl: Arc<Repl>,
+    /// Two worktrees.
+    pub(super) dirs: [tempfile::TempDir; 2],
+    pub(super) path: String,
+}
+
+impl House {
+    pub(super) fn new() -> House {
+        House::with(Limits::default())
+    }
+
+    pub(super) fn with(limits: Limits) -> House {
+        let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let output_dir = Some(dirs[0].path().join("output"));
+        let repl = Repl::new(ReplOptions { guard: Guard::Without, limits, output_dir, ..ReplOptions::default() });
+        let path = std::env::var("PATH").expect("a PATH");
+        House { tools: tools(repl.clone()), repl, dirs, path }
+    }
+
+    /// The same house in the next life of its daemon.
+    pub(super) fn again(self) -> House {
+        let output_dir = Some(self.dirs[0].path().join("output"));
+        let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..ReplOptions::default() });
+        House { tools: tools(repl.clone()), repl, ..self }
+    }
+
+    pub(super) fn caller(&self, worktree: usize) -> Caller {
+        let dir = self.dirs[worktree].path().to_owned();
+        let env = [("PATH".to_owned(), self.path.clone()), ("HOME".to_owned(), dir.display().to_string())];
+        Caller {
+            connection: 1,
+            role: Role::Mcp,
+            pid: 1,
+            cwd: dir.clone(),
+            worktree: dir,
+            env: BTreeMap::from(env),
+            session: None,
+            name: Some("tester".to_owned()),
+            takeover: false,
+            run: None,
+            answers_lost: false,
+            stands_in: None,
+            profile: None,
+        }
+    }
+
+    /// The text of the answer, or of the error after `error: `.
+    pub(super) async fn call_from(&self, worktree: usize, name: &str, arguments: Value) -> (String, Value) {
+        let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
+        let arguments = serde_json::value::to_raw_value(&arguments).expect("JSON");
+        let cx = Context::detached(Arc::new(self.caller(worktree)));
+        let (text, full) = match tool.call(cx, Some(&arguments)).await {
+            Ok(outcome) => {
+                let text = outcome.content[0].as_text().expect("a text").to_owned();
+                let full = outcome
+                    .structured
+                    .as_ref()
+                    .map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
+                (text.clone(), full)
+            }
+            Err(error) => (format!("error: {error}"), Value::Null),
+        };
+        (self.plain(&text), full)
+    }
+
+    pub(super) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
+        self.call_from(0, name, arguments).await
+    }
+
+    pub(super) async fn check(&self, name: &str, arguments: Value, expected: Expect) {
+        expected.assert_eq(&self.call(name, arguments).await.0);
+    }
+
+    /// Without what differs from run to run.
+    fn plain(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (n, dir) in self.dirs.iter().enumerate() {
+            text = text.replace(&dir.path().display().to_string(), &format!("/w{n}"));
+        }
+        text = text.replace(&self.path, "$PATH");
+        let number = |c: char| c.is_ascii_digit() || c == '.';
+        for (before, after) in [(", ", " ms"), ("process ", ","), (", ", " MiB"), (", up ", " s"), ("idle ", " s")] {
+            let mut rest = text.as_str();
+            let mut plain = String::new();
+            while let Some(at) = rest.find(before) {
+                let (head, tail) = rest.split_at(at + before.len());
+                plain.push_str(head);
+                let digits = tail.find(|c| !number(c)).unwrap_or(tail.len());
+                rest = tail;
+                if digits > 0 && tail[digits..].starts_with(after) {
+                    plain.push('N');
+                    rest = &tail[digits..];
+                }
+            }
+            text = plain + rest;
+        }
+        text
+    }
+}

@@ -1,0 +1,129 @@
+//! What outlives a process, and what outlives the daemon: output, and the numbers of evaluations.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::house::House;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn output_outlives_its_session_and_its_daemon() {
+    let house = House::new();
+    house.call("repl_eval", json!({"code": "putStrLn \"remember me\""})).await;
+    house.repl.shutdown().await;
+    let house = house.again();
+    house
+        .check(
+            "repl_read",
+            json!({"grep": "remember"}),
+            expect![[r#"
+                remember me
+                [main: 1 lines, up to 89 of 89; some of it of an earlier process]"#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_wait",
+            json!({}),
+            expect![[r#"
+        error: There is no session "main" in this worktree.
+        Start one with repl_start or repl_eval."#]],
+        )
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_hides_nothing_of_what_was_before() {
+    let house = House::new();
+    house.call("repl_start", json!({"profile": "python"})).await;
+    let (_, one) = house.call("repl_eval", json!({"code": "print('one', end='')"})).await;
+    let cursor = one["cursor"].as_u64().expect("a cursor");
+    house.call("repl_restart", json!({})).await;
+    house.call("repl_eval", json!({"code": "print('two')"})).await;
+    let (text, all) = house.call("repl_read", json!({"cursor": cursor - 3})).await;
+    let banner = text.lines().find(|line| line.starts_with("Python")).expect("it says what it is").to_owned();
+    let (text, total) = (text.replace(&banner, "BANNER"), all["end"].to_string());
+    expect![[r#"
+        one
+        --- a new process; of the one above: it was restarted ---
+        BANNER
+        two
+        [main: up to END of END; some of it of an earlier process]"#]]
+    .assert_eq(&text.replace(&total, "END"));
+    // By its number, in the same offsets as before.
+    let (text, _) = house.call("repl_read", json!({"eval": 1})).await;
+    assert_eq!(text, format!("one\n[main: up to {cursor} of {total}; of an earlier process]"));
+    let (text, _) = house.call("repl_read", json!({"eval": 2})).await;
+    assert_eq!(text, format!("two\n[main: up to {total} of {total}]"));
+    house
+        .check(
+            "repl_wait",
+            json!({"eval": 1}),
+            expect![[r#"
+        one
+        [main #1: done, N ms]"#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_wait",
+            json!({"eval": 1, "session": "main"}),
+            expect![[r#"
+        one
+        [main #1: done, N ms]"#]],
+        )
+        .await;
+    // The same when it ended by itself.
+    house.call("repl_eval", json!({"code": "import os\nprint('three')\nos._exit(3)"})).await;
+    house.call("repl_eval", json!({"code": "print('four')"})).await;
+    let (text, _) = house.call("repl_read", json!({"eval": 3})).await;
+    assert!(text.starts_with("three\n[main: up to ") && text.ends_with("; of an earlier process]"), "{text}");
+    let (text, _) = house.call("repl_read", json!({"grep": "---"})).await;
+    assert!(text.contains("--- a new process; of the one above: it exited with status 3 ---"), "{text}");
+    let (text, _) = house.call("repl_read", json!({"cursor": cursor - 3, "stream": "stdout"})).await;
+    assert!(text.starts_with("onePython") && !text.contains("---"), "only what programs printed: {text}");
+    house.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
+    let house = House::new();
+    house.call("repl_start", json!({"profile": "bash"})).await;
+    house.call("repl_eval", json!({"code": "echo first"})).await;
+    house.call("repl_eval", json!({"code": "true"})).await;
+    let (text, _) = house.call("repl_eval", json!({"code": "echo begun; sleep 1000", "wait_ms": 300})).await;
+    assert!(text.starts_with("begun\n[main #3: running"), "{text}");
+    house.repl.shutdown().await;
+    let house = house.again();
+    house.check("repl_wait", json!({"eval": 3}), expect![[r#"
+        error: Evaluation 3 of session "main" ran before hob was started anew; whether it had ended is not known, and its result is not kept.
+        repl_read with `session` "main" and `eval` 3 has what it printed.
+        Evaluate it again with repl_eval if that is safe."#]]).await;
+    house
+        .check(
+            "repl_wait",
+            json!({"eval": 1, "session": "main"}),
+            expect![[r#"
+        error: Evaluation 1 of session "main" ran before hob was started anew; it had ended, and its result is not kept.
+        repl_read with `session` "main" and `eval` 1 has what it printed.
+        Evaluate it again with repl_eval if that is safe."#]],
+        )
+        .await;
+    house.check("repl_wait", json!({"eval": 2}), expect![[r#"
+        error: Evaluation 2 ran before hob was started anew; whether it had ended is not known, and its result is not kept.
+        repl_read without `eval` has what is left of a session's output."#]]).await;
+    house.call("repl_start", json!({"profile": "bash"})).await;
+    house
+        .check(
+            "repl_eval",
+            json!({"code": "echo next"}),
+            expect![[r#"
+        next
+        [main #4: done, N ms]"#]],
+        )
+        .await;
+    let (text, _) = house.call("repl_read", json!({"eval": 3})).await;
+    assert!(text.starts_with("begun\n") && text.ends_with("; of an earlier process]"), "{text}");
+    let (text, _) = house.call("repl_read", json!({"grep": "---"})).await;
+    assert!(text.starts_with("--- a new process; of the one above: it ended with an earlier hob ---\n"), "{text}");
+    house.repl.shutdown().await;
+}

@@ -1,0 +1,203 @@
+//! The tools about sessions, used wrongly or beyond their limits.
+
+use expect_test::expect;
+use project::Limits;
+use serde_json::json;
+
+use super::house::House;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_use_says_what_to_do() {
+    let mut house = House::with(Limits { sessions: 2, queued_evaluations: 1, ..Limits::default() });
+    house
+        .check(
+            "repl_wait",
+            json!({}),
+            expect![[r#"
+        error: There is no session "main" in this worktree.
+        Start one with repl_start or repl_eval."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_wait",
+            json!({"eval": 99}),
+            expect![[r#"
+        error: No session of this worktree remembers evaluation 99.
+        Name a `session` to wait for its last evaluation; repl_list lists the sessions."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_eval",
+            json!({"code": "1", "session": "a b"}),
+            expect![[r#"
+        error: "a b" is no session name.
+        Use 1 to 64 letters, digits, `.`, `_` or `-` in `session`."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_start",
+            json!({"cwd": "nowhere"}),
+            expect![[r#"
+        error: The directory /w0/nowhere does not exist.
+        Give a directory that exists in `cwd`."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_start",
+            json!({"profile": "perl"}),
+            expect![[r#"
+        error: There is no profile "perl"; known are bash, cabal, ghci, python, stack.
+        Name one of those in `profile`, or leave it out."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_start",
+            json!({"command": ["frobnicate"]}),
+            expect![[r#"
+        error: Nothing is known of the program "frobnicate".
+        Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_start",
+            json!({"command": ["ghci", "-package", "no-such-package"]}),
+            expect![[r#"
+        error: ghci -package no-such-package did not start: it exited with status 1 before its first prompt.
+        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
+        <command line>: cannot satisfy -package no-such-package
+            (use -v for more information)
+        Correct that and call repl_start again; repl_read shows everything it printed."#]],
+        )
+        .await;
+    house.check("repl_eval", json!({"code": "1"}), expect![[r#"
+        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
+        [stderr]
+        <command line>: cannot satisfy -package no-such-package
+            (use -v for more information)
+        [main #1: exited; repl_restart starts anew]
+        The session had ended (it exited with status 1 before its first prompt); a new process was started, and earlier definitions are gone.
+        It never ran: it exited with status 1 before its first prompt."#]]).await;
+    let path = std::mem::replace(&mut house.path, "/nowhere".to_owned());
+    house
+        .check(
+            "repl_start",
+            json!({"session": "other", "profile": "ghci"}),
+            expect![[r#"
+        error: The profile "ghci" needs the program "ghci", which is not in the PATH.
+        Install it: apt-get install ghc (or install GHC with ghcup).
+        Or name another `profile`."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_start",
+            json!({"session": "other", "command": ["ghci"]}),
+            expect![[r#"
+        error: The profile "ghci" needs the program "ghci", which is not in the PATH.
+        Install it: apt-get install ghc (or install GHC with ghcup).
+        Or name another `profile`."#]],
+        )
+        .await;
+    house.path = path;
+    house
+        .check(
+            "repl_start",
+            json!({"session": "mine", "profile": "ghci"}),
+            expect![[r#"
+        GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
+        [mine: ghci 9.0.2, idle, process N, in /w0]"#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_start",
+            json!({"session": "mine", "profile": "python"}),
+            expect![[r#"
+        error: Session "mine" runs already, with profile "ghci".
+        Use another name in `session`, or end that one with repl_stop first."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_eval",
+            json!({"code": ":set prompt x", "session": "mine"}),
+            expect![[r#"
+        error: The session's prompt tells when an evaluation has ended.
+        Leave the prompt as it is; nobody sees it."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_input",
+            json!({"text": "x\n", "session": "mine"}),
+            expect![[r#"
+        error: Nothing runs in session "mine" that could read input.
+        Give input in `stdin` of repl_eval, or while the evaluation runs."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_input",
+            json!({"session": "mine"}),
+            expect![[r#"
+        error: There is nothing to give.
+        Put a line in `text`, or set `eof`."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_wait",
+            json!({"session": "mine"}),
+            expect![[r#"
+        error: Session "mine" has evaluated nothing yet.
+        Evaluate something with repl_eval."#]],
+        )
+        .await;
+    house
+        .check(
+            "repl_read",
+            json!({"session": "theirs"}),
+            expect![[r#"
+        error: There is no session "theirs" in this worktree.
+        There are main, mine; repl_list tells more.
+        Or start it with repl_start or repl_eval."#]],
+        )
+        .await;
+    let (text, _) = house.call_from(1, "repl_eval", json!({"code": "1", "session": "mine"})).await;
+    expect![[r#"
+        error: Session "mine" belongs to another worktree, /w0.
+        Use another name in `session`, or leave it out for this worktree's own session."#]]
+    .assert_eq(&text);
+    // Another worktree's session of the default name is another session.
+    let (_, other) = house.call_from(1, "repl_eval", json!({"code": "y = 2"})).await;
+    assert_eq!(other["status"], "done");
+    house
+        .check(
+            "repl_start",
+            json!({"session": "third"}),
+            expect![[r#"
+        error: 2 sessions run already.
+        End one with repl_stop; repl_list shows which are idle.
+        `limits.sessions` in hob.toml sets the limit."#]],
+        )
+        .await;
+    for _ in 0..2 {
+        house.call("repl_eval", json!({"code": "getLine", "session": "mine", "wait_ms": 1})).await;
+    }
+    house
+        .check(
+            "repl_eval",
+            json!({"code": "1", "session": "mine"}),
+            expect![[r#"
+        error: 1 evaluations wait in session "mine" already.
+        Wait with repl_wait, or repl_interrupt what runs; `limits.queued_evaluations` in hob.toml sets the limit."#]],
+        )
+        .await;
+    house.repl.shutdown().await;
+}
