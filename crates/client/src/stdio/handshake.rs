@@ -3,9 +3,8 @@
 
 use std::collections::HashSet;
 
-use mcp::wire::{Envelope, Id, build};
+use mcp::wire::{Envelope, Id, Json, build};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::lists::Promised;
 use super::peek::What;
@@ -91,7 +90,7 @@ impl Handshake {
             let Some(envelope) = Envelope::peek(line) else { return };
             let id = format!("\"hob-replay-{mark:016x}-{}\"", replayed.len());
             if let (Some(id), Some(method)) = (Id::from_json(&id), envelope.method()) {
-                build::request(out, &id, method, envelope.params().map(RawValue::get));
+                build::request(out, &id, method, envelope.params().map(Json::get));
                 replayed.insert(id);
             }
         };

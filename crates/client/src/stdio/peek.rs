@@ -1,6 +1,6 @@
 //! As much of a message as the front-end has to know, read as cheaply as it can be: everything passes through here.
 
-use mcp::wire::{Envelope, Id};
+use mcp::wire::{Envelope, Id, Json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -137,7 +137,7 @@ pub(super) fn is_initialized(line: &[u8]) -> bool {
 }
 
 /// `params.requestId`.
-pub(super) fn request_id(params: &RawValue) -> Option<Id> {
+pub(super) fn request_id(params: Json<'_>) -> Option<Id> {
     #[derive(Deserialize)]
     struct Cancelled<'a> {
         #[serde(borrow, rename = "requestId")]
@@ -162,27 +162,27 @@ struct Meta<'a> {
     version: Option<&'a RawValue>,
 }
 
-fn meta(params: &RawValue) -> Option<Meta<'_>> {
+fn meta(params: Json<'_>) -> Option<Meta<'_>> {
     // Most parameters have none, and a search is much cheaper than reading them.
     memchr::memmem::find(params.get().as_bytes(), b"\"_meta\"")?;
     serde_json::from_str::<WithMeta>(params.get()).ok()?.meta
 }
 
 /// The token under which a request wants progress, as JSON.
-pub(super) fn progress_token(params: &RawValue) -> Option<Box<str>> {
+pub(super) fn progress_token(params: Json<'_>) -> Option<Box<str>> {
     Some(meta(params)?.progress_token?.get().into())
 }
 
 /// Whether a request is of an era that declares its version with every request (since 2026-07-28).
-pub(super) fn is_modern(params: &RawValue) -> bool {
+pub(super) fn is_modern(params: Json<'_>) -> bool {
     meta(params).is_some_and(|meta| meta.version.is_some())
 }
 
-fn subscription_id(params: &RawValue) -> Option<Id> {
+fn subscription_id(params: Json<'_>) -> Option<Id> {
     Id::from_json(meta(params)?.subscription_id?.get())
 }
 
-fn told_token(params: &RawValue) -> Option<Box<str>> {
+fn told_token(params: Json<'_>) -> Option<Box<str>> {
     #[derive(Deserialize)]
     struct Told<'a> {
         #[serde(borrow, rename = "progressToken")]

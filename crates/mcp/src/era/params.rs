@@ -1,91 +1,103 @@
 //! The parameters of requests, read in one pass and only as deep as routing needs, and the revision they belong to.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::Era;
 use super::ask::Capabilities;
 use crate::tool::LogLevel;
 use crate::wire::build::RpcError;
-use crate::wire::{Id, code};
+use crate::wire::{Id, Json, code};
 
-/// Every parameter that some method of ours looks at; each is JSON text still.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// Every parameter that some method of ours looks at; null is as good as none.
+#[derive(Debug, Default)]
 pub(crate) struct Params<'a> {
-    #[serde(borrow, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub cursor: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub level: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub request_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub notifications: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub protocol_version: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub uri: Option<&'a RawValue>,
-    #[serde(borrow, rename = "ref")]
-    pub reference: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub argument: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub context: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub task_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub request_state: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub input_responses: Option<&'a RawValue>,
-    #[serde(borrow, rename = "capabilities")]
-    pub client_capabilities: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub client_info: Option<&'a RawValue>,
+    meta: Option<Json<'a>>,
+    pub name: Option<Json<'a>>,
+    pub arguments: Option<Json<'a>>,
+    pub cursor: Option<Json<'a>>,
+    pub level: Option<Json<'a>>,
+    pub request_id: Option<Json<'a>>,
+    pub notifications: Option<Json<'a>>,
+    pub protocol_version: Option<Json<'a>>,
+    pub uri: Option<Json<'a>>,
+    pub reference: Option<Json<'a>>,
+    pub argument: Option<Json<'a>>,
+    pub context: Option<Json<'a>>,
+    pub task_id: Option<Json<'a>>,
+    pub request_state: Option<Json<'a>>,
+    pub input_responses: Option<Json<'a>>,
+    pub client_capabilities: Option<Json<'a>>,
+    pub client_info: Option<Json<'a>>,
 }
 
 /// What `_meta` may say about a request.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub(crate) struct Meta<'a> {
-    #[serde(borrow, rename = "progressToken")]
-    token: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
-    version: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
-    capabilities: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
-    pub client: Option<&'a RawValue>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
-    level: Option<&'a RawValue>,
-}
-
-/// The client's description of itself.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Implementation {
-    #[serde(default)]
-    pub name: String,
+    token: Option<Json<'a>>,
+    version: Option<Json<'a>>,
+    capabilities: Option<Json<'a>>,
+    pub client: Option<Json<'a>>,
+    level: Option<Json<'a>>,
 }
 
 impl<'a> Params<'a> {
-    pub(crate) fn read(params: Option<&'a RawValue>) -> Result<Params<'a>, RpcError> {
-        match params {
-            None => Ok(Params::default()),
-            Some(raw) => serde_json::from_str(raw.get()).map_err(|error| invalid(format!("params: {}", plain(&error)))),
+    pub(crate) fn read(params: Option<Json<'a>>) -> Result<Params<'a>, RpcError> {
+        let mut read = Params::default();
+        for (name, value) in params.into_iter().flat_map(Json::members) {
+            let slot = match &*name {
+                "_meta" => &mut read.meta,
+                "name" => &mut read.name,
+                "arguments" => &mut read.arguments,
+                "cursor" => &mut read.cursor,
+                "level" => &mut read.level,
+                "requestId" => &mut read.request_id,
+                "notifications" => &mut read.notifications,
+                "protocolVersion" => &mut read.protocol_version,
+                "uri" => &mut read.uri,
+                "ref" => &mut read.reference,
+                "argument" => &mut read.argument,
+                "context" => &mut read.context,
+                "taskId" => &mut read.task_id,
+                "requestState" => &mut read.request_state,
+                "inputResponses" => &mut read.input_responses,
+                "capabilities" => &mut read.client_capabilities,
+                "clientInfo" => &mut read.client_info,
+                _ => continue,
+            };
+            fill(slot, value, "params", &name)?;
         }
+        Ok(read)
     }
 
     pub(crate) fn meta(&self) -> Result<Meta<'a>, RpcError> {
-        match self.meta {
-            None => Ok(Meta::default()),
-            // Written as a list it would be read by position.
-            Some(raw) if !raw.get().starts_with('{') => Err(invalid("params: `_meta` must be an object")),
-            Some(raw) => serde_json::from_str(raw.get()).map_err(|error| invalid(format!("_meta: {}", plain(&error)))),
+        let mut read = Meta::default();
+        let Some(meta) = self.meta else { return Ok(read) };
+        if !meta.is_object() {
+            return Err(invalid("params: `_meta` must be an object"));
+        }
+        for (name, value) in meta.members() {
+            let slot = match &*name {
+                "progressToken" => &mut read.token,
+                "io.modelcontextprotocol/protocolVersion" => &mut read.version,
+                "io.modelcontextprotocol/clientCapabilities" => &mut read.capabilities,
+                "io.modelcontextprotocol/clientInfo" => &mut read.client,
+                "io.modelcontextprotocol/logLevel" => &mut read.level,
+                _ => continue,
+            };
+            fill(slot, value, "_meta", &name)?;
+        }
+        Ok(read)
+    }
+}
+
+fn fill<'a>(slot: &mut Option<Json<'a>>, value: Json<'a>, of: &str, name: &str) -> Result<(), RpcError> {
+    match slot.replace(value) {
+        Some(_) => Err(invalid(format!("{of}: duplicate field `{name}`"))),
+        None => {
+            *slot = Some(value).filter(|value| !value.is_null());
+            Ok(())
         }
     }
 }
@@ -94,14 +106,15 @@ impl Meta<'_> {
     /// The revision this request belongs to: the one it names itself, else the connection's.
     pub(crate) fn era(&self, connection: Era) -> Result<Era, RpcError> {
         let Some(version) = self.version else { return Ok(connection) };
-        let name: String = serde_json::from_str(version.get())
-            .map_err(|_| invalid("_meta \"io.modelcontextprotocol/protocolVersion\" must be a string"))?;
+        let name = version
+            .text()
+            .ok_or_else(|| invalid("_meta \"io.modelcontextprotocol/protocolVersion\" must be a string"))?;
         let Some(era) = Era::from_name(&name) else {
             let supported = Era::ALL.map(Era::name);
             return Err(RpcError::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
                 .with_data(&json!({"supported": supported, "requested": name})));
         };
-        if era.is_modern() && !self.capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
+        if era.is_modern() && !self.capabilities.is_some_and(|raw| raw.is_object()) {
             return Err(invalid(
                 "_meta \"io.modelcontextprotocol/clientCapabilities\" is required and must be an object",
             ));
@@ -150,16 +163,20 @@ impl Meta<'_> {
 }
 
 /// Reads a log level.
-pub(crate) fn level(raw: &RawValue) -> Result<LogLevel, RpcError> {
-    let name = serde_json::from_str::<String>(raw.get()).unwrap_or_default();
+pub(crate) fn level(raw: Json<'_>) -> Result<LogLevel, RpcError> {
+    let name = raw.text().unwrap_or_default();
     LogLevel::from_name(&name)
         .ok_or_else(|| invalid("level must be one of debug, info, notice, warning, error, critical, alert, emergency"))
 }
 
 /// Reads a string parameter.
-pub(crate) fn string(raw: Option<&RawValue>, name: &str) -> Result<String, RpcError> {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
-        .ok_or_else(|| invalid(format!("params: `{name}` must be a string")))
+pub(crate) fn string(raw: Option<Json<'_>>, name: &str) -> Result<String, RpcError> {
+    text(raw, name).map(Cow::into_owned)
+}
+
+/// The same, borrowed where it can be.
+pub(crate) fn text<'a>(raw: Option<Json<'a>>, name: &str) -> Result<Cow<'a, str>, RpcError> {
+    raw.and_then(Json::text).ok_or_else(|| invalid(format!("params: `{name}` must be a string")))
 }
 
 /// The id that a cancellation names.

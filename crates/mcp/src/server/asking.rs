@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -22,8 +21,8 @@ use crate::era::Era;
 use crate::era::ask::{self, Capabilities};
 use crate::era::params::{self, invalid};
 use crate::tool::{Answers, AnyTool, Ask, AskError, Outcome, Said};
-use crate::wire::Id;
 use crate::wire::build::{self, RpcError};
+use crate::wire::{Id, Json};
 
 /// The questions that a client has as requests of ours.
 #[derive(Default)]
@@ -125,10 +124,10 @@ impl Session {
     }
 
     /// The client answered a request; false if it is none of ours.
-    pub(super) fn answered(&mut self, id: &Id, outcome: Result<&RawValue, &RawValue>) -> bool {
+    pub(super) fn answered(&mut self, id: &Id, outcome: Result<Json<'_>, Json<'_>>) -> bool {
         let Some((key, name)) = self.asked.requests.remove(id) else { return false };
         let Some(open) = self.asked.open.get_mut(&key) else { return true };
-        let parsed = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).unwrap_or_default();
+        let parsed = |raw: Json<'_>| raw.read::<Value>().unwrap_or_default();
         let said = match (outcome, open.asks.get(&name)) {
             (Ok(result), Some(ask)) => ask::said(ask, parsed(result)),
             (Err(error), _) => Err(parsed(error)["message"].as_str().unwrap_or("an error").to_owned()),
@@ -292,19 +291,13 @@ impl Session {
         tool: &Arc<dyn AnyTool>,
     ) -> Result<bool, RpcError> {
         #[derive(Deserialize)]
-        struct Arguments<'a> {
-            #[serde(borrow)]
-            resume: Option<&'a RawValue>,
-        }
-        #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Resume {
             id: String,
             answers: Option<Map<String, Value>>,
         }
-        let arguments = request.params.arguments.filter(|raw| raw.get().starts_with('{'));
-        let arguments = arguments.and_then(|raw| serde_json::from_str::<Arguments<'_>>(raw.get()).ok());
-        let Some(resume) = arguments.and_then(|arguments| arguments.resume) else { return Ok(false) };
+        let resume = request.params.arguments.and_then(|arguments| arguments.member("resume"));
+        let Some(resume) = resume.filter(|resume| !resume.is_null()) else { return Ok(false) };
         let name = &tool.declaration().name;
         let Ok(resume) = serde_json::from_str::<Resume>(resume.get()) else {
             let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as the question said");
@@ -403,7 +396,7 @@ impl Session {
 
 /// The answers that a request brings.
 fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
-    let read = |raw: &RawValue| serde_json::from_str(raw.get());
+    let read = |raw: Json<'_>| raw.read();
     let responses = request.params.input_responses.map_or_else(|| Ok(Map::new()), read);
     responses.map_err(|_| invalid("params: `inputResponses` must be an object of answers by name"))
 }

@@ -1,10 +1,8 @@
 //! JSON-RPC batches, which one revision has: several messages in one array, and their answers in one.
 
-use serde_json::value::RawValue;
-
 use super::session::Session;
 use crate::wire::build::RpcError;
-use crate::wire::{Envelope, code};
+use crate::wire::{Envelope, Json, code};
 
 #[derive(Default)]
 pub(super) struct Batch {
@@ -15,7 +13,7 @@ pub(super) struct Batch {
 }
 
 impl Session {
-    pub(super) fn take_batch(&mut self, items: &[&RawValue]) {
+    pub(super) fn take_batch(&mut self, items: &[Json<'_>]) {
         if !self.era.revision().batches {
             let message = format!("protocol {} has no batches: send one message per line", self.era);
             return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, message));

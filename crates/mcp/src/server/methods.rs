@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::calls::{Call, Key, Reported, State, Target};
@@ -12,10 +11,10 @@ use super::peer::{CallPeer, LogPolicy, Route, Waits};
 use super::session::{List, Listen, Session, subscription_meta};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
-use crate::era::params::{self, Implementation, Meta, Params, invalid};
+use crate::era::params::{self, Meta, Params, invalid};
 use crate::tool::Cancel;
 use crate::wire::build::{self, RpcError};
-use crate::wire::{Id, code};
+use crate::wire::{Id, Json, code};
 
 /// A request whose revision is known.
 pub(super) struct Request<'a> {
@@ -24,12 +23,12 @@ pub(super) struct Request<'a> {
     pub meta: &'a Meta<'a>,
     pub params: &'a Params<'a>,
     /// All of its parameters.
-    pub raw: Option<&'a RawValue>,
+    pub raw: Option<Json<'a>>,
     pub batch: Option<u64>,
 }
 
 impl Session {
-    pub(super) fn request(&mut self, id: Id, method: &str, params: Option<&RawValue>, batch: Option<u64>) {
+    pub(super) fn request(&mut self, id: Id, method: &str, params: Option<Json<'_>>, batch: Option<u64>) {
         self.joined(batch);
         if self.calls.find(&id).is_some() || self.listens.iter().any(|listen| listen.id == id) {
             let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
@@ -45,7 +44,7 @@ impl Session {
         &mut self,
         id: &Id,
         method: &str,
-        raw: Option<&RawValue>,
+        raw: Option<Json<'_>>,
         batch: Option<u64>,
     ) -> Result<(), RpcError> {
         let params = Params::read(raw)?;
@@ -117,7 +116,7 @@ impl Session {
         if !self.budget_is_fixed {
             self.budget = params.client_info.and_then(patience);
         }
-        tracing::debug!(asked, era = era.name(), client = params.client_info.map(RawValue::get), "initialize");
+        tracing::debug!(asked, era = era.name(), client = params.client_info.map(Json::get), "initialize");
         self.emit(None, |out, shared| {
             build::result_with(out, id, |out| shared.identity.initialize(out, era, shared.offers()))
         });
@@ -126,7 +125,7 @@ impl Session {
 
     fn call_tool(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         const METHOD: &str = "tools/call";
-        let name = params::string(request.params.name, "name")?;
+        let name = params::text(request.params.name, "name")?;
         let Some(tool) = self.shared.registry.get(&name) else {
             return Err(invalid(format!("unknown tool {name:?}: tools/list names those there are")));
         };
@@ -148,7 +147,7 @@ impl Session {
         &mut self,
         request: &Request<'_>,
         target: Target,
-        input: Option<&RawValue>,
+        input: Option<Json<'_>>,
     ) -> Result<(), RpcError> {
         let (key, call) = self.new_call(request, target)?;
         self.admit(key, call, input);
@@ -264,7 +263,7 @@ impl Session {
     }
 
     /// Notifications are never answered, whatever is wrong with them.
-    pub(super) fn notification(&mut self, method: &str, raw: Option<&RawValue>) {
+    pub(super) fn notification(&mut self, method: &str, raw: Option<Json<'_>>) {
         let Ok(params) = Params::read(raw) else {
             return tracing::debug!(method, "a notification with unreadable parameters was ignored");
         };
@@ -290,8 +289,8 @@ impl Session {
 
 /// How long a client waits for an answer, where its name tells: these give up after a minute unless configured
 /// otherwise.
-fn patience(client: &RawValue) -> Option<Duration> {
-    let client: Implementation = serde_json::from_str(client.get()).ok()?;
-    let name = client.name.to_ascii_lowercase();
-    ["codex", "gemini"].iter().any(|impatient| name.contains(impatient)).then_some(Duration::from_secs(60))
+fn patience(client: Json<'_>) -> Option<Duration> {
+    let name = client.member("name")?.text()?;
+    let has = |part: &str| name.as_bytes().windows(part.len()).any(|found| found.eq_ignore_ascii_case(part.as_bytes()));
+    (has("codex") || has("gemini")).then_some(Duration::from_secs(60))
 }

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -17,6 +16,7 @@ use super::peer::CallPeer;
 use crate::era::base64;
 use crate::era::params::Params;
 use crate::tool::{Answers, Ask, AskError, Cancel, PATIENCE};
+use crate::wire::Json;
 
 /// How many calls may wait so.
 const MOST: usize = 1024;
@@ -190,7 +190,7 @@ pub(super) fn digest(method: &str, params: &Params<'_>) -> [u8; 32] {
     digest.finalize().into()
 }
 
-fn canonical(raw: &RawValue) -> String {
+fn canonical(raw: Json<'_>) -> String {
     match serde_json::from_str::<Value>(raw.get()) {
         Ok(mut value) => {
             value.sort_all_objects();
@@ -248,10 +248,7 @@ mod tests {
 
     #[test]
     fn the_same_call_has_the_same_digest_however_it_is_written() {
-        let digest = |text: &str| {
-            let raw = RawValue::from_string(text.to_owned()).expect("JSON");
-            digest("tools/call", &Params::read(Some(&raw)).expect("parameters"))
-        };
+        let digest = |text: &str| digest("tools/call", &Params::read(Json::check(text)).expect("parameters"));
         let one = digest(r#"{"name":"x","arguments":{"a":1,"b":{"c":2,"d":3}}}"#);
         assert_eq!(one, digest(r#"{"arguments": {"b": {"d": 3, "c": 2}, "a": 1}, "name": "\u0078", "_meta": {}}"#));
         assert_ne!(one, digest(r#"{"name":"x","arguments":{"a":1,"b":{"c":2,"d":4}}}"#));

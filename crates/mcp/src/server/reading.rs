@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::calls::{Reply, Served, Target};
 use super::methods::Request;
@@ -13,7 +12,7 @@ use crate::era::params::{self, invalid};
 use crate::prompt::Completing;
 use crate::resource::{Found, Watcher};
 use crate::wire::build::{self, RpcError};
-use crate::wire::code;
+use crate::wire::{Json, code};
 
 impl Session {
     /// Serves a method of resources, prompts or completion; false if there is no such method here.
@@ -86,18 +85,14 @@ impl Session {
             name: String,
             value: String,
         }
-        #[derive(Default, Deserialize)]
-        struct Others<'a> {
-            #[serde(borrow)]
-            arguments: Option<&'a RawValue>,
-        }
         let reference: Reference = object(request.params.reference, "ref")?;
         let argument: Argument = object(request.params.argument, "argument")?;
         let others = match request.params.context {
-            Some(_) => object::<Others<'_>>(request.params.context, "context")?,
-            None => Others::default(),
+            Some(context) if !context.is_object() => return Err(invalid("params: `context` must be an object")),
+            Some(context) => context.member("arguments").filter(|arguments| !arguments.is_null()),
+            None => None,
         };
-        let others = texts(others.arguments, "context.arguments")?;
+        let others = texts(others, "context.arguments")?;
         let asked = Completing { argument: argument.name, value: argument.value, others };
         let (prompts, resources) = (self.shared.prompts.get(), self.shared.resources.get());
         let serve: Served = match reference.kind.as_str() {
@@ -216,14 +211,14 @@ fn known_argument(known: bool, asked: &Completing) -> Result<(), RpcError> {
 }
 
 /// Reads an object of one shape.
-fn object<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>, name: &str) -> Result<T, RpcError> {
-    let raw = raw.filter(|raw| raw.get().starts_with('{'));
+fn object<'a, T: Deserialize<'a>>(raw: Option<Json<'a>>, name: &str) -> Result<T, RpcError> {
+    let raw = raw.filter(|raw| raw.is_object());
     let raw = raw.ok_or_else(|| invalid(format!("params: `{name}` must be an object")))?;
     serde_json::from_str(raw.get()).map_err(|error| invalid(format!("{name}: {}", params::plain(&error))))
 }
 
 /// Reads an object whose values are strings; an absent one is empty.
-fn texts(raw: Option<&RawValue>, name: &str) -> Result<BTreeMap<String, String>, RpcError> {
+fn texts(raw: Option<Json<'_>>, name: &str) -> Result<BTreeMap<String, String>, RpcError> {
     match raw {
         None => Ok(BTreeMap::new()),
         Some(_) => object(raw, name),

@@ -22,7 +22,7 @@ use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::tool::{Caller, Progress};
 use crate::wire::build::{self, RpcError};
-use crate::wire::{Envelope, Frame, Id, Message, TooLong, code};
+use crate::wire::{Envelope, Frame, Id, Json, Message, TooLong, code};
 
 /// While more output than this is unwritten, what can be merged is not written yet.
 const SOFT_OUTPUT: usize = 256 << 10;
@@ -229,10 +229,10 @@ impl Session {
     }
 
     /// Starts a call, or lets it wait for a slot.
-    pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
+    pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<Json<'_>>) {
         self.expect_heartbeat(&call);
         if self.calls.running() < self.limits.running && self.calls.waiting() == 0 {
-            return self.start(key, call, input);
+            return self.start(key, call, input.map(Json::raw));
         }
         let bytes = input.map_or(0, |input| input.get().len());
         let limit = self.limits.waiting_bytes;
@@ -244,7 +244,7 @@ impl Session {
                 None => tracing::warn!(method = call.target.name(), "a notification was dropped: {error}"),
             };
         }
-        call.state = State::Waiting(input.map(ToOwned::to_owned));
+        call.state = State::Waiting(input.map(|input| input.raw().to_owned()));
         self.calls.insert(key, call);
     }
 

@@ -1,26 +1,22 @@
 //! One line → what it is in JSON-RPC, borrowed from the line; and what odd input deserves in return.
 
 use std::borrow::Cow;
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::Id;
+use super::json::{Json, Reader};
 
 /// The members of one JSON-RPC object, unread beyond what routing needs.
 #[derive(Debug, Default)]
 pub struct Envelope<'a> {
     version: bool,
-    id: Member<&'a RawValue>,
+    id: Member<Json<'a>>,
     method: Member<Option<Cow<'a, str>>>,
-    params: Member<&'a RawValue>,
-    result: Member<&'a RawValue>,
-    error: Member<&'a RawValue>,
+    params: Member<Json<'a>>,
+    result: Member<Json<'a>>,
+    error: Member<Json<'a>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 enum Member<T> {
     #[default]
     Absent,
@@ -56,21 +52,21 @@ pub enum Message<'a> {
         /// What is asked for.
         method: Cow<'a, str>,
         /// An object, if present.
-        params: Option<&'a RawValue>,
+        params: Option<Json<'a>>,
     },
     /// Wants none.
     Notification {
         /// What happened.
         method: Cow<'a, str>,
         /// An object, if present.
-        params: Option<&'a RawValue>,
+        params: Option<Json<'a>>,
     },
     /// The answer to a request of ours.
     Response {
         /// Which request; `None` if unreadable.
         id: Option<Id>,
         /// What it brought, or what failed.
-        outcome: Result<&'a RawValue, &'a RawValue>,
+        outcome: Result<Json<'a>, Json<'a>>,
     },
     /// JSON that is none of these: to be answered with −32600, this id (or null) and this reason.
     Invalid {
@@ -80,7 +76,7 @@ pub enum Message<'a> {
         reason: &'static str,
     },
     /// A JSON array: a batch where the revision has them, else invalid.
-    Batch(Vec<&'a RawValue>),
+    Batch(Vec<Json<'a>>),
 }
 
 /// A line that is not JSON text at all: to be ignored, with a line in the log.
@@ -94,7 +90,26 @@ impl<'a> Envelope<'a> {
     /// Reads the members of one JSON object; `None` if the line is anything else. Never fails on odd members: those
     /// are what [`Envelope::classify`] judges.
     pub fn peek(line: &'a [u8]) -> Option<Envelope<'a>> {
-        serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
+        Envelope::read(std::str::from_utf8(line).ok()?)
+    }
+
+    fn read(text: &'a str) -> Option<Envelope<'a>> {
+        let mut envelope = Envelope::default();
+        let mut versions = 0;
+        let mut reader = Reader::new(text);
+        reader.object(|key, value| match key {
+            "jsonrpc" => {
+                versions += 1;
+                envelope.version = value.get() == "\"2.0\"" && versions == 1;
+            }
+            "id" => envelope.id.set(value),
+            "method" => envelope.method.set(value.text()),
+            "params" => envelope.params.set(value),
+            "result" => envelope.result.set(value),
+            "error" => envelope.error.set(value),
+            _ => {}
+        })?;
+        reader.ends().then_some(envelope)
     }
 
     /// The id, if there is exactly one and it is legal.
@@ -104,7 +119,7 @@ impl<'a> Envelope<'a> {
 
     /// The id's JSON text, legal or not.
     pub fn raw_id(&self) -> Option<&'a str> {
-        self.id.get().map(|raw| raw.get())
+        self.id.get().map(|id| id.get())
     }
 
     /// The method, if there is exactly one and it is a string.
@@ -113,17 +128,17 @@ impl<'a> Envelope<'a> {
     }
 
     /// The parameters as written.
-    pub fn params(&self) -> Option<&'a RawValue> {
+    pub fn params(&self) -> Option<Json<'a>> {
         self.params.get().copied()
     }
 
     /// The result of a response.
-    pub fn result(&self) -> Option<&'a RawValue> {
+    pub fn result(&self) -> Option<Json<'a>> {
         self.result.get().copied()
     }
 
     /// The error of a response.
-    pub fn error(&self) -> Option<&'a RawValue> {
+    pub fn error(&self) -> Option<Json<'a>> {
         self.error.get().copied()
     }
 
@@ -140,19 +155,15 @@ impl<'a> Envelope<'a> {
     /// Says what a line is. Arrays are [`Message::Batch`], whatever their elements.
     pub fn classify(line: &'a [u8]) -> Result<Message<'a>, Unreadable> {
         let text = std::str::from_utf8(line).map_err(|_| Unreadable("invalid UTF-8"))?;
-        match serde_json::from_str::<Envelope>(text) {
-            Ok(envelope) => Ok(envelope.into_message()),
-            Err(error) if error.is_syntax() || error.is_eof() => Err(Unreadable("not JSON")),
-            // Valid so far, but not an object: an array, or a bare value; the rest of it is not checked yet.
-            Err(_) if text.trim_ascii_start().starts_with('[') => match serde_json::from_str(text) {
-                Ok(items) => Ok(Message::Batch(items)),
-                Err(_) => Err(Unreadable("not JSON")),
-            },
-            Err(_) => match serde_json::from_str::<IgnoredAny>(text) {
-                Ok(_) => Ok(Message::Invalid { id: None, reason: "a message must be a JSON object" }),
-                Err(_) => Err(Unreadable("not JSON")),
-            },
-        }
+        let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
+        let message = match is_object {
+            true => Envelope::read(text).map(Envelope::into_message),
+            false => Json::check(text).map(|json| match json.get().starts_with('[') {
+                true => Message::Batch(json.items().collect()),
+                false => Message::Invalid { id: None, reason: "a message must be a JSON object" },
+            }),
+        };
+        message.ok_or(Unreadable("not JSON"))
     }
 
     fn into_message(self) -> Message<'a> {
@@ -162,7 +173,7 @@ impl<'a> Envelope<'a> {
                 (Member::Once(result), Member::Absent) => Ok(result),
                 (Member::Absent, Member::Once(error)) => Err(error),
                 // Both, or one twice: an answer to an answer would start a quarrel, so it stays a response.
-                _ => Err(RawValue::NULL),
+                _ => Err(Json::NULL),
             };
             return Message::Response { id, outcome };
         }
@@ -192,69 +203,6 @@ impl<'a> Envelope<'a> {
                 Message::Invalid { id: None, reason: "\"id\" must be one string or integer of at most 1024 bytes" }
             }
         }
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Members)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Key {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    #[serde(other)]
-    Other,
-}
-
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Envelope<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON-RPC object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Envelope<'de>, A::Error> {
-        let mut envelope = Envelope::default();
-        let mut versions = 0;
-        while let Some(key) = map.next_key()? {
-            match key {
-                Key::Jsonrpc => {
-                    versions += 1;
-                    envelope.version = map.next_value::<&RawValue>()?.get() == "\"2.0\"" && versions == 1;
-                }
-                Key::Id => envelope.id.set(map.next_value()?),
-                Key::Method => {
-                    let raw: &RawValue = map.next_value()?;
-                    envelope.method.set(string(raw));
-                }
-                Key::Params => envelope.params.set(map.next_value()?),
-                Key::Result => envelope.result.set(map.next_value()?),
-                Key::Error => envelope.error.set(map.next_value()?),
-                Key::Other => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(envelope)
-    }
-}
-
-/// The string in this JSON text, borrowed unless it has escapes.
-fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    match memchr::memchr(b'\\', inner.as_bytes()) {
-        None => Some(Cow::Borrowed(inner)),
-        Some(_) => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
     }
 }
 
@@ -295,13 +243,13 @@ mod tests {
             ],
             expect![[r#"
                 request 1 ping None
-                request "\u0061" a/b Some(RawValue({"x":[1, 2]}))
+                request "\u0061" a/b Some({"x":[1, 2]})
                 request 18446744073709551616 ping None
                 request 3 ping None
                 notification notifications/initialized None
-                response Some(2) Ok(RawValue({}))
-                response Some(2) Err(RawValue({"code":1,"message":""}))
-                response None Err(RawValue(null))
+                response Some(2) Ok({})
+                response Some(2) Err({"code":1,"message":""})
+                response None Err(null)
                 batch of 2
                 batch of 0"#]],
         );

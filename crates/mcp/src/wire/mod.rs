@@ -22,11 +22,13 @@ pub mod build;
 mod envelope;
 mod frame;
 mod id;
+mod json;
 mod scan;
 
 pub use envelope::{Envelope, Message, Unreadable};
 pub use frame::{DEFAULT_LINE_LIMIT, Frame, Framer, TooLong};
 pub use id::{Id, MAX_ID};
+pub use json::{Items, Json, Members};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {

@@ -3,13 +3,12 @@
 
 use axum::http::HeaderMap;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::era::base64;
 use crate::era::params::{self, Params};
 use crate::tool::AnyTool;
 use crate::wire::build::RpcError;
-use crate::wire::code;
+use crate::wire::{Json, code};
 
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -52,7 +51,7 @@ pub(super) fn check(headers: &HeaderMap, method: &str, params: &Params<'_>) -> R
 pub(super) fn check_arguments(
     headers: &HeaderMap,
     tool: &dyn AnyTool,
-    arguments: Option<&RawValue>,
+    arguments: Option<Json<'_>>,
 ) -> Result<(), RpcError> {
     let mut mirrored = Vec::new();
     collect(&tool.declaration().input_schema, &mut Vec::new(), &mut mirrored);

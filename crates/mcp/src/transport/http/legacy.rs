@@ -8,7 +8,6 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
-use serde_json::value::RawValue;
 
 use super::endpoint::{self, Endpoint, Slot};
 use super::events::{self, Source};
@@ -21,7 +20,7 @@ use crate::era::Era;
 use crate::era::params::{Params, request_id};
 use crate::server::exchange::{Exchange, Life};
 use crate::wire::build::RpcError;
-use crate::wire::{Envelope, Id, Message, code};
+use crate::wire::{Envelope, Id, Json, Message, code};
 
 /// Begins a session.
 pub(super) fn initialize(
@@ -121,7 +120,7 @@ fn take(endpoint: &Endpoint, session: &Arc<Session>, body: &[u8], message: &Mess
 async fn batch(
     endpoint: &Endpoint,
     session: &Arc<Session>,
-    items: &[&RawValue],
+    items: &[Json<'_>],
     body: &[u8],
 ) -> Result<Response<Body>, Refusal> {
     let mut ids = Vec::new();

@@ -7,7 +7,6 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::endpoint::{Endpoint, Slot};
 use super::events::{self, Source};
@@ -17,7 +16,7 @@ use crate::era::Era;
 use crate::era::params::{Meta, Params, invalid};
 use crate::server::exchange::{Exchange, Life};
 use crate::wire::build::{self, RpcError};
-use crate::wire::{Id, code};
+use crate::wire::{Id, Json, code};
 
 /// Serves one request.
 pub(super) async fn request(
@@ -25,7 +24,7 @@ pub(super) async fn request(
     headers: &HeaderMap,
     principal: &str,
     body: &[u8],
-    (id, method, params): (&Id, &str, Option<&RawValue>),
+    (id, method, params): (&Id, &str, Option<Json<'_>>),
 ) -> Result<Response<Body>, Refusal> {
     let refused = |error| Refusal::of(Some(id), error);
     let params = Params::read(params).map_err(refused)?;

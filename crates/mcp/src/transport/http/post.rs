@@ -5,7 +5,6 @@ use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
-use serde_json::value::RawValue;
 use std::future::poll_fn;
 use std::pin::Pin;
 
@@ -16,7 +15,7 @@ use super::{HttpLimits, legacy, modern};
 use crate::era::Era;
 use crate::era::params::Params;
 use crate::wire::build::RpcError;
-use crate::wire::{Envelope, Message, Unreadable, code};
+use crate::wire::{Envelope, Json, Message, Unreadable, code};
 
 pub(super) async fn post(
     endpoint: &Endpoint,
@@ -59,7 +58,7 @@ pub(super) async fn post(
 
 /// Whether a message comes under the rules of 2026-07-28: it names a revision itself, or its header does one that has
 /// no sessions or that nobody knows.
-fn stands_alone(headers: &HeaderMap, params: Option<&RawValue>) -> bool {
+fn stands_alone(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
     let said = headers.get(VERSION).map(|said| said.to_str().ok().and_then(Era::from_name));
     match said {
         Some(Some(era)) if era.is_modern() => true,
