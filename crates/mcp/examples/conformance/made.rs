@@ -1,0 +1,106 @@
+//! Tools made at run time: a declaration and a function, as one does for tools that come out of a file.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp::tool::{AnyTool, Content, Context, Declaration, Effect, Outcome, ToolError};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+type Work = Pin<Box<dyn Future<Output = Result<Vec<Content>, ToolError>> + Send>>;
+
+/// What a call may ask for, by name.
+pub(crate) type Arguments = Map<String, Value>;
+
+/// A tool in the making.
+pub(crate) struct Made {
+    declaration: Declaration,
+    run: Box<dyn Fn(Context, Arguments) -> Work + Send + Sync>,
+}
+
+/// A tool of that name without arguments.
+pub(crate) fn made<F, Fut>(name: &str, description: &str, run: F) -> Made
+where
+    F: Fn(Context, Arguments) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Vec<Content>, ToolError>> + Send + 'static,
+{
+    let declaration = Declaration {
+        name: name.to_owned(),
+        title: None,
+        description: description.to_owned(),
+        input_schema: json!({"type": "object"}),
+        output_schema: None,
+        effect: Effect::READ,
+        asks: false,
+        job_after: None,
+        tasks_only: false,
+        icons: Vec::new(),
+        meta: None,
+        examples: Vec::new(),
+    };
+    Made { declaration, run: Box::new(move |cx, arguments| Box::pin(run(cx, arguments))) }
+}
+
+impl Made {
+    /// The same with these arguments.
+    pub(crate) fn takes(mut self, input_schema: Value) -> Made {
+        self.declaration.input_schema = input_schema;
+        self
+    }
+
+    /// The same, and it may ask.
+    pub(crate) fn asks(mut self) -> Made {
+        self.declaration.asks = true;
+        // For clients that cannot be asked: the result says how to fill it in.
+        self.declaration.input_schema["properties"]["resume"] =
+            json!({"type": "object", "description": "Only to answer a question that an earlier call ended with."});
+        self
+    }
+
+    /// The same, and a call that is not done at once goes on as a task.
+    pub(crate) fn goes_on(mut self) -> Made {
+        self.declaration.job_after = Some(Duration::ZERO);
+        self
+    }
+
+    /// The same, and there is no other way to have its result.
+    pub(crate) fn only_as_task(mut self) -> Made {
+        self.declaration.tasks_only = true;
+        self.goes_on()
+    }
+
+    /// Done.
+    pub(crate) fn tool(self) -> Arc<dyn AnyTool> {
+        Arc::new(self)
+    }
+}
+
+impl AnyTool for Made {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn call(
+        self: Arc<Self>,
+        cx: Context,
+        arguments: Option<&RawValue>,
+    ) -> Pin<Box<dyn Future<Output = Result<Outcome, ToolError>> + Send>> {
+        let arguments = arguments.map_or_else(|| Ok(Arguments::new()), |raw| serde_json::from_str(raw.get()));
+        Box::pin(async move {
+            let Ok(arguments) = arguments else { return Ok(Outcome::error("the arguments must be an object")) };
+            let content = (self.run)(cx, arguments).await?;
+            Ok(Outcome { content, structured: None, is_error: false })
+        })
+    }
+}
+
+/// A result of one text.
+pub(crate) fn said(text: impl Into<String>) -> Result<Vec<Content>, ToolError> {
+    Ok(vec![Content::text(text)])
+}
+
+/// A string among the arguments; empty if it is not there.
+pub(crate) fn text<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
+    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,40 @@
+//! The server that the official conformance suite is run against, built on nothing but the library's public face.
+//! `cargo xtask conformance` starts it. `conformance [ADDRESS]`; it says on standard error where it listens.
+
+mod content;
+mod made;
+mod prompts;
+mod questions;
+mod resources;
+mod streams;
+mod tasks;
+
+use std::sync::Arc;
+
+use mcp::server::{Server, ServerInfo};
+use mcp::tool::Registry;
+use mcp::transport::http::{self, HttpOptions};
+
+fn server() -> Server {
+    let prompts = prompts::all();
+    let registry = Arc::new(Registry::default());
+    let lists = [content::tools(), questions::tools(), streams::tools(), tasks::tools()];
+    for tool in lists.into_iter().flatten().chain(streams::changing(&registry, &prompts)) {
+        registry.add(tool);
+    }
+    let info = ServerInfo::new("conformance", env!("CARGO_PKG_VERSION"));
+    Server::new(info, registry).resources(resources::all()).prompts(prompts).jobs()
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::io::Result<()> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    let options = HttpOptions::default();
+    // How whoever started this learns the port.
+    #[allow(clippy::print_stderr)]
+    {
+        eprintln!("http://{}{}", listener.local_addr()?, options.path);
+    }
+    http::serve(listener, server(), options, std::future::pending()).await
+}

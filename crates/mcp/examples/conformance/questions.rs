@@ -1,0 +1,177 @@
+//! Tools that ask. How the question travels is the library's business: the same tool serves every revision.
+
+use std::sync::Arc;
+
+use mcp::tool::{Answers, AnyTool, Ask, AskError, Context, LogLevel, Said};
+use serde_json::{Value, json};
+
+use crate::made::{made, said, text};
+
+/// All of them.
+pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
+    let mut all = by_request();
+    all.extend(by_result());
+    all.into_iter().map(|made| made.asks().tool()).collect()
+}
+
+/// A form with these fields, all of them required.
+pub(crate) fn form(message: &str, properties: Value) -> Ask {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    Ask::Form { message: message.to_owned(), schema }
+}
+
+fn sample(prompt: &str, most: u32) -> Ask {
+    let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
+    Ask::Sample(json!({"messages": [message], "maxTokens": most}))
+}
+
+fn name_form(message: &str) -> Ask {
+    form(message, json!({"name": {"type": "string"}}))
+}
+
+async fn ask(cx: &Context, name: &str, ask: Ask) -> Result<Said, AskError> {
+    let mut answers = cx.ask_all(vec![(name.to_owned(), ask)]).await?;
+    answers.remove(name).ok_or(AskError::Unanswered)
+}
+
+/// A field of a filled form.
+pub(crate) fn field(said: &Said, name: &str) -> String {
+    match said {
+        Said::Accepted(content) => content[name].as_str().unwrap_or_default().to_owned(),
+        Said::Declined | Said::Dismissed => "nobody".to_owned(),
+    }
+}
+
+fn shown(said: &Said) -> String {
+    match said {
+        Said::Accepted(content) => format!("action=accept, content={content}"),
+        Said::Declined => "action=decline".to_owned(),
+        Said::Dismissed => "action=cancel".to_owned(),
+    }
+}
+
+/// Those that the revisions with a handshake are tried on.
+fn by_request() -> Vec<crate::made::Made> {
+    vec![
+        made("test_sampling", "Asks the client's model.", |cx, arguments| async move {
+            match cx.ask(sample(text(&arguments, "prompt"), 100)).await? {
+                Said::Accepted(answer) => {
+                    said(format!("LLM response: {}", answer["content"]["text"].as_str().unwrap_or_default()))
+                }
+                Said::Declined | Said::Dismissed => said("no answer"),
+            }
+        })
+        .takes(json!({
+            "type": "object",
+            "properties": {"prompt": {"type": "string", "description": "The prompt to send to the LLM"}},
+            "required": ["prompt"],
+        })),
+        made("test_elicitation", "Asks the person.", |cx, arguments| async move {
+            let fields = json!({
+                "username": {"type": "string", "description": "User's response"},
+                "email": {"type": "string", "description": "User's email address"},
+            });
+            said(format!("User response: {}", shown(&cx.ask(form(text(&arguments, "message"), fields)).await?)))
+        })
+        .takes(json!({
+            "type": "object",
+            "properties": {"message": {"type": "string", "description": "The message to show the user"}},
+            "required": ["message"],
+        })),
+        made("test_elicitation_sep1034_defaults", "Asks with defaults.", |cx, _| async move {
+            let fields = json!({
+                "name": {"type": "string", "default": "John Doe"},
+                "age": {"type": "integer", "default": 30},
+                "score": {"type": "number", "default": 95.5},
+                "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+                "verified": {"type": "boolean", "default": true},
+            });
+            said(format!("Elicitation completed: {}", shown(&cx.ask(form("Your details, please.", fields)).await?)))
+        }),
+        made("test_elicitation_sep1330_enums", "Asks with choices of every kind.", |cx, _| async move {
+            let titled = |value: &str, title: &str| json!({"const": value, "title": title});
+            let three = ["option1", "option2", "option3"];
+            let named = |named: &str| {
+                ["value1", "value2", "value3"]
+                    .iter()
+                    .zip(["First", "Second", "Third"])
+                    .map(|(value, rank)| titled(value, &format!("{rank} {named}")))
+                    .collect::<Vec<_>>()
+            };
+            let fields = json!({
+                "untitledSingle": {"type": "string", "enum": three},
+                "titledSingle": {"type": "string", "oneOf": named("Option")},
+                "legacyEnum": {
+                    "type": "string",
+                    "enum": ["opt1", "opt2", "opt3"],
+                    "enumNames": ["Option One", "Option Two", "Option Three"],
+                },
+                "untitledMulti": {"type": "array", "items": {"type": "string", "enum": three}},
+                "titledMulti": {"type": "array", "items": {"anyOf": named("Choice")}},
+            });
+            said(format!("Elicitation completed: {}", shown(&cx.ask(form("Your choices, please.", fields)).await?)))
+        }),
+    ]
+}
+
+/// Those that the revision without a handshake is tried on.
+fn by_result() -> Vec<crate::made::Made> {
+    let confirm = || form("Please confirm", json!({"ok": {"type": "boolean"}}));
+    vec![
+        made("test_input_required_result_elicitation", "Asks for a name.", |cx, _| async move {
+            let user = ask(&cx, "user_name", name_form("What is your name?")).await?;
+            said(format!("Hello, {}!", field(&user, "name")))
+        }),
+        made("test_input_required_result_sampling", "Asks the client's model.", |cx, _| async move {
+            let answer = ask(&cx, "capital_question", sample("What is the capital of France?", 100)).await?;
+            said(format!("The model said: {answer:?}"))
+        }),
+        made("test_input_required_result_list_roots", "Asks for the directories.", |cx, _| async move {
+            said(format!("The roots: {}", shown(&ask(&cx, "client_roots", Ask::Roots).await?)))
+        }),
+        made("test_input_required_result_request_state", "Asks, and knows its state again.", move |cx, _| async move {
+            ask(&cx, "confirm", confirm()).await?;
+            said("state-ok")
+        }),
+        made(
+            "test_input_required_result_tampered_state",
+            "Asks, and refuses a forged state.",
+            move |cx, _| async move {
+                ask(&cx, "confirm", confirm()).await?;
+                said("state-ok")
+            },
+        ),
+        made("test_input_required_result_multiple_inputs", "Asks three things at once.", |cx, _| async move {
+            let asks = vec![
+                ("user_name".to_owned(), name_form("What is your name?")),
+                ("greeting".to_owned(), sample("Generate a greeting", 50)),
+                ("client_roots".to_owned(), Ask::Roots),
+            ];
+            let answers: Answers = cx.ask_all(asks).await?;
+            let each = answers.iter().map(|(name, said)| format!("{name}: {}", shown(said)));
+            said(each.collect::<Vec<_>>().join("\n"))
+        }),
+        made("test_input_required_result_multi_round", "Asks twice.", |cx, _| async move {
+            let user = ask(&cx, "step1", name_form("Step 1: What is your name?")).await?;
+            let fields = json!({"color": {"type": "string"}});
+            let color = ask(&cx, "step2", form("Step 2: What is your favorite color?", fields)).await?;
+            said(format!("{} likes {}.", field(&user, "name"), field(&color, "color")))
+        }),
+        made("test_input_required_result_capabilities", "Asks whom it can.", |cx, _| async move {
+            match ask(&cx, "greeting", sample("Generate a greeting", 50)).await {
+                Err(AskError::Unsupported) => {
+                    said(shown(&ask(&cx, "user_name", name_form("What is your name?")).await?))
+                }
+                answer => said(shown(&answer?)),
+            }
+        }),
+        made("test_missing_capability", "Needs the client's model.", |cx, _| async move {
+            said(shown(&cx.ask(sample("Hello?", 10)).await?))
+        }),
+        made("test_streaming_elicitation", "Says something, then asks.", |cx, _| async move {
+            cx.log(LogLevel::Info, "conformance", &"about to ask");
+            said(shown(&cx.ask(name_form("What is your name?")).await?))
+        }),
+    ]
+}

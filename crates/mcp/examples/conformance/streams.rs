@@ -1,0 +1,64 @@
+//! Tools that say something on their way: log messages, progress, and that a list changed.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mcp::prompt::Prompts;
+use mcp::tool::{AnyTool, LogLevel, Progress, Registry};
+
+use crate::made::{made, said};
+use crate::prompts;
+
+/// Between two things that are said.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Those that need nothing but their caller.
+pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
+    [
+        made("test_tool_with_logging", "Logs three times.", |cx, _| async move {
+            cx.log(LogLevel::Info, "conformance", &"Tool execution started");
+            tokio::time::sleep(PAUSE).await;
+            cx.log(LogLevel::Info, "conformance", &"Tool processing data");
+            tokio::time::sleep(PAUSE).await;
+            cx.log(LogLevel::Info, "conformance", &"Tool execution completed");
+            said("Logged three times.")
+        }),
+        made("test_logging_tool", "Logs once.", |cx, _| async move {
+            cx.log(LogLevel::Info, "conformance", &"Diagnostic log");
+            said("Logged once.")
+        }),
+        made("test_tool_with_progress", "Reports progress three times.", |cx, _| async move {
+            for progress in [0.0, 50.0, 100.0] {
+                if progress > 0.0 {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                cx.progress(Progress { progress, total: Some(100.0), message: None });
+            }
+            said("Reported three times.")
+        }),
+    ]
+    .map(|made| made.tool())
+    .into()
+}
+
+/// Those that change a list: something comes and goes again, so that everybody hears of it and the list is as before.
+pub(crate) fn changing(registry: &Arc<Registry>, prompts: &Arc<Prompts>) -> Vec<Arc<dyn AnyTool>> {
+    let registry: Weak<Registry> = Arc::downgrade(registry);
+    let prompts = prompts.clone();
+    [
+        made("test_trigger_tool_change", "Changes the list of tools.", move |_, _| {
+            if let Some(registry) = registry.upgrade() {
+                registry.add(made("test_passing_tool", "Is gone soon.", |_, _| async { said("here") }).tool());
+                registry.remove("test_passing_tool");
+            }
+            async { said("Changed.") }
+        }),
+        made("test_trigger_prompt_change", "Changes the list of prompts.", move |_, _| {
+            prompts.add(prompts::passing());
+            prompts.remove(prompts::PASSING);
+            async { said("Changed.") }
+        }),
+    ]
+    .map(|made| made.tool())
+    .into()
+}
