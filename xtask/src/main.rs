@@ -12,6 +12,8 @@ mod test;
 mod tidy;
 
 mod clients;
+mod conformance;
+mod example;
 
 mod bench;
 
@@ -29,6 +31,7 @@ usage: cargo xtask TASK
   tidy                     check the house rules only
   bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
                            parts: start echo memory eval drain
+  conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   clients                  the matrix of real clients only (needs `cargo xtask setup tests` once)
 ";
 
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         "test" => test::run_task(),
         "tidy" => tidy::run(),
         "bench" => bench::run(&rest),
+        "conformance" => conformance::run(),
         "clients" => clients::run(),
         "" | "help" | "-h" | "--help" => {
             print!("{USAGE}");

@@ -1,5 +1,6 @@
 //! The server that the official conformance suite is run against, built on nothing but the library's public face.
-//! `cargo xtask conformance` starts it. `conformance [ADDRESS]`; it says on standard error where it listens.
+//! `cargo xtask conformance` starts it. `conformance [ADDRESS [--as-needed]]` says on standard error where it listens;
+//! its answers are streams unless they are to be so only as needed.
 
 mod content;
 mod made;
@@ -30,7 +31,8 @@ fn server() -> Server {
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
     let listener = tokio::net::TcpListener::bind(address).await?;
-    let options = HttpOptions::default();
+    let always_stream = !std::env::args().any(|arg| arg == "--as-needed");
+    let options = HttpOptions { always_stream, ..HttpOptions::default() };
     // How whoever started this learns the port.
     #[allow(clippy::print_stderr)]
     {

@@ -23,6 +23,10 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             cx.log(LogLevel::Info, "conformance", &"Tool execution completed");
             said("Logged three times.")
         }),
+        made("test_reconnection", "Takes a while, during which a client may lose its connection.", |_, _| async {
+            tokio::time::sleep(2 * PAUSE).await;
+            said("Still here.")
+        }),
         made("test_logging_tool", "Logs once.", |cx, _| async move {
             cx.log(LogLevel::Info, "conformance", &"Diagnostic log");
             said("Logged once.")

@@ -36,6 +36,7 @@ pub(super) fn check(headers: &HeaderMap, method: &str, params: &Params<'_>) -> R
     let named = match method {
         "tools/call" | "prompts/get" => params.name,
         "resources/read" => params.uri,
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params.task_id,
         _ => return Ok(()),
     };
     let Some(said) = single(headers, "mcp-name")? else { return Err(mismatch("Mcp-Name is missing")) };

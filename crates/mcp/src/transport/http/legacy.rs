@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 
+use super::HttpOptions;
 use super::endpoint::{self, Endpoint, Slot};
 use super::events::{self, Source};
 use super::fields::{self, SESSION, VERSION};
@@ -157,18 +158,21 @@ async fn request(
     let number = session.next_number();
     let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
     exchange.take(body);
+    let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     // Most are answered by now, and need no stream.
-    if let Some(line) = exchange.take_answer().filter(|line| is_one(line)) {
+    if !always_stream && let Some(line) = exchange.take_answer().filter(|line| is_one(line)) {
         return Ok(refusal::json(StatusCode::OK, line));
     }
     let stream = Stream::new(number, ids, exchange, Some(slot), endpoint.sessions.keep());
-    session.add(&stream, endpoint.options.limits.kept_streams);
+    session.add(&stream, limits.kept_streams);
     let mut reader = stream.read(None);
-    let limits = &endpoint.options.limits;
     let mut first = Vec::new();
     // A client of this revision is told how to come back before anything else.
     if session.handshake.era >= Era::V2025_11_25 {
         first.extend_from_slice(&stream.first_event());
+    }
+    if *always_stream {
+        return Ok(events::response(reader, first.into(), limits.keep_alive));
     }
     match tokio::time::timeout(limits.silence, poll_fn(|cx| reader.poll_unsent(cx))).await {
         Ok(Some(Unsent::Answer(line))) => {

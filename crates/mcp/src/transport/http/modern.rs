@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::json;
 
+use super::HttpOptions;
 use super::endpoint::{Endpoint, Slot};
 use super::events::{self, Source};
 use super::fields::{self, mismatch};
@@ -43,7 +44,7 @@ pub(super) async fn request(
             let error = RpcError::new(code::METHOD_NOT_FOUND, format!("protocol {era} has no handshake"));
             let mut line = Vec::new();
             build::error(&mut line, Some(id), &error);
-            return Ok(answer(id, line));
+            return Ok(refusal::json(status(id, &line), line));
         }
     }
     let slot = match method {
@@ -93,9 +94,16 @@ fn unsupported(version: &str) -> RpcError {
 
 /// The response to a request that an exchange has taken: one JSON text if it has nothing to say before its answer.
 async fn respond(mut exchange: Exchange, id: &Id, slot: Slot, endpoint: &Endpoint) -> Response<Body> {
-    let limits = &endpoint.options.limits;
+    let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     let first = match tokio::time::timeout(limits.silence, exchange.lines()).await {
-        Ok(Some(line)) if exchange.is_over() && is_one(&line) => return answer(id, line),
+        Ok(Some(line)) if exchange.is_over() && is_one(&line) => {
+            let status = status(id, &line);
+            // A stream has no status of its own.
+            if !always_stream || status != StatusCode::OK {
+                return refusal::json(status, line);
+            }
+            events::encode(&line)
+        }
         Ok(Some(lines)) => events::encode(&lines),
         Ok(None) | Err(_) => Vec::new(),
     };
@@ -107,16 +115,15 @@ pub(super) fn is_one(lines: &[u8]) -> bool {
     memchr::memchr(b'\n', lines).is_none_or(|at| at + 1 == lines.len())
 }
 
-/// An answer as one JSON text; errors of the protocol's own have a status.
-fn answer(id: &Id, line: Vec<u8>) -> Response<Body> {
-    let status = match error_code(id, &line) {
+/// The status of an answer: errors of the protocol's own have one.
+fn status(id: &Id, line: &[u8]) -> StatusCode {
+    match error_code(id, line) {
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         Some(code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION | code::INVALID_REQUEST) => {
             StatusCode::BAD_REQUEST
         }
         _ => StatusCode::OK,
-    };
-    refusal::json(status, line)
+    }
 }
 
 /// The code of an error that was built as the answer to this request.
