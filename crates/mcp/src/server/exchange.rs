@@ -127,11 +127,11 @@ impl Exchange {
         std::mem::replace(&mut self.session.out, waiting).take().unwrap_or_default()
     }
 
-    /// The answer, if there is nothing more to come.
+    /// The answer, if it is one line and there is nothing more to come.
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.settle();
-        let is_over = self.life == Life::Answered && self.is_idle();
-        is_over.then(|| self.session.out.take()).flatten()
+        let is_all = self.life == Life::Answered && self.is_idle() && self.session.out.is_line();
+        is_all.then(|| self.session.out.take()).flatten()
     }
 
     /// The next output, whole lines; nothing when the exchange is over. Cancel safe.
@@ -165,6 +165,16 @@ impl Exchange {
     /// The same as a future.
     pub(crate) async fn lines(&mut self) -> Option<Vec<u8>> {
         poll_fn(|cx| self.poll_lines(cx)).await
+    }
+
+    /// Whether the client is to be let go.
+    pub(crate) fn has_come_back(&self) -> bool {
+        self.session.come_back.is_some()
+    }
+
+    /// After how long the client is to come back, if it is to be let go.
+    pub(crate) fn take_come_back(&mut self) -> Option<Duration> {
+        self.session.come_back.take()
     }
 
     /// Whether nothing more is to come.

@@ -50,6 +50,12 @@ impl Output {
         self.written + self.pending() as u64
     }
 
+    /// Whether one line waits to be written.
+    #[cfg(feature = "http")]
+    pub(super) fn is_line(&self) -> bool {
+        memchr::memchr(b'\n', &self.bytes[self.start..]).is_some_and(|at| self.start + at + 1 == self.bytes.len())
+    }
+
     /// All that waits to be written, as written.
     #[cfg(feature = "http")]
     pub(super) fn take_all(&mut self) -> Vec<u8> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
@@ -53,6 +54,8 @@ pub(super) struct Mail {
     pub updated: BTreeSet<String>,
     /// Tasks that changed.
     pub tasks: BTreeSet<String>,
+    /// After how long the client is to come back, having been let go until then.
+    pub come_back: Option<Duration>,
     /// Calls that are done, in the order they were.
     pub finished: Vec<(Key, Reply)>,
 }
@@ -134,6 +137,14 @@ impl Mailbox {
         let mut inner = self.lock();
         if !inner.closed {
             inner.mail.progress.insert(call, progress);
+            self.wake(inner);
+        }
+    }
+
+    pub(super) fn come_back(&self, after: Duration) {
+        let mut inner = self.lock();
+        if !inner.closed {
+            inner.mail.come_back = Some(after);
             self.wake(inner);
         }
     }

@@ -26,7 +26,7 @@ mod session;
 mod tap;
 mod tasks;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unwind;
 
 #[doc = include_str!("odd_input.md")]

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
@@ -191,6 +192,13 @@ impl Peer for CallPeer {
         let params = String::from_utf8(params).unwrap_or_default();
         if let Err(error) = mailbox.notify("notifications/message", &params) {
             tracing::debug!(%error, logger, "a log message did not reach the client");
+        }
+    }
+
+    fn come_back(&self, after: Duration) {
+        let route = self.route();
+        if matches!(route.waits, Waits::Request) && !self.over.load(Ordering::Relaxed) {
+            route.mailbox.come_back(after);
         }
     }
 

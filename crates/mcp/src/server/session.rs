@@ -56,6 +56,9 @@ pub(super) struct Session {
     pub subscribed: HashSet<String>,
     pub batches: HashMap<u64, Batch>,
 
+    /// After how long the client is to come back, for transports that can let it go.
+    pub come_back: Option<Duration>,
+
     /// The latest progress of calls, not written yet.
     pub progress: HashMap<Key, Progress>,
     /// Notifications in the output: where it ends with them, how many and how many bytes they are.
@@ -131,6 +134,7 @@ impl Session {
             listens: Vec::new(),
             subscribed: HashSet::new(),
             batches: HashMap::new(),
+            come_back: None,
             progress: HashMap::new(),
             notified: VecDeque::new(),
             changed: BTreeSet::new(),
@@ -305,6 +309,7 @@ impl Session {
             self.out.bytes().extend_from_slice(&mail.lines);
             self.notified.push_back((self.out.end(), mail.notifications, mail.lines.len()));
         }
+        self.come_back = mail.come_back.or(self.come_back);
         self.progress.extend(mail.progress);
         self.updated.extend(mail.updated);
         self.tasks_changed.extend(mail.tasks);

@@ -100,6 +100,10 @@ pub trait Peer: Send + Sync {
     fn effect(&self, what: String) {
         let _ = what;
     }
+    /// Lets the connection go for a while; nothing by default.
+    fn come_back(&self, after: Duration) {
+        let _ = after;
+    }
     /// Resolves to true once the connection has ended.
     fn closed(&self) -> watch::Receiver<bool>;
 }
@@ -241,6 +245,13 @@ impl Context {
             Ok(Ok(answers)) => answers,
             Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
         }
+    }
+
+    /// Lets the client's connection go while the call runs on: it comes back after so long and gets what there is then.
+    /// For calls that take long where holding a connection is dear. Only Streamable HTTP from 2025-03-26 to 2025-11-25
+    /// has that ("Sending Messages to the Server", polling); elsewhere nothing happens.
+    pub fn come_back(&self, after: Duration) {
+        self.peer.come_back(after);
     }
 
     /// Notes what the call has done to the world: told if a question of its is lost before it is answered.

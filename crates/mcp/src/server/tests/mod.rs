@@ -17,7 +17,7 @@ mod taps;
 mod wire_table;
 
 use super::{ConnectionOptions, Server};
-use everything::server as everything;
+pub(crate) use everything::server as everything;
 
 /// Serves this input, piece by piece, and gives the output.
 async fn serve_pieces(server: &Server, pieces: Vec<Vec<u8>>, options: ConnectionOptions) -> String {

@@ -13,7 +13,7 @@ use super::HttpOptions;
 use super::endpoint::{self, Endpoint, Slot};
 use super::events::{self, Source};
 use super::fields::{self, SESSION, VERSION};
-use super::modern::{finish_alone, is_one};
+use super::modern::finish_alone;
 use super::refusal::{self, Refusal};
 use super::sessions::Session;
 use super::stream::{Reader, Stream, Unsent};
@@ -160,7 +160,7 @@ async fn request(
     exchange.take(body);
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     // Most are answered by now, and need no stream.
-    if !always_stream && let Some(line) = exchange.take_answer().filter(|line| is_one(line)) {
+    if !always_stream && let Some(line) = exchange.take_answer() {
         return Ok(refusal::json(StatusCode::OK, line));
     }
     let stream = Stream::new(number, ids, exchange, Some(slot), endpoint.sessions.keep());

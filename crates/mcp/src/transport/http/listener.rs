@@ -87,6 +87,7 @@ async fn connection(stream: TcpStream, routes: axum::Router, endpoint: &Endpoint
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head.max(8 << 10))
+        .max_header_size(limits.head)
         .max_headers(limits.fields)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();

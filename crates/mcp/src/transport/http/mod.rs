@@ -32,6 +32,8 @@ mod post;
 mod refusal;
 mod sessions;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -111,7 +111,7 @@ async fn respond(mut exchange: Exchange, id: &Id, slot: Slot, endpoint: &Endpoin
     events::response(source, first.into(), limits.keep_alive)
 }
 
-pub(super) fn is_one(lines: &[u8]) -> bool {
+fn is_one(lines: &[u8]) -> bool {
     memchr::memchr(b'\n', lines).is_none_or(|at| at + 1 == lines.len())
 }
 

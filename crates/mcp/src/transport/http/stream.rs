@@ -36,6 +36,10 @@ struct State {
     /// Counts who drives it: a new one takes over.
     driver: u64,
     is_read: bool,
+    /// The client knows its number, whether or not there was an event.
+    is_named: bool,
+    /// The reader has been told to come back, and ends.
+    let_go: bool,
     waker: Option<Waker>,
     keep: Keep,
 }
@@ -61,6 +65,8 @@ impl Stream {
                 sent: 1,
                 driver: 0,
                 is_read: false,
+                is_named: false,
+                let_go: false,
                 waker: None,
                 keep,
             }),
@@ -72,8 +78,11 @@ impl Stream {
         let mut state = self.lock();
         if let Some(after) = after {
             state.sent = after.saturating_add(1).min(state.next);
+            // It has come back: what it was let go for is over.
+            state.live.as_mut().and_then(|(exchange, _)| exchange.take_come_back());
         }
         state.is_read = true;
+        state.let_go = false;
         Reader { driver: state.take_over(), stream: self.clone() }
     }
 
@@ -98,6 +107,7 @@ impl Stream {
 
     /// The event that only names the stream, so that a client can come back that has seen no other.
     pub(super) fn first_event(&self) -> Bytes {
+        self.lock().is_named = true;
         format!("id: {}-0\nretry: 1000\ndata: \n\n", self.number).into()
     }
 
@@ -203,6 +213,9 @@ impl Reader {
             match state.poll_lines(cx) {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => return Poll::Ready(None),
+                Poll::Pending if state.live.as_ref().is_some_and(|(exchange, _)| exchange.has_come_back()) => {
+                    return Poll::Ready(Some(Unsent::Events(Bytes::new())));
+                }
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -219,7 +232,7 @@ pub(super) enum Unsent {
 impl Source for Reader {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = self.stream.lock();
-        if state.driver != self.driver {
+        if state.driver != self.driver || state.let_go {
             return Poll::Ready(None);
         }
         loop {
@@ -230,14 +243,21 @@ impl Source for Reader {
             match state.poll_lines(cx) {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => return Poll::Ready(None),
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    let come_back = state.live.as_mut().and_then(|(exchange, _)| exchange.take_come_back());
+                    // A client that was told of no event has nothing to come back to.
+                    let can_come_back = state.is_named || state.sent > 1;
+                    let Some(after) = come_back.filter(|_| can_come_back) else { return Poll::Pending };
+                    state.let_go = true;
+                    return Poll::Ready(Some(format!("retry: {}\n\n", after.as_millis()).into()));
+                }
             }
         }
     }
 
     fn is_over(&self) -> bool {
         let state = self.stream.lock();
-        state.driver != self.driver || (state.live.is_none() && state.sent == state.next)
+        state.driver != self.driver || state.let_go || (state.live.is_none() && state.sent == state.next)
     }
 }
 
