@@ -2,7 +2,7 @@
 //! wrong mailbox. The store is the truth; every way of waking an agent is only a hint.
 //!
 //! - [`model`]: names, priorities, messages, deliveries and their states.
-//! - [`store`]: one trait, three engines ([`store::memory`] for tests), and what all of them promise.
+//! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::memory`] for tests), and what all of them promise.
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
 //!
 //! A front-end calls [`Mail::enter`] to take a name for a session and keeps [`Mail::attach`]'s result for as long as

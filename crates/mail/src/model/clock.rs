@@ -8,10 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub type Millis = u64;
 
 /// Where a store without a clock of its own takes the time from.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Clock(Source);
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Source {
     System,
     Manual(Arc<AtomicU64>),

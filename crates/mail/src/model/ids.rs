@@ -54,6 +54,7 @@ macro_rules! text_type {
             }
 
             /// What a store gave back: it was checked when it went in.
+            #[allow(dead_code)] // Not every kind of name is stored by itself.
             pub(crate) fn stored(text: impl Into<Arc<str>>) -> $name {
                 $name(text.into())
             }

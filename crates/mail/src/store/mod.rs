@@ -22,6 +22,7 @@ pub mod change;
 pub mod memory;
 pub mod plan;
 pub mod query;
+pub mod sqlite;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -7,7 +7,10 @@ use super::change::{Append, Enter};
 use crate::error::Refusal;
 use crate::model::address::{Directory, resolve};
 use crate::model::ids::EVERYONE;
-use crate::model::{AgentName, Holder, Limits, Member, MemberKind, MessageId, Resolution, ResolvedKind, Role, Session};
+use crate::model::{
+    AgentName, Group, GroupName, Holder, Limits, Member, MemberKind, MessageId, Millis, Resolution, ResolvedKind, Role,
+    Session,
+};
 
 /// Whom a message is for.
 ///
@@ -113,6 +116,30 @@ pub fn entry(enter: &Enter, held: &Held) -> Result<Entry, Refusal> {
         (Some(asked), Some(holder)) => {
             Err(Refusal::Held { agent: enter.agent.clone(), holder: holder.clone(), asked: asked.clone() })
         }
+    }
+}
+
+/// What a message counts in its mailbox.
+pub fn size(content: &str, metadata: &str) -> u64 {
+    /// Besides what the sender wrote.
+    const OVERHEAD: u64 = 256;
+    (content.len() + metadata.len()) as u64 + OVERHEAD
+}
+
+/// A duration as stores count time.
+pub fn millis(duration: std::time::Duration) -> Millis {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The group of all agents, when there are so many.
+pub fn everyone(agents: u64) -> Group {
+    Group {
+        name: GroupName::everyone(),
+        description: "all agents".to_owned(),
+        created_at: 0,
+        created_by: AgentName::system(),
+        members: Vec::new(),
+        member_count: agents,
     }
 }
 

@@ -6,22 +6,31 @@ use std::time::Duration;
 
 use mail::store::Store;
 use mail::store::memory::MemoryStore;
+use mail::store::sqlite::{SqliteOptions, SqliteStore};
 use mail::{
     AgentName, CheckRequest, Clock, EnterRequest, Floor, HandedOut, Holder, Limits, Mail, MailError, MailOptions,
-    Priority, Profile, Role, SendRequest, Sent, Session, SessionId, WaitRequest, Waited,
+    Priority, Profile, Role, SendRequest, Sent, Session, SessionId, Space, WaitRequest, Waited,
 };
 
 /// Some time in 2026.
 pub(crate) const EPOCH: u64 = 1_795_000_000_000;
 
+/// Longer than any test should take.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
 /// A store under test and what belongs to it.
 pub(crate) struct Place {
     pub(crate) mail: Arc<Mail>,
+    pub(crate) store: Arc<dyn Store>,
     /// Sets the store's clock.
-    pub(crate) hand: Arc<AtomicU64>,
+    pub(crate) hand: Hand,
     /// What must live as long as the store.
-    _kept: Option<Box<dyn std::any::Any + Send>>,
+    _kept: Box<dyn std::any::Any + Send>,
 }
+
+/// Moves the clock of a store.
+#[derive(Clone)]
+pub(crate) struct Hand(pub(crate) Arc<AtomicU64>);
 
 /// Limits that tests reach quickly.
 pub(crate) fn limits() -> Limits {
@@ -32,31 +41,40 @@ impl Place {
     pub(crate) async fn memory(limits: Limits) -> Place {
         let (clock, hand) = Clock::manual(EPOCH);
         let store = Arc::new(MemoryStore::new(clock, limits.clone()));
-        Place::with(store, limits, hand, None).await
+        Place::with(store, limits, Hand(hand), Box::new(())).await
+    }
+
+    pub(crate) async fn sqlite(limits: Limits) -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let (clock, hand) = Clock::manual(EPOCH);
+        let store = Arc::new(open_sqlite(&dir.path().join("mail.db"), clock, &limits).unwrap());
+        Place::with(store, limits, Hand(hand), Box::new(dir)).await
     }
 
     pub(crate) async fn with(
         store: Arc<dyn Store>,
         limits: Limits,
-        hand: Arc<AtomicU64>,
-        kept: Option<Box<dyn std::any::Any + Send>>,
+        hand: Hand,
+        kept: Box<dyn std::any::Any + Send>,
     ) -> Place {
-        let mail = Mail::open(MailOptions { limits, ..MailOptions::new(store) }).await.unwrap();
-        Place { mail, hand, _kept: kept }
+        let options = MailOptions { limits, poll: Duration::from_millis(200), ..MailOptions::new(store.clone()) };
+        let mail = Mail::open(options).await.unwrap();
+        Place { mail, store, hand, _kept: kept }
     }
 
+    /// Moves the store's clock forward.
     pub(crate) fn pass(&self, time: Duration) {
-        self.hand.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
+        self.hand.0.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
+    }
+
+    /// Moves it backward.
+    pub(crate) fn back(&self, time: Duration) {
+        self.hand.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
     }
 
     /// An agent that is there, in a worktree of its own.
     pub(crate) async fn agent(&self, name: &str, role: &str) -> Session {
         self.enter(name, role, &format!("/w/{name}"), false).await.unwrap()
-    }
-
-    /// The same agent in another life.
-    pub(crate) async fn again(&self, session: &Session) -> Session {
-        Session { id: SessionId::mint(), ..session.clone() }
     }
 
     pub(crate) async fn enter(
@@ -93,6 +111,11 @@ impl Place {
         self.mail.send(from, request).await
     }
 
+    pub(crate) async fn reply(&self, from: &Session, to: &Sent, text: &str) -> Result<Sent, MailError> {
+        let reply_to = Some(to.id.to_string());
+        self.mail.send(from, SendRequest { content: text.to_owned(), reply_to, ..SendRequest::default() }).await
+    }
+
     pub(crate) async fn check(&self, session: &Session) -> Vec<String> {
         texts(&self.mail.check(session, CheckRequest::default()).await.unwrap().messages)
     }
@@ -100,6 +123,32 @@ impl Place {
     pub(crate) async fn wait(&self, session: &Session, timeout: Duration, floor: Floor) -> Waited {
         self.mail.wait(session, WaitRequest { timeout, floor, ..WaitRequest::default() }).await.unwrap()
     }
+
+    /// Starts a wait and returns when it is blocked.
+    pub(crate) async fn block(&self, session: &Session, floor: Floor) -> tokio::task::JoinHandle<Waited> {
+        let before = self.mail.waiting();
+        let (mail, session) = (self.mail.clone(), session.clone());
+        let request = WaitRequest { timeout: LONG, floor, ..WaitRequest::default() };
+        let waiter = tokio::spawn(async move { mail.wait(&session, request).await.unwrap() });
+        while self.mail.waiting() == before {
+            tokio::task::yield_now().await;
+        }
+        waiter
+    }
+}
+
+pub(crate) fn open_sqlite(
+    path: &std::path::Path,
+    clock: Clock,
+    limits: &Limits,
+) -> Result<SqliteStore, mail::StoreError> {
+    let options = SqliteOptions::new(path.to_owned(), Space::named("test"));
+    SqliteStore::open(SqliteOptions { clock, limits: limits.clone(), ..options })
+}
+
+/// The same agent in another life.
+pub(crate) fn again(session: &Session) -> Session {
+    Session { id: SessionId::mint(), ..session.clone() }
 }
 
 /// The texts, with a mark on what was handed out before.
@@ -107,4 +156,17 @@ pub(crate) fn texts(messages: &[HandedOut]) -> Vec<String> {
     let text =
         |one: &HandedOut| format!("{}{}", one.message.content, if one.is_redelivered() { " (again)" } else { "" });
     messages.iter().map(text).collect()
+}
+
+/// The names of those who got a message.
+pub(crate) fn reached(sent: &Sent) -> Vec<&str> {
+    sent.recipients.iter().map(|to| to.agent.as_str()).collect()
+}
+
+/// Why a call was refused.
+pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, MailError>) -> mail::Refusal {
+    match result {
+        Err(MailError::Refused(refusal)) => refusal,
+        other => panic!("not refused: {other:?}"),
+    }
 }

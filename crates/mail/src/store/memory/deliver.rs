@@ -15,9 +15,6 @@ use crate::store::change::{
 };
 use crate::store::plan;
 
-/// What a mailbox counts a message as, besides its text.
-const OVERHEAD: u64 = 256;
-
 impl Rows {
     pub(super) fn append(&mut self, append: &Append) -> Result<Appended, Refusal> {
         let now = self.clock.now();
@@ -44,7 +41,7 @@ impl Rows {
             }
         };
         let (resolved, whom) = plan::recipients(append, &self.directory(), &self.limits)?;
-        let bytes = size(&append.content, &append.metadata);
+        let bytes = plan::size(&append.content, &append.metadata);
         let (open, full): (Vec<_>, Vec<_>) = whom.into_iter().partition(|agent| self.has_room(agent, bytes));
         if open.is_empty() {
             return Err(Refusal::MailboxFull { agents: full });
@@ -79,7 +76,7 @@ impl Rows {
     fn deliver(&mut self, id: MessageId, mut message: MessageRow, to: &[AgentName]) -> Vec<Recipient> {
         self.stored += 1;
         message.order = self.stored;
-        let bytes = size(&message.content, &message.metadata);
+        let bytes = plan::size(&message.content, &message.metadata);
         let mut sent = Vec::with_capacity(to.len());
         for agent in to {
             let Some(row) = self.agents.get_mut(agent) else { continue };
@@ -115,7 +112,7 @@ impl Rows {
     }
 
     pub(super) fn claim(&mut self, claim: &Claim) -> Result<Claimed, Refusal> {
-        let (now, aging) = (self.clock.now(), millis(self.limits.aging));
+        let (now, aging) = (self.clock.now(), plan::millis(self.limits.aging));
         let (session, token) = (&claim.session.id, claim.token);
         let confirmed = if claim.confirm { self.confirm(&claim.session, Some(token))? } else { 0 };
         let row = self.caller(&claim.session)?;
@@ -293,7 +290,7 @@ impl Rows {
     }
 
     pub(super) fn purge(&mut self, purge: &Purge) -> Purged {
-        let before = self.clock.now().saturating_sub(millis(self.limits.keep));
+        let before = self.clock.now().saturating_sub(plan::millis(self.limits.keep));
         self.purged_before = self.purged_before.max(before);
         let before = self.purged_before;
         let is_old = |message: &MessageRow| {
@@ -329,11 +326,11 @@ impl Rows {
         if let Some((agent, _)) = import.recipients.iter().find(|(agent, _)| !self.agents.contains_key(agent)) {
             return Err(unknown(agent));
         }
-        let bytes = size(&import.content, &import.metadata);
+        let bytes = plan::size(&import.content, &import.metadata);
         let whom = import.recipients.iter();
         let (open, full): (Vec<_>, Vec<_>) = whom.partition(|(agent, is_read)| *is_read || self.has_room(agent, bytes));
         let parent = import.reply_to.as_ref().and_then(|id| self.messages.get(id));
-        let thread = parent.map(|parent| parent.thread.clone()).or(import.reply_to.clone());
+        let thread = parent.map(|parent| parent.thread.clone());
         let message = MessageRow {
             order: 0,
             sender: import.sender.clone(),
@@ -403,13 +400,4 @@ impl Slot {
             hints: Vec::new(),
         }
     }
-}
-
-/// What a message counts in its mailbox.
-fn size(content: &str, metadata: &str) -> u64 {
-    (content.len() + metadata.len()) as u64 + OVERHEAD
-}
-
-pub(super) fn millis(duration: std::time::Duration) -> Millis {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::deliver::millis;
 use super::rows::{GroupRow, MessageRow, Rows};
 use crate::model::{Agent, AgentName, Delivery, Group, GroupName, MessageId, MessageView, Standing, words::words};
+use crate::store::plan;
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
 
 pub(super) fn answer(rows: &Rows, query: Query) -> Found {
@@ -32,7 +32,7 @@ pub(super) fn answer(rows: &Rows, query: Query) -> Found {
 
 fn agents(rows: &Rows) -> Roll {
     let now = rows.clock.now();
-    let active = millis(rows.limits.active);
+    let active = plan::millis(rows.limits.active);
     let agents = rows.agents.iter().map(|(name, row)| Agent {
         name: name.clone(),
         role: row.role.clone(),
@@ -49,14 +49,7 @@ fn agents(rows: &Rows) -> Roll {
 }
 
 fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
-    let everyone = Group {
-        name: GroupName::everyone(),
-        description: "all agents".to_owned(),
-        created_at: 0,
-        created_by: AgentName::system(),
-        members: Vec::new(),
-        member_count: rows.agents.len() as u64,
-    };
+    let everyone = plan::everyone(rows.agents.len() as u64);
     let group = |(name, row): (&GroupName, &GroupRow)| Group {
         name: name.clone(),
         description: row.description.clone(),

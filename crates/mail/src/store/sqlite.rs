@@ -1,0 +1,204 @@
+//! The store in an SQLite file: one writer thread that commits groups, and a few readers beside it.
+//!
+//! The write-ahead log is synced once for each group of changes, before any of them is answered. While that sync runs
+//! the next group gathers; an idle store adds no delay. Changes whose loss in a crash of the machine is harmless are
+//! committed apart and wait for no sync. Start with [`writer`].
+
+mod deliver;
+mod look;
+mod rows;
+mod schema;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::change::{Change, Changed};
+use super::query::{Found, Query};
+use super::{BoxFuture, Ear, News, Store};
+use crate::error::StoreError;
+use crate::model::{Clock, Limits, Space};
+use writer::{Job, Writer};
+
+/// Changes under way at once; more wait their turn.
+const CHANGES: usize = 4_096;
+/// Queries that run at once.
+const READERS: usize = 4;
+
+/// Where an SQLite store is and what bounds it.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// The file. It is made when absent; its folder must be there.
+    pub path: PathBuf,
+    /// The space; a file may hold several.
+    pub space: Space,
+    /// The store's clock.
+    pub clock: Clock,
+    /// The limits.
+    pub limits: Limits,
+    /// Another layer between SQLite and the disk, by its registered name: for tests of what a crash leaves.
+    pub vfs: Option<String>,
+}
+
+impl SqliteOptions {
+    /// The machine's clock, default limits, the ordinary disk.
+    pub fn new(path: PathBuf, space: Space) -> SqliteOptions {
+        SqliteOptions { path, space, clock: Clock::system(), limits: Limits::default(), vfs: None }
+    }
+}
+
+/// A space in an SQLite file.
+pub struct SqliteStore {
+    jobs: Mutex<Option<std::sync::mpsc::Sender<Job>>>,
+    room: Semaphore,
+    reading: Arc<Reading>,
+    news: Arc<Mutex<Option<Ear>>>,
+    writer: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// What readers share.
+struct Reading {
+    options: SqliteOptions,
+    space: i64,
+    turns: Semaphore,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it. Blocks for as long as that takes.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or made, is no store, or was written by a newer version.
+    pub fn open(options: SqliteOptions) -> Result<SqliteStore, StoreError> {
+        let db = connect(&options).map_err(explain)?;
+        let space = schema::prepare(&db, options.space.as_str())?;
+        let news = Arc::new(Mutex::new(None));
+        let (jobs, taken) = std::sync::mpsc::channel();
+        let checkpoints = connect(&options).map_err(explain)?;
+        let writer = Writer::new(db, space, &options, Arc::clone(&news));
+        let thread = std::thread::Builder::new().name("mail-writer".into());
+        let thread = thread.spawn(move || writer.run(taken, checkpoints));
+        let thread = thread.map_err(|error| StoreError::Failed { reason: format!("start the writer: {error}") })?;
+        let reading =
+            Reading { options, space, turns: Semaphore::new(READERS), idle: Mutex::new(Vec::with_capacity(READERS)) };
+        Ok(SqliteStore {
+            jobs: Mutex::new(Some(jobs)),
+            room: Semaphore::new(CHANGES),
+            reading: Arc::new(reading),
+            news,
+            writer: Mutex::new(Some(thread)),
+        })
+    }
+
+    fn submit(&self, job: Job) -> Result<(), StoreError> {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(closed)
+    }
+
+    /// Brings the search index up to all that is stored.
+    async fn index(&self) -> Result<(), StoreError> {
+        let (done, answer) = oneshot::channel();
+        self.submit(Job::Index(done))?;
+        answer.await.map_err(|_| closed())?
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Away { reason: "it is closed".to_owned() }
+}
+
+impl Store for SqliteStore {
+    fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
+        Box::pin(async move {
+            let _turn = self.room.acquire().await.map_err(|_| closed())?;
+            let (done, answer) = oneshot::channel();
+            self.submit(Job::Change(Box::new(change), done))?;
+            answer.await.map_err(|_| StoreError::Uncertain { reason: "the writer ended".to_owned() })?
+        })
+    }
+
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+        Box::pin(async move {
+            if matches!(&query, Query::Search(search) if !search.words.is_empty()) {
+                self.index().await?;
+            }
+            let _turn = self.reading.turns.acquire().await.map_err(|_| closed())?;
+            let reading = Arc::clone(&self.reading);
+            let read = tokio::task::spawn_blocking(move || reading.read(query)).await;
+            read.unwrap_or_else(|_| Err(StoreError::Failed { reason: "a query panicked".to_owned() }))
+        })
+    }
+
+    fn listen(&self, ear: Ear) {
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(ear);
+    }
+
+    fn news(&self) -> News {
+        News::Sure
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.reading.turns.close();
+            drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+            self.reading.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(writer) = writer {
+                // The writer ends when it has made all changes that were begun.
+                let _ = tokio::task::spawn_blocking(move || writer.join()).await;
+            }
+        })
+    }
+}
+
+impl Reading {
+    fn read(&self, query: Query) -> Result<Found, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let db = match idle {
+            Some(db) => db,
+            None => connect(&self.options).map_err(explain)?,
+        };
+        let now = self.options.clock.now();
+        let found = look::answer(&db, self.space, now, &self.options.limits, query).map_err(explain);
+        if found.is_ok() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+        }
+        found
+    }
+}
+
+fn connect(options: &SqliteOptions) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let db = match &options.vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(&options.path, flags, vfs.as_str())?,
+        None => Connection::open_with_flags(&options.path, flags)?,
+    };
+    db.busy_timeout(std::time::Duration::from_secs(2))?;
+    db.set_prepared_statement_cache_capacity(128);
+    Ok(db)
+}
+
+/// What an SQLite error means to those who use the store.
+fn explain(error: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode;
+    let reason = error.to_string();
+    let rusqlite::Error::SqliteFailure(code, _) = &error else { return StoreError::Failed { reason } };
+    match code.code {
+        ErrorCode::DiskFull => StoreError::DiskFull,
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly { reason },
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Locked,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt { reason },
+        ErrorCode::CannotOpen => StoreError::Away { reason },
+        // The log may hold the commit already, only not for certain.
+        ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC => {
+            StoreError::Uncertain { reason }
+        }
+        _ => StoreError::Failed { reason },
+    }
+}

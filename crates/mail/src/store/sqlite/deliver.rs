@@ -1,0 +1,604 @@
+//! What happens to messages in SQLite: appended, handed out, confirmed, settled, freed, purged. Every change checks all
+//! it has to check before it writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::look::message_columns;
+use super::rows::{Mailbox, unknown};
+use super::writer::{Fault, Writer};
+use crate::error::Refusal;
+use crate::model::order::{Place, pick};
+use crate::model::{
+    AgentName, Clock, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, Session, SessionId, Settled,
+};
+use crate::store::change::{
+    Append, Appended, BeginHint, Claim, Claimed, EndHint, HandBack, HintVerdict, Import, Imported, Purge, Purged,
+    Recipient, Release, Released, Settle,
+};
+use crate::store::plan;
+
+/// A message's row before it has a number.
+struct NewMessage<'a> {
+    id: &'a MessageId,
+    kind: Kind,
+    sender: &'a AgentName,
+    to: &'a [String],
+    content: &'a str,
+    priority: Priority,
+    at: Millis,
+    thread: &'a MessageId,
+    reply_to: Option<&'a MessageId>,
+    metadata: &'a str,
+    key: Option<(&'a str, &'a [u8])>,
+}
+
+/// A mailbox that a message goes into.
+struct Target {
+    agent: AgentName,
+    mailbox: Mailbox,
+}
+
+/// A delivery that a session has in hand.
+struct Held {
+    agent: i64,
+    seq: u64,
+    message: i64,
+    priority: u8,
+    attempts: u32,
+    bytes: u64,
+    state: u8,
+}
+
+impl Writer {
+    pub(super) fn append(&mut self, append: &Append) -> Result<Appended, Fault> {
+        let now = self.clock.now();
+        plan::check_size(&append.content, &append.metadata, &self.limits)?;
+        self.caller(&append.sender)?;
+        let sender = &append.sender.agent;
+        if self.is_known(&append.id)? {
+            return Ok(self.replay(&append.id)?);
+        }
+        if let Some(key) = &append.key
+            && let Some((public, hash)) = self.find_key(sender, key)?
+        {
+            if hash != append.hash {
+                return Err(Refusal::KeyConflict { key: key.clone(), message: public }.into());
+            }
+            return Ok(self.replay(&public)?);
+        }
+        let thread = match &append.reply_to {
+            None => append.id.clone(),
+            Some(id) => self.thread_of(id, sender)?,
+        };
+        let directory = self.directory(append)?;
+        let (resolved, whom) = plan::recipients(append, &directory, &self.limits)?;
+        let bytes = plan::size(&append.content, &append.metadata);
+        let (open, full) = self.targets(whom, bytes)?;
+        if open.is_empty() {
+            return Err(Refusal::MailboxFull { agents: full }.into());
+        }
+        let to: Vec<String> = append.to.iter().map(|address| address.written.clone()).collect();
+        let message = NewMessage {
+            id: &append.id,
+            kind: Kind::Mail,
+            sender,
+            to: &to,
+            content: &append.content,
+            priority: append.priority,
+            at: now,
+            thread: &thread,
+            reply_to: append.reply_to.as_ref(),
+            metadata: &append.metadata,
+            key: append.key.as_deref().map(|key| (key, &append.hash[..])),
+        };
+        let sent = self.deliver(&message, open)?;
+        Ok(Appended { id: append.id.clone(), thread, at: now, resolved, sent, full, is_replay: false })
+    }
+
+    /// Whether there is or was a message of that id.
+    fn is_known(&self, id: &MessageId) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM message WHERE public = ?1 UNION ALL SELECT 1 FROM tomb WHERE public = ?1";
+        self.db.prepare_cached(sql)?.exists([id.as_str()])
+    }
+
+    fn find_key(&self, sender: &AgentName, key: &str) -> rusqlite::Result<Option<(MessageId, Vec<u8>)>> {
+        let sql = "SELECT public, hash FROM message WHERE space = ?1 AND sender = ?2 AND key = ?3 \
+                   UNION ALL SELECT public, hash FROM tomb WHERE space = ?1 AND sender = ?2 AND key = ?3";
+        let row = |row: &rusqlite::Row<'_>| Ok((MessageId::stored(row.get::<_, String>(0)?), row.get(1)?));
+        self.db.prepare_cached(sql)?.query_row(params![self.space, sender.as_str(), key], row).optional()
+    }
+
+    /// The conversation of a message that the agent wrote or received.
+    fn thread_of(&self, id: &MessageId, agent: &AgentName) -> Result<MessageId, Fault> {
+        let sql = "SELECT m.thread FROM message m WHERE m.public = ?1 AND m.space = ?2 AND (m.sender = ?3 OR EXISTS \
+                   (SELECT 1 FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.message = m.id AND a.name = ?3))";
+        let values = params![id.as_str(), self.space, agent.as_str()];
+        let found: Option<String> = self.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
+        let unknown = || Refusal::UnknownMessage { id: id.clone(), agent: agent.clone() };
+        Ok(MessageId::stored(found.ok_or_else(unknown)?))
+    }
+
+    /// The mailboxes that have room for a message of that size, and those that have not.
+    fn targets(&self, whom: BTreeSet<AgentName>, bytes: u64) -> Result<(Vec<Target>, Vec<AgentName>), Fault> {
+        let (mut open, mut full) = (Vec::with_capacity(whom.len()), Vec::new());
+        for agent in whom {
+            let row = self.find_agent(agent.as_str())?.ok_or_else(|| unknown(agent.as_str()))?;
+            let mailbox = self.mailbox(row.id)?;
+            let has_room =
+                mailbox.waiting() < self.limits.mailbox_messages && mailbox.bytes + bytes <= self.limits.mailbox_bytes;
+            if has_room {
+                open.push(Target { agent, mailbox });
+            } else {
+                full.push(agent);
+            }
+        }
+        Ok((open, full))
+    }
+
+    /// Puts a message into mailboxes. Everything was checked.
+    fn deliver(&mut self, message: &NewMessage<'_>, to: Vec<Target>) -> Result<Vec<Recipient>, Fault> {
+        let sql = "INSERT INTO message (public, space, kind, sender, addresses, content, priority, at, thread, \
+                   reply_to, metadata, key, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        let addresses = serde_json::to_string(message.to).unwrap_or_default();
+        self.db.prepare_cached(sql)?.execute(params![
+            message.id.as_str(),
+            self.space,
+            u8::from(message.kind == Kind::Report),
+            message.sender.as_str(),
+            addresses,
+            message.content,
+            message.priority.level(),
+            message.at,
+            message.thread.as_str(),
+            message.reply_to.map(|id| id.as_str()),
+            message.metadata,
+            message.key.map(|(key, _)| key),
+            message.key.map(|(_, hash)| hash),
+        ])?;
+        let number = self.db.last_insert_rowid();
+        let bytes = plan::size(message.content, message.metadata);
+        let level = message.priority.level();
+        let mut sent = Vec::with_capacity(to.len());
+        for mut target in to {
+            let mailbox = &mut target.mailbox;
+            mailbox.seq += 1;
+            mailbox.bytes += bytes;
+            *mailbox.free(level) += 1;
+            self.arrive(mailbox, &target.agent, message.priority);
+            let sql = "INSERT INTO delivery (agent, seq, message, priority, at, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+            let values = params![mailbox.agent, mailbox.seq, number, level, message.at, bytes];
+            self.db.prepare_cached(sql)?.execute(values)?;
+            self.save(mailbox)?;
+            let seen = self.db.prepare_cached("SELECT seen_at FROM agent WHERE id = ?1")?;
+            let seen_at = { seen }.query_row([mailbox.agent], |row| row.get(0))?;
+            sent.push(Recipient { agent: target.agent, seq: mailbox.seq, seen_at });
+        }
+        Ok(sent)
+    }
+
+    /// What an append of this message answered. One that was purged since has no recipients any more.
+    fn replay(&self, id: &MessageId) -> rusqlite::Result<Appended> {
+        let sql = "SELECT thread, at FROM message WHERE public = ?1";
+        let found: Option<(String, Millis)> =
+            self.db.prepare_cached(sql)?.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let sql = "SELECT a.name, d.seq, a.seen_at FROM message m JOIN delivery d ON d.message = m.id \
+                   JOIN agent a ON a.id = d.agent WHERE m.public = ?1 ORDER BY a.name";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let sent = statement.query_map([id.as_str()], |row| {
+            let agent = AgentName::stored(row.get::<_, String>(0)?);
+            Ok(Recipient { agent, seq: row.get(1)?, seen_at: row.get(2)? })
+        })?;
+        let sent = sent.collect::<rusqlite::Result<Vec<_>>>()?;
+        let (thread, at) = found.unwrap_or_else(|| (id.to_string(), 0));
+        let (thread, resolved, full) = (MessageId::stored(thread), Vec::new(), Vec::new());
+        Ok(Appended { id: id.clone(), thread, at, resolved, sent, full, is_replay: true })
+    }
+
+    pub(super) fn claim(&mut self, claim: &Claim) -> Result<Claimed, Fault> {
+        let now = self.clock.now();
+        let confirmed = if claim.confirm { self.confirm(&claim.session, Some(claim.token))? } else { 0 };
+        let caller = self.caller(&claim.session)?;
+        let session = claim.session.id.as_str();
+        let mut mailbox = self.mailbox(caller.id)?;
+        // The call may have claimed before and never heard the answer.
+        let sql = "SELECT seq, attempts FROM delivery WHERE session = ?1 AND agent = ?2 AND token = ?3 AND state < 3";
+        let mut again = self.db.prepare_cached(sql)?;
+        let again = again.query_map(params![session, caller.id, claim.token], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut taken: Vec<(u64, u32)> = again.collect::<rusqlite::Result<_>>()?;
+        if taken.is_empty() {
+            taken = self.take(claim, &mut mailbox, now)?;
+        }
+        let sql = format!(
+            "SELECT {}, d.seq FROM delivery d JOIN message m ON m.id = d.message WHERE d.agent = ?1 AND d.seq = ?2",
+            message_columns!()
+        );
+        let mut read = self.db.prepare_cached(&sql)?;
+        let mut messages = Vec::with_capacity(taken.len());
+        for (seq, attempt) in taken {
+            let message = read.query_row(params![caller.id, seq], super::look::message)?;
+            messages.push(HandedOut { message, attempt });
+        }
+        let below = usize::from(claim.floor.least().level());
+        let below_floor = mailbox.free[..below].iter().sum();
+        Ok(Claimed { messages, remaining: mailbox.free.iter().sum(), below_floor, confirmed })
+    }
+
+    /// Leases the next messages.
+    fn take(&self, claim: &Claim, mailbox: &mut Mailbox, now: Millis) -> Result<Vec<(u64, u32)>, Fault> {
+        let mut candidates: Vec<(Place, u64, u32)> = Vec::new();
+        for priority in Priority::ALL {
+            if !claim.floor.passes(priority) || *mailbox.free(priority.level()) == 0 {
+                continue;
+            }
+            let sql = "SELECT seq, at, bytes, attempts FROM delivery WHERE agent = ?1 AND priority = ?2 \
+                       AND state < 3 AND session IS NULL ORDER BY seq LIMIT ?3";
+            let mut statement = self.db.prepare_cached(sql)?;
+            let rows = statement.query_map(params![mailbox.agent, priority.level(), claim.max], |row| {
+                let place = Place { priority, seq: row.get(0)?, at: row.get(1)? };
+                Ok((place, row.get(2)?, row.get(3)?))
+            })?;
+            candidates.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+        }
+        let aging = plan::millis(self.limits.aging);
+        let (mut bytes, mut taken) = (0, Vec::new());
+        for (place, size, attempts) in pick(candidates, |one| one.0, now, aging, claim.max) {
+            bytes += size;
+            if !taken.is_empty() && bytes > claim.max_bytes {
+                break;
+            }
+            let sql = "UPDATE delivery SET session = ?3, token = ?4, attempts = attempts + 1, state = 2, \
+                       fetched_at = ?5, fetched_by = ?3 WHERE agent = ?1 AND seq = ?2";
+            let values = params![mailbox.agent, place.seq, claim.session.id.as_str(), claim.token, now];
+            self.db.prepare_cached(sql)?.execute(values)?;
+            *mailbox.free(place.priority.level()) -= 1;
+            mailbox.leased += 1;
+            taken.push((place.seq, attempts + 1));
+        }
+        if !taken.is_empty() {
+            self.save(mailbox)?;
+        }
+        Ok(taken)
+    }
+
+    /// What the session has in hand is read, but for what the running call itself has claimed.
+    pub(super) fn confirm(&mut self, session: &Session, but: Option<u64>) -> Result<u64, Fault> {
+        let now = self.clock.now();
+        let caller = self.caller(session)?;
+        let held = self.in_hand(&session.id, Some(caller.id), |token| Some(token) != but)?;
+        if held.is_empty() {
+            return Ok(0);
+        }
+        let mut mailbox = self.mailbox(caller.id)?;
+        for one in &held {
+            mailbox.leased -= 1;
+            self.finish(&mut mailbox, one, DeliveryState::Read, now, None)?;
+        }
+        self.save(&mailbox)?;
+        Ok(held.len() as u64)
+    }
+
+    /// What a session has in hand, in one mailbox or in any.
+    fn in_hand(
+        &self,
+        session: &SessionId,
+        agent: Option<i64>,
+        which: impl Fn(u64) -> bool,
+    ) -> rusqlite::Result<Vec<Held>> {
+        let sql = "SELECT agent, seq, message, priority, attempts, bytes, state, token FROM delivery \
+                   WHERE session = ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY agent, seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let rows = statement.query_map(params![session.as_str(), agent], |row| Ok((held(row)?, row.get(7)?)))?;
+        let rows = rows.collect::<rusqlite::Result<Vec<(Held, u64)>>>()?;
+        Ok(rows.into_iter().filter(|(_, token)| which(*token)).map(|(held, _)| held).collect())
+    }
+
+    /// Moves a delivery forward to a state in which it no longer waits. The mailbox is saved by the caller.
+    fn finish(
+        &self,
+        mailbox: &mut Mailbox,
+        one: &Held,
+        state: DeliveryState,
+        now: Millis,
+        note: Option<&str>,
+    ) -> rusqlite::Result<()> {
+        let is_read = state == DeliveryState::Read;
+        let sql = "UPDATE delivery SET state = ?3, session = NULL, token = NULL, \
+                   read_at = CASE WHEN ?4 THEN ?5 ELSE read_at END, \
+                   settled_at = CASE WHEN ?4 THEN settled_at ELSE ?5 END, note = coalesce(?6, note) \
+                   WHERE agent = ?1 AND seq = ?2";
+        let values = params![one.agent, one.seq, state as u8, is_read, now, note];
+        self.db.prepare_cached(sql)?.execute(values)?;
+        if DeliveryState::from_level(one.state).is_waiting() {
+            mailbox.bytes = mailbox.bytes.saturating_sub(one.bytes);
+        }
+        Ok(())
+    }
+
+    pub(super) fn settle(&mut self, settle: &Settle) -> Result<Vec<Settled>, Fault> {
+        let now = self.clock.now();
+        self.confirm(&settle.session, None)?;
+        let caller = self.caller(&settle.session)?;
+        let mut mailbox = self.mailbox(caller.id)?;
+        let mut settled = Vec::with_capacity(settle.ids.len());
+        let sql = "SELECT d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, d.session IS NOT NULL \
+                   FROM message m JOIN delivery d ON d.message = m.id WHERE m.public = ?1 AND d.agent = ?2";
+        for id in &settle.ids {
+            let found: Option<(Held, bool)> = self
+                .db
+                .prepare_cached(sql)?
+                .query_row(params![id.as_str(), caller.id], |row| Ok((held(row)?, row.get(7)?)))
+                .optional()?;
+            let Some((one, is_leased)) = found else {
+                settled.push(Settled { id: id.clone(), state: None });
+                continue;
+            };
+            let mut state = DeliveryState::from_level(one.state);
+            if state <= DeliveryState::Read {
+                if state.is_waiting() {
+                    // Somebody else of this agent may have it in hand, or nobody.
+                    let counter = if is_leased { &mut mailbox.leased } else { mailbox.free(one.priority) };
+                    *counter = counter.saturating_sub(1);
+                }
+                state = settle.outcome.state();
+                self.finish(&mut mailbox, &one, state, now, settle.note.as_deref())?;
+            }
+            settled.push(Settled { id: id.clone(), state: Some(state) });
+        }
+        self.save(&mailbox)?;
+        Ok(settled)
+    }
+
+    pub(super) fn release(&mut self, release: &Release) -> Result<Released, Fault> {
+        let mut released = Released::default();
+        for session in &release.sessions {
+            let agents: BTreeSet<i64> = self.in_hand(session, None, |_| true)?.iter().map(|one| one.agent).collect();
+            for id in agents {
+                let name = self.name_of(id)?;
+                let one = self.free_leases(id, &name, Some(session))?;
+                released.freed += one.freed;
+                released.dead.extend(one.dead);
+            }
+        }
+        Ok(released)
+    }
+
+    fn name_of(&self, agent: i64) -> rusqlite::Result<AgentName> {
+        let mut statement = self.db.prepare_cached("SELECT name FROM agent WHERE id = ?1")?;
+        statement.query_row([agent], |row| Ok(AgentName::stored(row.get::<_, String>(0)?)))
+    }
+
+    /// Frees what a session, or whoever, has in hand of a mailbox, or declares it dead.
+    pub(super) fn free_leases(
+        &mut self,
+        agent: i64,
+        name: &AgentName,
+        session: Option<&SessionId>,
+    ) -> Result<Released, Fault> {
+        let now = self.clock.now();
+        let sql = "SELECT agent, seq, message, priority, attempts, bytes, state FROM delivery \
+                   WHERE agent = ?1 AND session IS NOT NULL AND (?2 IS NULL OR session = ?2) ORDER BY seq";
+        let held: Vec<Held> = {
+            let mut statement = self.db.prepare_cached(sql)?;
+            let rows = statement.query_map(params![agent, session.map(|id| id.as_str())], held)?;
+            rows.collect::<rusqlite::Result<_>>()?
+        };
+        let mut released = Released::default();
+        let mut mailbox = self.mailbox(agent)?;
+        let (mut highest, mut dead) = (None, Vec::new());
+        for one in held {
+            mailbox.leased -= 1;
+            if one.attempts >= self.limits.attempts {
+                self.finish(&mut mailbox, &one, DeliveryState::Dead, now, None)?;
+                dead.push(one);
+            } else {
+                self.put_back(&mut mailbox, &one, one.attempts)?;
+                highest = highest.max(Some(one.priority));
+                released.freed += 1;
+            }
+        }
+        if let Some(level) = highest {
+            self.arrive(&mut mailbox, name, Priority::from_level(level));
+        }
+        self.save(&mailbox)?;
+        for one in dead {
+            released.dead.push((self.report(&one, name, now)?, name.clone()));
+        }
+        Ok(released)
+    }
+
+    /// Takes a delivery out of hand. The mailbox is saved by the caller.
+    fn put_back(&self, mailbox: &mut Mailbox, one: &Held, attempts: u32) -> rusqlite::Result<()> {
+        let sql = "UPDATE delivery SET session = NULL, token = NULL, attempts = ?3 WHERE agent = ?1 AND seq = ?2";
+        self.db.prepare_cached(sql)?.execute(params![one.agent, one.seq, attempts])?;
+        *mailbox.free(one.priority) += 1;
+        Ok(())
+    }
+
+    /// Tells a sender that a message is dead. A report goes into a full mailbox too: it is worth more than its room.
+    fn report(&mut self, one: &Held, recipient: &AgentName, now: Millis) -> Result<MessageId, Fault> {
+        let sql = "SELECT public, sender, thread FROM message WHERE id = ?1";
+        let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, String, String)> {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        };
+        let (public, sender, thread) = self.db.prepare_cached(sql)?.query_row([one.message], row)?;
+        let (public, sender, thread) =
+            (MessageId::stored(public), AgentName::stored(sender), MessageId::stored(thread));
+        let Some(to) = self.find_agent(sender.as_str())? else { return Ok(public) };
+        let mailbox = self.mailbox(to.id)?;
+        let message = NewMessage {
+            id: &MessageId::mint(Clock::system().now()),
+            kind: Kind::Report,
+            sender: &AgentName::system(),
+            to: &[sender.to_string()],
+            content: &plan::report(&public, recipient, one.attempts),
+            priority: Priority::Normal,
+            at: now,
+            thread: &thread,
+            reply_to: Some(&public),
+            metadata: "{}",
+            key: None,
+        };
+        self.deliver(&message, vec![Target { agent: sender, mailbox }])?;
+        Ok(public)
+    }
+
+    pub(super) fn hand_back(&mut self, back: &HandBack) -> Result<(), Fault> {
+        let held = self.in_hand(&back.session, None, |token| token == back.token)?;
+        let mut mailboxes: BTreeMap<i64, (Mailbox, u8)> = BTreeMap::new();
+        for one in held {
+            let (mailbox, highest) = match mailboxes.entry(one.agent) {
+                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::btree_map::Entry::Vacant(entry) => entry.insert((self.mailbox(one.agent)?, 0)),
+            };
+            mailbox.leased -= 1;
+            *highest = one.priority.max(*highest);
+            self.put_back(mailbox, &one, one.attempts.saturating_sub(1))?;
+        }
+        for (agent, (mut mailbox, highest)) in mailboxes {
+            let name = self.name_of(agent)?;
+            self.arrive(&mut mailbox, &name, Priority::from_level(highest));
+            self.save(&mailbox)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
+        let now = self.clock.now();
+        let sql = "SELECT d.agent, d.seq, d.message FROM message m JOIN delivery d ON d.message = m.id \
+                   JOIN agent a ON a.id = d.agent WHERE m.public = ?1 AND a.space = ?2 AND a.name = ?3 \
+                   AND d.state < 3 AND d.session IS NULL";
+        let values = params![hint.message.as_str(), self.space, hint.agent.as_str()];
+        let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(i64, u64, i64)> {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        };
+        let Some((agent, seq, message)) = self.db.prepare_cached(sql)?.query_row(values, row).optional()? else {
+            return Ok(HintVerdict::Moot);
+        };
+        let sql = "INSERT OR IGNORE INTO hint (message, agent, rung, at) VALUES (?1, ?2, ?3, ?4)";
+        if self.db.prepare_cached(sql)?.execute(params![message, agent, hint.rung, now])? == 0 {
+            return Ok(HintVerdict::Tried);
+        }
+        let sql = "UPDATE delivery SET state = max(state, 1), hinted_at = coalesce(hinted_at, ?3) \
+                   WHERE agent = ?1 AND seq = ?2";
+        self.db.prepare_cached(sql)?.execute(params![agent, seq, now])?;
+        Ok(HintVerdict::Go)
+    }
+
+    pub(super) fn end_hint(&mut self, hint: &EndHint) -> Result<(), Fault> {
+        let sql = "UPDATE hint SET outcome = ?5 WHERE rung = ?4 AND message = (SELECT id FROM message WHERE \
+                   public = ?1) AND agent = (SELECT id FROM agent WHERE space = ?2 AND name = ?3)";
+        let values = params![hint.message.as_str(), self.space, hint.agent.as_str(), hint.rung, hint.outcome];
+        self.db.prepare_cached(sql)?.execute(values)?;
+        Ok(())
+    }
+
+    pub(super) fn purge(&mut self, purge: &Purge) -> Result<Purged, Fault> {
+        let now = self.clock.now();
+        // The line only moves forward, even when the clock does not.
+        let sql = "SELECT coalesce(max(before), 0) FROM purge WHERE space = ?1";
+        let last: Millis = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
+        let before = last.max(now.saturating_sub(plan::millis(self.limits.keep)));
+        let sql = "SELECT m.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND (d.state < 3 \
+                   OR coalesce(d.settled_at, d.read_at) >= ?3)) FROM message m WHERE m.id > ?1 AND m.space = ?2 \
+                   ORDER BY m.id LIMIT ?4";
+        let examined: Vec<(i64, bool)> = {
+            let mut statement = self.db.prepare_cached(sql)?;
+            let rows = statement.query_map(params![self.purged_to, self.space, before, purge.max], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+            rows.collect::<rusqlite::Result<_>>()?
+        };
+        let more = examined.len() == purge.max;
+        // At the end it begins anew, the next time.
+        self.purged_to = examined.last().filter(|_| more).map_or(0, |(id, _)| *id);
+        let old: Vec<i64> = examined.into_iter().filter(|(_, is_old)| *is_old).map(|(id, _)| id).collect();
+        for id in &old {
+            let sql = "INSERT OR IGNORE INTO tomb SELECT public, space, sender, key, hash FROM message WHERE id = ?1";
+            for sql in [
+                sql,
+                "DELETE FROM hint WHERE message = ?1",
+                "DELETE FROM delivery WHERE message = ?1",
+                "DELETE FROM words WHERE rowid = ?1",
+                "DELETE FROM message WHERE id = ?1",
+            ] {
+                self.db.prepare_cached(sql)?.execute([id])?;
+            }
+        }
+        if !old.is_empty() {
+            let sql = "INSERT INTO purge (space, at, before, messages) VALUES (?1, ?2, ?3, ?4)";
+            self.db.prepare_cached(sql)?.execute(params![self.space, now, before, old.len()])?;
+        }
+        Ok(Purged { messages: old.len() as u64, before, more })
+    }
+
+    pub(super) fn import(&mut self, import: &Import) -> Result<Imported, Fault> {
+        let now = self.clock.now();
+        plan::check_size(&import.content, &import.metadata, &self.limits)?;
+        if self.is_known(&import.id)? {
+            return Ok(Imported { is_new: false, stored: Vec::new(), full: Vec::new() });
+        }
+        let bytes = plan::size(&import.content, &import.metadata);
+        let (mut open, mut full, mut read) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for (agent, is_read) in &import.recipients {
+            let row = self.find_agent(agent.as_str())?.ok_or_else(|| unknown(agent.as_str()))?;
+            let mailbox = self.mailbox(row.id)?;
+            let has_room =
+                mailbox.waiting() < self.limits.mailbox_messages && mailbox.bytes + bytes <= self.limits.mailbox_bytes;
+            if !*is_read && !has_room {
+                full.push(agent.clone());
+                continue;
+            }
+            if *is_read {
+                read.insert(agent.clone());
+            }
+            open.push(Target { agent: agent.clone(), mailbox });
+        }
+        let parent = match &import.reply_to {
+            Some(id) => {
+                let sql = "SELECT thread FROM message WHERE public = ?1";
+                self.db.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get::<_, String>(0)).optional()?
+            }
+            None => None,
+        };
+        let thread = parent.map_or_else(|| import.id.clone(), MessageId::stored);
+        let stored: Vec<AgentName> = open.iter().map(|target| target.agent.clone()).collect();
+        let message = NewMessage {
+            id: &import.id,
+            kind: Kind::Mail,
+            sender: &import.sender,
+            to: &import.to,
+            content: &import.content,
+            priority: import.priority,
+            at: import.at,
+            thread: &thread,
+            reply_to: import.reply_to.as_ref(),
+            metadata: &import.metadata,
+            key: None,
+        };
+        for recipient in self.deliver(&message, open)?.into_iter().filter(|to| read.contains(&to.agent)) {
+            let row = self.find_agent(recipient.agent.as_str())?.ok_or_else(|| unknown(recipient.agent.as_str()))?;
+            let mut mailbox = self.mailbox(row.id)?;
+            let level = import.priority.level();
+            let one =
+                Held { agent: row.id, seq: recipient.seq, message: 0, priority: level, attempts: 0, bytes, state: 0 };
+            *mailbox.free(level) -= 1;
+            self.finish(&mut mailbox, &one, DeliveryState::Read, now, None)?;
+            self.save(&mailbox)?;
+        }
+        Ok(Imported { is_new: true, stored, full })
+    }
+}
+
+fn held(row: &rusqlite::Row<'_>) -> rusqlite::Result<Held> {
+    Ok(Held {
+        agent: row.get(0)?,
+        seq: row.get(1)?,
+        message: row.get(2)?,
+        priority: row.get(3)?,
+        attempts: row.get(4)?,
+        bytes: row.get(5)?,
+        state: row.get(6)?,
+    })
+}

@@ -1,0 +1,184 @@
+//! The tables of an SQLite store, and bringing older ones forward. A newer one is refused.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::explain;
+use crate::error::StoreError;
+
+/// The schema that this version writes.
+const VERSION: i64 = 1;
+/// Marks the file as ours: "hobm".
+const APPLICATION: i64 = 0x686f_626d;
+
+const TABLES: &str = "
+CREATE TABLE space (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+CREATE TABLE agent (
+    id INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL REFERENCES space,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    module TEXT NOT NULL DEFAULT '',
+    intent TEXT NOT NULL DEFAULT '',
+    branch TEXT NOT NULL DEFAULT '',
+    alias TEXT,
+    registered_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    host TEXT,
+    worktree TEXT,
+    fence INTEGER NOT NULL,
+    UNIQUE (space, name)
+);
+CREATE INDEX agent_role ON agent (space, role);
+CREATE UNIQUE INDEX agent_alias ON agent (space, alias) WHERE alias IS NOT NULL;
+
+-- One small row a mailbox, apart from its agent since every message changes it. free0 to free3 count what could be
+-- handed out, by priority; leased what is in hand; bytes what both take.
+CREATE TABLE mailbox (
+    agent INTEGER PRIMARY KEY REFERENCES agent,
+    seq INTEGER NOT NULL,
+    tip INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    free0 INTEGER NOT NULL,
+    free1 INTEGER NOT NULL,
+    free2 INTEGER NOT NULL,
+    free3 INTEGER NOT NULL,
+    leased INTEGER NOT NULL
+);
+
+CREATE TABLE groups (
+    id INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL REFERENCES space,
+    name TEXT NOT NULL,
+    description TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    UNIQUE (space, name)
+);
+CREATE TABLE member (
+    grouping INTEGER NOT NULL REFERENCES groups,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (grouping, kind, name)
+) WITHOUT ROWID;
+
+CREATE TABLE message (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    public TEXT NOT NULL UNIQUE,
+    space INTEGER NOT NULL REFERENCES space,
+    kind INTEGER NOT NULL,
+    sender TEXT NOT NULL,
+    addresses TEXT NOT NULL,
+    content TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    thread TEXT NOT NULL,
+    reply_to TEXT,
+    metadata TEXT NOT NULL,
+    key TEXT,
+    hash BLOB
+);
+CREATE INDEX message_thread ON message (thread);
+CREATE UNIQUE INDEX message_key ON message (space, sender, key) WHERE key IS NOT NULL;
+
+-- A message's place in a mailbox. state: 0 stored, 1 hinted, 2 fetched, 3 read, 4 acked, 5 rejected, 6 dead.
+CREATE TABLE delivery (
+    agent INTEGER NOT NULL REFERENCES agent,
+    seq INTEGER NOT NULL,
+    message INTEGER NOT NULL REFERENCES message,
+    priority INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    state INTEGER NOT NULL DEFAULT 0,
+    session TEXT,
+    token INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    hinted_at INTEGER,
+    fetched_at INTEGER,
+    fetched_by TEXT,
+    read_at INTEGER,
+    settled_at INTEGER,
+    note TEXT,
+    PRIMARY KEY (agent, seq)
+) WITHOUT ROWID;
+CREATE INDEX delivery_message ON delivery (message);
+CREATE INDEX delivery_free ON delivery (agent, priority, seq) WHERE state < 3 AND session IS NULL;
+CREATE INDEX delivery_lease ON delivery (session) WHERE session IS NOT NULL;
+
+CREATE TABLE hint (
+    message INTEGER NOT NULL REFERENCES message,
+    agent INTEGER NOT NULL REFERENCES agent,
+    rung TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    outcome TEXT,
+    PRIMARY KEY (message, agent, rung)
+) WITHOUT ROWID;
+
+-- What was purged and may not come back, and the record of purges.
+CREATE TABLE tomb (
+    public TEXT PRIMARY KEY,
+    space INTEGER NOT NULL,
+    sender TEXT NOT NULL,
+    key TEXT,
+    hash BLOB
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX tomb_key ON tomb (space, sender, key) WHERE key IS NOT NULL;
+CREATE TABLE purge (
+    id INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    before INTEGER NOT NULL,
+    messages INTEGER NOT NULL
+);
+
+-- Words in, message ids out. Brought up after commits; `indexed` says how far.
+CREATE VIRTUAL TABLE words USING fts5(
+    text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0'
+);
+CREATE TABLE indexed (id INTEGER PRIMARY KEY CHECK (id = 1), message INTEGER NOT NULL);
+INSERT INTO indexed VALUES (1, 0);
+";
+
+/// Makes or checks the tables and gives the space's number.
+pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
+    let found: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(explain)?;
+    let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(explain)?;
+    if found > VERSION {
+        return Err(StoreError::Newer { found, known: VERSION });
+    }
+    if found > 0 && application != APPLICATION {
+        return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
+    }
+    let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(explain)?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        let reason = format!("it cannot have a write-ahead log here (journal mode {mode})");
+        return Err(StoreError::Failed { reason });
+    }
+    if found == 0 {
+        create(db)?;
+    }
+    let known = "SELECT id FROM space WHERE name = ?1";
+    let find = |db: &Connection| db.query_row(known, [space], |row| row.get(0)).optional().map_err(explain);
+    match find(db)? {
+        Some(id) => Ok(id),
+        None => {
+            db.execute("INSERT OR IGNORE INTO space (name) VALUES (?1)", params![space]).map_err(explain)?;
+            find(db)?.ok_or_else(|| StoreError::Failed { reason: "the space was not made".to_owned() })
+        }
+    }
+}
+
+/// Makes all tables in one transaction, unless another process was faster.
+fn create(db: &Connection) -> Result<(), StoreError> {
+    let make = || -> rusqlite::Result<()> {
+        let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+        let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if version == 0 {
+            transaction.execute_batch(TABLES)?;
+            transaction
+                .execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}"))?;
+        }
+        transaction.commit()
+    };
+    make().map_err(explain)
+}

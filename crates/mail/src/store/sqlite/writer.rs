@@ -1,0 +1,318 @@
+//! The one thread that writes. It takes what has gathered, makes all of it in one transaction, syncs once, answers all,
+//! then wakes those who wait.
+
+use std::cell::Cell;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::{SqliteOptions, explain};
+use crate::error::{Refusal, StoreError};
+use crate::model::words::words;
+use crate::model::{Clock, Limits};
+use crate::store::change::{Change, Changed};
+use crate::store::{Arrival, Ear, Wake};
+
+/// Changes of one transaction.
+const GROUP: usize = 256;
+/// Pages of the log after which it is copied into the file, by another thread.
+const CHECKPOINT_PAGES: i32 = 1_000;
+/// Pages of the log after which the writer itself waits for that: 64 MiB.
+const TOO_MANY_PAGES: i32 = 16_000;
+/// How long the writer is idle before it brings the search index up, and how many messages it then takes at once.
+const INDEX_AFTER: Duration = Duration::from_millis(500);
+const INDEX_STEP: usize = 32;
+
+type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// What the writer is asked.
+pub(super) enum Job {
+    /// A change.
+    Change(Box<Change>, Answer<Changed>),
+    /// The search index, brought up to all that is stored.
+    Index(Answer<()>),
+}
+
+/// Why a change was not made.
+pub(super) enum Fault {
+    /// It may not be. It has written nothing.
+    Refused(Refusal),
+    /// SQLite failed. The transaction is of no use any more.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Fault {
+        Fault::Sql(error)
+    }
+}
+
+impl<R: Into<Refusal>> From<R> for Fault {
+    fn from(refusal: R) -> Fault {
+        Fault::Refused(refusal.into())
+    }
+}
+
+thread_local! {
+    /// Pages in the log, as SQLite said at the last commit of this thread.
+    static LOG_PAGES: Cell<i32> = const { Cell::new(0) };
+}
+
+/// Writes.
+pub(super) struct Writer {
+    pub(super) db: Connection,
+    pub(super) space: i64,
+    pub(super) clock: Clock,
+    pub(super) limits: Limits,
+    /// What the running transaction has to say to those who wait.
+    pub(super) arrivals: Vec<Arrival>,
+    /// How far the search for old mail has come.
+    pub(super) purged_to: i64,
+    news: Arc<Mutex<Option<Ear>>>,
+    is_syncing: Option<bool>,
+    /// Whether there may be messages that the index lacks.
+    is_behind: bool,
+}
+
+impl Writer {
+    pub(super) fn new(db: Connection, space: i64, options: &SqliteOptions, news: Arc<Mutex<Option<Ear>>>) -> Writer {
+        Writer {
+            db,
+            space,
+            clock: options.clock.clone(),
+            limits: options.limits.clone(),
+            arrivals: Vec::new(),
+            purged_to: 0,
+            news,
+            is_syncing: None,
+            is_behind: true,
+        }
+    }
+
+    /// Writes until nobody can ask any more. `checkpoints` is the connection for copying the log into the file.
+    pub(super) fn run(mut self, jobs: Receiver<Job>, checkpoints: Connection) {
+        let (copy, asked) = sync_channel(1);
+        let copier = std::thread::Builder::new().name("mail-checkpoint".into());
+        let copier = copier.spawn(move || copy_log(&checkpoints, &asked)).ok();
+        // The copier does it, so that no commit waits for it.
+        let _ = self.db.pragma_update(None, "wal_autocheckpoint", 0);
+        let _ = self.db.pragma_update(None, "cache_size", -16_000);
+        self.db.wal_hook(Some(|_, pages| {
+            LOG_PAGES.set(pages);
+            Ok(())
+        }));
+        while let Some(first) = self.next(&jobs) {
+            let (mut lazy, mut durable, mut index) = (Vec::new(), Vec::new(), Vec::new());
+            let mut sort = |job| match job {
+                Job::Change(change, answer) if change.is_lazy() => lazy.push((change, answer)),
+                Job::Change(change, answer) => durable.push((change, answer)),
+                Job::Index(answer) => index.push(answer),
+            };
+            sort(first);
+            jobs.try_iter().take(GROUP - 1).for_each(sort);
+            // What need not wait for the disk does not wait for it.
+            self.make(lazy, false);
+            self.make(durable, true);
+            if !index.is_empty() {
+                let brought_up = self.bring_up_index();
+                for answer in index {
+                    let _ = answer.send(brought_up.clone());
+                }
+            }
+            self.tend_log(&copy);
+        }
+        drop(copy);
+        if let Some(copier) = copier {
+            let _ = copier.join();
+        }
+    }
+
+    /// The next job; while there is none the search index is brought up.
+    fn next(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
+        while self.is_behind {
+            match jobs.recv_timeout(INDEX_AFTER) {
+                Ok(job) => return Some(job),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            loop {
+                match self.index_some() {
+                    Ok(true) => {}
+                    Ok(false) => self.is_behind = false,
+                    Err(error) => {
+                        // A search tries again, and says so when it fails too.
+                        tracing::warn!(%error, "bring up the search index");
+                        self.is_behind = false;
+                    }
+                }
+                if !self.is_behind {
+                    break;
+                }
+                match jobs.try_recv() {
+                    Ok(job) => return Some(job),
+                    Err(std::sync::mpsc::TryRecvError::Empty) => {}
+                    Err(std::sync::mpsc::TryRecvError::Disconnected) => return None,
+                }
+            }
+        }
+        jobs.recv().ok()
+    }
+
+    /// Makes changes in one transaction and answers them. When SQLite fails at one, each is made by itself, so that
+    /// it fails alone.
+    fn make(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, durable: bool) {
+        if changes.is_empty() {
+            return;
+        }
+        let mut results = Vec::with_capacity(changes.len());
+        match self.transact(changes.iter().map(|(change, _)| &**change), durable, &mut results) {
+            Ok(()) => self.answer(changes, results),
+            Err(error) if changes.len() == 1 => self.answer(changes, vec![Err(error)]),
+            Err(_) => {
+                for change in changes {
+                    self.make(vec![change], durable);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, results: Vec<Result<Changed, StoreError>>) {
+        let arrivals = std::mem::take(&mut self.arrivals);
+        if !arrivals.is_empty() {
+            self.is_behind = true;
+            let ear = self.news.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(ear) = ear {
+                ear(Wake::Mail(arrivals));
+            }
+        }
+        for ((_, answer), result) in changes.into_iter().zip(results) {
+            // Whoever asked may be gone; the change stands.
+            let _ = answer.send(result);
+        }
+    }
+
+    /// One transaction. On an error nothing of it has happened, and there are no arrivals.
+    fn transact<'a>(
+        &mut self,
+        changes: impl Iterator<Item = &'a Change>,
+        durable: bool,
+        results: &mut Vec<Result<Changed, StoreError>>,
+    ) -> Result<(), StoreError> {
+        let attempt = || -> rusqlite::Result<()> {
+            self.sync_commits(durable)?;
+            self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            for change in changes {
+                match self.apply(change) {
+                    Ok(changed) => results.push(Ok(changed)),
+                    Err(Fault::Refused(refusal)) => results.push(Err(refusal.into())),
+                    Err(Fault::Sql(error)) => return Err(error),
+                }
+            }
+            self.db.prepare_cached("COMMIT")?.execute([])?;
+            Ok(())
+        };
+        attempt().map_err(|error| {
+            self.arrivals.clear();
+            if !self.db.is_autocommit() {
+                // Some errors have rolled back already; this fails then, harmlessly.
+                let _ = self.db.execute_batch("ROLLBACK");
+            }
+            explain(error)
+        })
+    }
+
+    /// Whether commits wait for the disk.
+    fn sync_commits(&mut self, durable: bool) -> rusqlite::Result<()> {
+        if self.is_syncing != Some(durable) {
+            let sql = if durable { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+            self.db.execute_batch(sql)?;
+            self.is_syncing = Some(durable);
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::unit_arg)]
+    fn apply(&mut self, change: &Change) -> Result<Changed, Fault> {
+        Ok(match change {
+            Change::Enter(it) => Changed::Enter(self.enter(it)?),
+            Change::Touch(it) => Changed::Touch(self.touch(it)?),
+            Change::Append(it) => Changed::Append(self.append(it)?),
+            Change::Claim(it) => Changed::Claim(self.claim(it)?),
+            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, None)?),
+            Change::Settle(it) => Changed::Settle(self.settle(it)?),
+            Change::Release(it) => Changed::Release(self.release(it)?),
+            Change::HandBack(it) => Changed::HandBack(self.hand_back(it)?),
+            Change::CreateGroup(it) => Changed::CreateGroup(self.create_group(it)?),
+            Change::DeleteGroup(it) => Changed::DeleteGroup(self.delete_group(it)?),
+            Change::AddMember(it) => Changed::AddMember(self.add_member(it)?),
+            Change::RemoveMember(it) => Changed::RemoveMember(self.remove_member(it)?),
+            Change::BeginHint(it) => Changed::BeginHint(self.begin_hint(it)?),
+            Change::EndHint(it) => Changed::EndHint(self.end_hint(it)?),
+            Change::Purge(it) => Changed::Purge(self.purge(it)?),
+            Change::Import(it) => Changed::Import(self.import(it)?),
+        })
+    }
+
+    fn bring_up_index(&mut self) -> Result<(), StoreError> {
+        while self.index_some()? {}
+        self.is_behind = false;
+        Ok(())
+    }
+
+    /// Adds some messages to the search index; whether there may be more.
+    fn index_some(&mut self) -> Result<bool, StoreError> {
+        let mut attempt = || -> rusqlite::Result<bool> {
+            self.sync_commits(false)?;
+            self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            let from: i64 = self.db.prepare_cached("SELECT message FROM indexed")?.query_row([], |row| row.get(0))?;
+            let mut next =
+                self.db.prepare_cached("SELECT id, content FROM message WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+            let mut add = self.db.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
+            let mut rows = next.query((from, INDEX_STEP))?;
+            let (mut last, mut count) = (from, 0);
+            while let Some(row) = rows.next()? {
+                last = row.get(0)?;
+                let content = row.get_ref(1)?.as_bytes()?;
+                let text = words(&String::from_utf8_lossy(content)).into_iter().collect::<Vec<_>>().join(" ");
+                add.execute((last, text))?;
+                count += 1;
+            }
+            self.db.prepare_cached("UPDATE indexed SET message = ?1")?.execute([last])?;
+            self.db.prepare_cached("COMMIT")?.execute([])?;
+            Ok(count == INDEX_STEP)
+        };
+        attempt().map_err(|error| {
+            if !self.db.is_autocommit() {
+                let _ = self.db.execute_batch("ROLLBACK");
+            }
+            explain(error)
+        })
+    }
+
+    /// Has the log copied when it is long; waits for that when it is far too long.
+    fn tend_log(&mut self, copy: &SyncSender<()>) {
+        let pages = LOG_PAGES.get();
+        if pages > TOO_MANY_PAGES {
+            let done = self.db.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
+            if let Err(error) = done {
+                tracing::warn!(%error, "copy the mail store's log into its file");
+            }
+            LOG_PAGES.set(0);
+        } else if pages > CHECKPOINT_PAGES {
+            // When one is asked for already, that one is enough.
+            let _ = copy.try_send(());
+        }
+    }
+}
+
+/// Copies the log into the file whenever asked, beside the writer.
+fn copy_log(db: &Connection, asked: &Receiver<()>) {
+    while asked.recv().is_ok() {
+        if let Err(error) = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "copy the mail store's log into its file");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Consuming is leasing: handed out, confirmed by the next call, free again at the session's end, dead after five.
+
+use std::time::Duration;
+
+use mail::{CheckRequest, DeliveryState, Floor, Outcome, Priority, Refusal, Sent, Session};
+
+use super::scenarios;
+use crate::place::{LONG, Place, again, limits as LIMITS, refusal, texts};
+
+scenarios! {
+    a_message_is_sent_checked_and_confirmed_by_the_next_call
+    order_is_priority_then_sequence_and_remaining_is_right
+    low_rises_a_level_every_ten_minutes
+    an_ended_session_gives_back_what_it_had_in_hand
+    a_session_that_comes_back_within_its_grace_keeps_what_it_has
+    a_certain_end_needs_no_grace
+    after_five_hand_outs_a_message_is_dead_and_its_sender_has_a_report
+    states_only_move_forward
+    a_long_hand_out_is_bounded_but_never_empty
+    a_command_that_makes_no_next_call_confirms_by_itself
+    claiming_twice_with_one_token_is_claiming_once
+}
+
+async fn state(place: &Place, who: &Session, sent: &Sent) -> DeliveryState {
+    place.mail.delivery_status(who, sent.id.as_str()).await.unwrap()[0].state
+}
+
+async fn a_message_is_sent_checked_and_confirmed_by_the_next_call(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let sent = place.send(&ann, "bob", "one").await.unwrap();
+    assert_eq!(state(&place, &ann, &sent).await, DeliveryState::Stored);
+    assert_eq!(place.check(&bob).await, ["one"]);
+    assert_eq!(state(&place, &ann, &sent).await, DeliveryState::Fetched);
+    place.pass(Duration::from_secs(7));
+    assert_eq!(place.check(&bob).await, Vec::<String>::new());
+    let status = place.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
+    assert_eq!((status[0].state, status[0].attempts), (DeliveryState::Read, 1));
+    assert!(status[0].read_at.unwrap() >= status[0].fetched_at.unwrap());
+    assert_eq!(status[0].fetched_by.as_ref(), Some(&bob.id));
+    let acked = place.mail.ack(&bob, &[sent.id.to_string()], Outcome::Acked, Some("done".into())).await.unwrap();
+    assert_eq!(acked[0].state, Some(DeliveryState::Acked));
+    let status = place.mail.delivery_status(&bob, sent.id.as_str()).await.unwrap();
+    assert_eq!((status[0].state, status[0].note.as_deref()), (DeliveryState::Acked, Some("done")));
+}
+
+async fn order_is_priority_then_sequence_and_remaining_is_right(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    for (text, priority) in [
+        ("l1", Priority::Low),
+        ("n1", Priority::Normal),
+        ("c1", Priority::Critical),
+        ("h1", Priority::High),
+        ("n2", Priority::Normal),
+        ("c2", Priority::Critical),
+    ] {
+        place.send_with(&ann, "bob", text, priority).await.unwrap();
+    }
+    let checked = place.mail.check(&bob, CheckRequest { limit: 4, ..CheckRequest::default() }).await.unwrap();
+    assert_eq!(
+        (texts(&checked.messages), checked.remaining),
+        (["c1", "c2", "h1", "n1"].map(str::to_owned).to_vec(), 2)
+    );
+    let counts = place.mail.inbox(&bob.agent).await.unwrap();
+    assert_eq!((counts.free, counts.leased, counts.tip), ([1, 1, 0, 0], 4, 6));
+    let checked = place.mail.check(&bob, CheckRequest { limit: 4, ..CheckRequest::default() }).await.unwrap();
+    assert_eq!((texts(&checked.messages), checked.remaining), (["n2", "l1"].map(str::to_owned).to_vec(), 0));
+    assert!(matches!(
+        refusal(place.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await),
+        Refusal::Argument { .. }
+    ));
+}
+
+async fn low_rises_a_level_every_ten_minutes(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    place.send_with(&ann, "bob", "low", Priority::Low).await.unwrap();
+    place.pass(Duration::from_secs(1200));
+    place.send_with(&ann, "bob", "high", Priority::High).await.unwrap();
+    place.send_with(&ann, "bob", "critical", Priority::Critical).await.unwrap();
+    assert_eq!(place.check(&bob).await, ["critical", "low", "high"]);
+}
+
+async fn an_ended_session_gives_back_what_it_had_in_hand(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    place.send(&ann, "bob", "hello").await.unwrap();
+    let attachment = place.mail.attach(&bob);
+    assert_eq!(place.check(&bob).await, ["hello"]);
+    let successor = again(&bob);
+    assert_eq!(place.check(&successor).await, Vec::<String>::new());
+    let waiter = place.block(&successor, Floor::All).await;
+    drop(attachment);
+    assert_eq!(texts(&waiter.await.unwrap().messages), ["hello (again)"]);
+}
+
+async fn a_session_that_comes_back_within_its_grace_keeps_what_it_has(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let sent = place.send(&ann, "bob", "hello").await.unwrap();
+    let attachment = place.mail.attach(&bob);
+    assert_eq!(place.check(&bob).await, ["hello"]);
+    drop(attachment);
+    let back = place.mail.attach(&bob);
+    // Another session's end shows that the grace of this one would be over.
+    let other = place.agent("cat", "dev").await;
+    place.send(&ann, "cat", "x").await.unwrap();
+    let attachment = place.mail.attach(&other);
+    assert_eq!(place.check(&other).await, ["x"]);
+    let waiter = place.block(&again(&other), Floor::All).await;
+    drop(attachment);
+    waiter.await.unwrap();
+    assert_eq!(state(&place, &ann, &sent).await, DeliveryState::Fetched);
+    assert_eq!(place.check(&bob).await, Vec::<String>::new());
+    assert_eq!(state(&place, &ann, &sent).await, DeliveryState::Read);
+    drop(back);
+}
+
+async fn a_certain_end_needs_no_grace(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    place.send(&ann, "bob", "hello").await.unwrap();
+    assert_eq!(place.check(&bob).await, ["hello"]);
+    place.mail.end_session(&bob.id).await;
+    assert_eq!(place.check(&again(&bob)).await, ["hello (again)"]);
+}
+
+async fn after_five_hand_outs_a_message_is_dead_and_its_sender_has_a_report(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let sent = place.send(&ann, "bob", "poison").await.unwrap();
+    for attempt in 1..=5 {
+        let life = again(&bob);
+        let got = place.mail.check(&life, CheckRequest::default()).await.unwrap().messages;
+        assert_eq!((got.len(), got[0].attempt), (1, attempt));
+        place.mail.end_session(&life.id).await;
+    }
+    assert_eq!(place.check(&again(&bob)).await, Vec::<String>::new());
+    assert_eq!(state(&place, &ann, &sent).await, DeliveryState::Dead);
+    let report = place.mail.check(&ann, CheckRequest::default()).await.unwrap().messages;
+    assert_eq!(report.len(), 1);
+    let report = &report[0].message;
+    assert!(report.from.is_system() && report.content.contains(sent.id.as_str()), "{}", report.content);
+    assert_eq!(report.reply_to.as_ref(), Some(&sent.id));
+}
+
+async fn states_only_move_forward(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let sent = place.send(&ann, "bob", "x").await.unwrap();
+    let ids = [sent.id.to_string(), "msg_unknown".to_owned()];
+    let settled = place.mail.ack(&bob, &ids, Outcome::Rejected, None).await.unwrap();
+    assert_eq!((settled[0].state, settled[1].state), (Some(DeliveryState::Rejected), None));
+    let settled = place.mail.ack(&bob, &ids, Outcome::Acked, None).await.unwrap();
+    assert_eq!(settled[0].state, Some(DeliveryState::Rejected));
+    assert_eq!(place.check(&bob).await, Vec::<String>::new());
+    assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), 0);
+    let settled = place.mail.ack(&ann, &ids, Outcome::Acked, None).await.unwrap();
+    assert_eq!(settled[0].state, None, "only a recipient settles");
+}
+
+async fn a_long_hand_out_is_bounded_but_never_empty(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    for _ in 0..3 {
+        place.send(&ann, "bob", &"x".repeat(1000)).await.unwrap();
+    }
+    let request = CheckRequest { max_bytes: 10, ..CheckRequest::default() };
+    let checked = place.mail.check(&bob, request).await.unwrap();
+    assert_eq!((checked.messages.len(), checked.remaining), (1, 2));
+    let request = CheckRequest { max_bytes: 2600, ..CheckRequest::default() };
+    assert_eq!(place.mail.check(&bob, request).await.unwrap().messages.len(), 2);
+}
+
+async fn a_command_that_makes_no_next_call_confirms_by_itself(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let sent = place.send(&ann, "bob", "x").await.unwrap();
+    assert_eq!(place.wait(&bob, LONG, Floor::All).await.messages.len(), 1);
+    assert_eq!(place.mail.confirm(&bob).await.unwrap(), 1);
+    place.mail.end_session(&bob.id).await;
+    assert_eq!(state(&place, &ann, &sent).await, DeliveryState::Read);
+    assert_eq!(place.check(&again(&bob)).await, Vec::<String>::new());
+}
+
+async fn claiming_twice_with_one_token_is_claiming_once(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    for text in ["a", "b"] {
+        place.send(&ann, "bob", text).await.unwrap();
+    }
+    let claim = |token| mail::store::change::Claim {
+        session: bob.clone(),
+        token,
+        floor: Floor::All,
+        max: 1,
+        max_bytes: 1 << 20,
+        confirm: true,
+    };
+    let first = place.store.change(claim(1)).await.unwrap();
+    let repeated = place.store.change(claim(1)).await.unwrap();
+    assert_eq!(first.messages, repeated.messages);
+    assert_eq!((texts(&first.messages), repeated.remaining), (vec!["a".to_owned()], 1));
+    let next = place.store.change(claim(2)).await.unwrap();
+    assert_eq!((texts(&next.messages), next.confirmed), (vec!["b".to_owned()], 1));
+    let back = mail::store::change::HandBack { session: bob.id.clone(), token: 2 };
+    place.store.change(back.clone()).await.unwrap();
+    place.store.change(back).await.unwrap();
+    assert_eq!(place.check(&bob).await, ["b"], "handed back as if never handed out");
+}
