@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::io::{self, Read, Write};
+use std::time::Instant;
 
 use mcp::wire::{Envelope, Frame, Id, build};
 use project::{Hello, HelloAck, Project, Role, journal};
@@ -137,6 +138,32 @@ impl Control {
         Ok(())
     }
 
+    /// Waits for a notification of that method and gives its parameters; `None` when none came until `deadline`.
+    pub fn notification(&mut self, method: &str, deadline: Option<Instant>) -> Result<Option<Value>, ControlError> {
+        let mut found = None;
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            // An error means that the socket is gone, which the read tells.
+            let _ = self.connection.stream.set_read_timeout(left);
+            match self.next_line_or_timeout(method) {
+                Ok(Some(line)) => notification(&line, &mut |name: &str, params: &Value| {
+                    if name == method {
+                        found = Some(params.clone());
+                    }
+                }),
+                Ok(None) => {}
+                Err(error) => return Err(error),
+            }
+            if found.is_some() {
+                let _ = self.connection.stream.set_read_timeout(None);
+                return Ok(found);
+            }
+        }
+    }
+
     /// Any request of the control protocol. Notifications that come before its answer go to `on_notification`.
     pub fn request(
         &mut self,
@@ -172,8 +199,18 @@ impl Control {
 
     fn next_line(&mut self, method: &str) -> Result<Vec<u8>, ControlError> {
         loop {
+            // Without a time-out on the socket it is a line or an error.
+            if let Some(line) = self.next_line_or_timeout(method)? {
+                return Ok(line);
+            }
+        }
+    }
+
+    /// The next line; `None` when the socket's time-out passed first.
+    fn next_line_or_timeout(&mut self, method: &str) -> Result<Option<Vec<u8>>, ControlError> {
+        loop {
             match self.connection.framer.next_frame() {
-                Some(Frame::Line(line)) => return Ok(line.to_vec()),
+                Some(Frame::Line(line)) => return Ok(Some(line.to_vec())),
                 Some(Frame::TooLong(long)) => {
                     let reason = format!("{} bytes in one line", long.bytes);
                     return Err(ControlError::Odd { method: method.to_owned(), reason });
@@ -183,6 +220,9 @@ impl Control {
             let mut chunk = [0; 16 * 1024];
             match self.connection.stream.read(&mut chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    return Ok(None);
+                }
                 Ok(count) if count > 0 => self.connection.framer.push(&chunk[..count]),
                 _ => return Err(ControlError::Lost { method: method.to_owned() }),
             }

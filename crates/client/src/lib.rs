@@ -8,7 +8,10 @@ mod connect;
 pub mod control;
 mod start;
 pub mod stdio;
+mod wait;
 
 pub use connect::{ConnectError, Connection, connect, connect_or_start, connect_or_start_with};
 pub use control::Control;
 pub use start::Launch;
+pub use stdio::new_run;
+pub use wait::{Wait, wait};

@@ -62,12 +62,17 @@ pub fn run(
 fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io::Result<()> {
     let output = Arc::new(Mutex::new(output));
     let shared = Arc::new(Shared::default());
-    let run = format!("{:016x}{:016x}", random(), random());
-    let downward = Downward { shared: shared.clone(), output: output.clone(), locate, launch, life: None, run };
+    let downward =
+        Downward { shared: shared.clone(), output: output.clone(), locate, launch, life: None, run: new_run() };
     thread::Builder::new().name("downward".to_owned()).stack_size(STACK).spawn(move || downward.run())?;
     shared.upward(input, &output);
     shared.wait_for_end();
     Ok(())
+}
+
+/// A name for one run of an agent, unlike any other.
+pub fn new_run() -> String {
+    format!("run-{:016x}{:016x}", random(), random())
 }
 
 /// A number unlike any other.
@@ -317,6 +322,8 @@ impl Downward {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
         hello.answers_lost = self.shared.lock().ledger.awaits_mail();
+        // Taken once: a second time would take the name back from whoever took it since.
+        hello.takeover &= self.life.is_none();
         Ok((project, hello))
     }
 

@@ -18,6 +18,8 @@ pub(crate) enum Exit {
     ToolError = 4,
     /// `hob doctor` found something that would break.
     Unhealthy = 5,
+    /// `hob wait`: no message came in time.
+    NothingCame = 6,
 }
 
 /// The table for `--help`.
@@ -28,7 +30,8 @@ Exit codes:
   2  the command line is wrong
   3  the project's daemon could not be reached or started, or refused
   4  the tool answered with an error
-  5  `hob doctor` found something that would break";
+  5  `hob doctor` found something that would break
+  6  `hob wait`: no message came in time";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {

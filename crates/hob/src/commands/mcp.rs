@@ -17,12 +17,15 @@ pub(crate) struct Mcp {
     /// The toolsets to serve, separated by commas [default: those that hob.toml enables]
     #[arg(value_delimiter = ',')]
     toolsets: Vec<String>,
-    /// Serve the tools of another system under their own names: ghc-mcp
+    /// Serve the tools of another system under their own names: ghc-mcp, thrum
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// The name this agent goes by
-    #[arg(long = "as", value_name = "NAME")]
+    /// The name this agent goes by [default: HOB_AGENT, or the one that belongs to the worktree]
+    #[arg(long = "as", visible_alias = "agent-id", value_name = "NAME")]
     name: Option<String>,
+    /// Take that name from whoever holds it elsewhere
+    #[arg(long)]
+    takeover: bool,
     /// Serve without a daemon: sessions end with this process
     #[arg(long)]
     standalone: bool,
@@ -38,7 +41,8 @@ impl Mcp {
             match arg.to_str()? {
                 "--profile" => mcp.profile = Some(args.next()?.to_str()?.to_owned()),
                 "--standalone" => mcp.standalone = true,
-                "--as" => mcp.name = Some(args.next()?.to_str()?.to_owned()),
+                "--takeover" => mcp.takeover = true,
+                "--as" | "--agent-id" => mcp.name = Some(args.next()?.to_str()?.to_owned()),
                 "--project" => project = Some(PathBuf::from(args.next()?)),
                 word if word.starts_with('-') || !mcp.toolsets.is_empty() => return None,
                 word => mcp.toolsets = word.split(',').map(str::to_owned).collect(),
@@ -57,7 +61,10 @@ impl Mcp {
             let mut hello = Hello::new(Role::Mcp, &project, &cwd);
             hello.profile.clone_from(&self.profile);
             hello.toolsets.clone_from(&self.toolsets);
-            hello.name.clone_from(&self.name);
+            if self.name.is_some() {
+                hello.name.clone_from(&self.name);
+            }
+            hello.takeover = self.takeover;
             Ok((project, hello))
         };
         if standalone {

@@ -5,6 +5,7 @@ mod complete;
 mod completions;
 mod doctor;
 mod init;
+mod mail;
 mod mcp;
 mod serve;
 mod status;
@@ -30,6 +31,17 @@ pub(crate) enum Command {
     Stop(stop::Stop),
     Call(call::Call),
     Tools(tools::Tools),
+    Send(mail::Send),
+    Inbox(mail::Inbox),
+    Reply(mail::Reply),
+    Wait(mail::WaitCommand),
+    Ack(mail::Ack),
+    Agents(mail::Agents),
+    Group(mail::GroupCommand),
+    Thread(mail::Thread),
+    Search(mail::Search),
+    Quickstart(mail::Quickstart),
+    Import(mail::Import),
     Init(init::Init),
     Trust(trust::TrustCommand),
     Doctor(doctor::Doctor),
@@ -49,6 +61,17 @@ impl Command {
             Command::Stop(stop) => stop.run(&project()?),
             Command::Call(call) => call.run(explicit.clone()),
             Command::Tools(tools) => tools.run(&project()?),
+            Command::Send(send) => send.run(&project()?),
+            Command::Inbox(inbox) => inbox.run(&project()?),
+            Command::Reply(reply) => reply.run(&project()?),
+            Command::Wait(wait) => wait.run(&project()?),
+            Command::Ack(ack) => ack.run(&project()?),
+            Command::Agents(agents) => agents.run(&project()?),
+            Command::Group(group) => group.run(&project()?),
+            Command::Thread(thread) => thread.run(&project()?),
+            Command::Search(search) => search.run(&project()?),
+            Command::Quickstart(quickstart) => quickstart.run(&project()?),
+            Command::Import(import) => import.run(&project()?),
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),
             Command::Doctor(doctor) => doctor.run(&project()?),
@@ -63,6 +86,8 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
     let (command, rest) = args.split_first()?;
     match (command.to_str()?, rest) {
         ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
+        ("wait", rest) => mail::WaitCommand::quick(rest)
+            .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
             (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
             _ => None,

@@ -118,7 +118,7 @@ pub(crate) fn control_failure(error: ControlError) -> Failure {
 }
 
 /// Prints a result: text for people, or what programs want.
-fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
+pub(crate) fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
     let blocks = result["content"].as_array().into_iter().flatten();
     let text: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
     let text = text.join("\n");

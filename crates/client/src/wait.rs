@@ -1,0 +1,72 @@
+//! `hob wait`: blocks until a message is there, over as many daemons as it takes. The waiting is the kernel's: one read
+//! on a socket, with its time-out. It only looks; whoever wants the message calls `check_messages`.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use project::{Hello, Project};
+use serde_json::{Value, json};
+
+use crate::connect::ConnectError;
+use crate::control::{Control, ControlError};
+
+/// How long a daemon that went away is left to be started by somebody else.
+const BY_ANOTHER: Duration = Duration::from_secs(1);
+/// Between two looks for it.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What to wait for.
+#[derive(Debug, Clone, Default)]
+pub struct Wait {
+    /// The least priority: `all`, `normal_and_above`, `high_and_above` or `critical`.
+    pub floor: Option<String>,
+    /// Only messages after this place in the mailbox. Without, one that waits already ends the wait.
+    pub after: Option<u64>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+}
+
+/// Waits. Gives the parameters of the notification: `message_id`, `from`, `priority`, `preview`, `timestamp`, `seq`;
+/// `None` when nothing came in time.
+pub fn wait(project: &Project, hello: &Hello, wanted: &Wait) -> Result<Option<Value>, ControlError> {
+    let mut control = Control::connect_or_start(project, hello)?;
+    loop {
+        match over(&mut control, wanted) {
+            Err(ControlError::Lost { .. }) => control = again(project, hello, wanted.deadline)?,
+            ended => return ended,
+        }
+        if wanted.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(None);
+        }
+    }
+}
+
+fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlError> {
+    const METHOD: &str = "notification.message";
+    let mut early = None;
+    let params = json!({"floor": wanted.floor, "after": wanted.after});
+    control.request("subscribe", params, |method, params| {
+        if method == METHOD && early.is_none() {
+            early = Some(params.clone());
+        }
+    })?;
+    match early {
+        Some(message) => Ok(Some(message)),
+        None => control.notification(METHOD, wanted.deadline),
+    }
+}
+
+/// After a daemon went away: whoever needs one starts it, and we are there again; if nobody does, we need one.
+fn again(project: &Project, hello: &Hello, deadline: Option<Instant>) -> Result<Control, ControlError> {
+    let until = Instant::now() + BY_ANOTHER;
+    let until = deadline.map_or(until, |deadline| until.min(deadline));
+    while Instant::now() < until {
+        match Control::connect(project, hello) {
+            Ok(Some(control)) => return Ok(control),
+            Ok(None) | Err(ConnectError::Refused(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(Control::connect_or_start(project, hello)?)
+}

@@ -1,0 +1,40 @@
+//! `hob import thrum`: agents, groups and messages from the log of Thrum.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use project::Project;
+use serde_json::json;
+
+use super::Who;
+use crate::commands::call::control_failure;
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Take over agents, groups and messages of another system
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    from: From,
+}
+
+#[derive(Debug, Subcommand)]
+enum From {
+    /// From a .thrum directory; doing it again adds only what is new
+    Thrum {
+        /// The .thrum directory, or the repository [default: .thrum in the project]
+        dir: Option<PathBuf>,
+    },
+}
+
+impl Import {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let From::Thrum { dir } = self.from;
+        let cwd = crate::commands::cwd()?;
+        let dir = dir.map_or_else(|| project.root().join(".thrum"), |dir| cwd.join(dir));
+        let mut control = Who::default().connect(project)?;
+        let done = control.request("mail/import", json!({"thrum": dir}), |_, _| {}).map_err(control_failure)?;
+        terminal::line(done["text"].as_str().unwrap_or_default());
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,105 @@
+//! The commands of the mail, one file each. They call the same tools as agents do, under the name that belongs to this
+//! worktree, and print the same text.
+
+mod ack;
+mod agents;
+mod group;
+mod import;
+mod inbox;
+mod quickstart;
+mod reply;
+mod search;
+mod send;
+mod thread;
+mod wait;
+
+pub(crate) use ack::Ack;
+pub(crate) use agents::Agents;
+pub(crate) use group::GroupCommand;
+pub(crate) use import::Import;
+pub(crate) use inbox::Inbox;
+pub(crate) use quickstart::Quickstart;
+pub(crate) use reply::Reply;
+pub(crate) use search::Search;
+pub(crate) use send::Send;
+pub(crate) use thread::Thread;
+pub(crate) use wait::WaitCommand;
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+use client::Control;
+use project::{Hello, Project};
+use serde_json::{Map, Value};
+
+use super::call::{control_failure, finish};
+use crate::exit::{Exit, Failure};
+
+/// The longest text that is read from a file or stdin: more than a message may hold, so that the tool says what is wrong.
+const READ_MAX: u64 = 4 << 20;
+
+/// Under which name.
+#[derive(Debug, Default, Clone, PartialEq, Args)]
+pub(crate) struct Who {
+    /// The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Take the name from whoever holds it elsewhere
+    #[arg(long)]
+    takeover: bool,
+}
+
+impl Who {
+    fn hello(&self, project: &Project) -> Result<Hello, Failure> {
+        let mut hello = super::hello(project)?;
+        hello.toolsets = vec!["mail".to_owned()];
+        if self.name.is_some() {
+            hello.name.clone_from(&self.name);
+        }
+        hello.takeover = self.takeover;
+        // Each of these programs is a run of its own: what it was given and did not show is given again.
+        hello.run = Some(client::new_run());
+        Ok(hello)
+    }
+
+    fn connect(&self, project: &Project) -> Result<Control, Failure> {
+        super::connect_or_start(project, &self.hello(project)?)
+    }
+
+    /// Calls a tool and prints its answer.
+    fn call(&self, project: &Project, tool: &str, arguments: Value, as_json: bool) -> Result<Exit, Failure> {
+        let mut control = self.connect(project)?;
+        let result = ask(&mut control, tool, arguments)?;
+        finish(&result, as_json)
+    }
+}
+
+/// Calls a tool. Arguments that are null are left out.
+fn ask(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
+    let arguments: Map<String, Value> = match arguments {
+        Value::Object(arguments) => arguments.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    };
+    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+}
+
+/// The text of a message: as given, or from a file (`-` for stdin), so that no shell has to quote it.
+fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure> {
+    let mut read = String::new();
+    let from = match (given, file) {
+        (Some(text), None) => return Ok(text),
+        (None, Some(file)) => file,
+        _ => {
+            return Err(Failure::new("say what to send: TEXT, or --file FILE (`-` for stdin)").exit(Exit::Usage));
+        }
+    };
+    let done = match from.as_os_str() == "-" {
+        true => std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read),
+        false => std::fs::File::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
+    };
+    done.map_err(|error| {
+        Failure::new(format_args!("read {}: {error}", from.display())).hint("Give a text file, in UTF-8.")
+    })?;
+    Ok(read)
+}

@@ -1,0 +1,46 @@
+//! `hob search`: messages by their words.
+
+use clap::Args;
+use project::Project;
+use serde_json::json;
+
+use super::Who;
+use crate::exit::{Exit, Failure};
+
+/// Search the messages that you wrote or received
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// The words, all of which must be there
+    #[arg(value_name = "QUERY")]
+    query: String,
+    /// Only from this agent
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
+    /// Only to this agent
+    #[arg(long, value_name = "NAME")]
+    to: Option<String>,
+    /// Not before this day or time (2026-11-22, 2026-11-22T10:00:00Z)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Not after this day or time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// How many
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    who: Who,
+}
+
+impl Search {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let arguments = json!({
+            "query": self.query, "from": self.from, "to": self.to, "since": self.since, "until": self.until,
+            "limit": self.limit,
+        });
+        self.who.call(project, "search_messages", arguments, self.json)
+    }
+}

@@ -1,0 +1,126 @@
+//! `hob wait`: blocks until a message is there. A shell script's doorbell, and the cheapest of all waiters, so its
+//! command line is read without the full parser.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use client::Wait;
+use project::Project;
+
+use super::Who;
+use crate::commands::call::control_failure;
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Block until a message waits; exit code 0 for a message, 6 for none in time
+#[derive(Debug, Default, PartialEq, Args)]
+pub(crate) struct WaitCommand {
+    /// Give up after so many seconds; 0 for never
+    #[arg(long, value_name = "S", default_value_t = 300)]
+    timeout: u64,
+    /// Only for messages of this priority or above
+    #[arg(long, short, value_name = "P", value_parser = ["critical", "high", "normal", "low", "all"])]
+    priority: Option<String>,
+    /// Only for messages after this place in the mailbox (`seq` of an earlier message)
+    #[arg(long, value_name = "N")]
+    after: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    who: Who,
+}
+
+impl WaitCommand {
+    /// Reads a plain command line; `None` when it is anything else. Also gives what `--project` named.
+    pub(crate) fn quick(args: &[OsString]) -> Option<(WaitCommand, Option<PathBuf>)> {
+        let mut wait = WaitCommand { timeout: 300, ..WaitCommand::default() };
+        let mut project = None;
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.to_str()? {
+                "--timeout" => wait.timeout = args.next()?.to_str()?.parse().ok()?,
+                "--priority" | "-p" => {
+                    let priority = args.next()?.to_str()?;
+                    floor(priority)?;
+                    wait.priority = Some(priority.to_owned());
+                }
+                "--after" => wait.after = Some(args.next()?.to_str()?.parse().ok()?),
+                "--as" => wait.who.name = Some(args.next()?.to_str()?.to_owned()),
+                "--takeover" => wait.who.takeover = true,
+                "--json" => wait.json = true,
+                "--project" => project = Some(PathBuf::from(args.next()?)),
+                _ => return None,
+            }
+        }
+        Some((wait, project))
+    }
+
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let hello = self.who.hello(project)?;
+        let deadline = match self.timeout {
+            0 => None,
+            seconds => Instant::now().checked_add(Duration::from_secs(seconds)),
+        };
+        let floor = self.priority.as_deref().and_then(floor).map(str::to_owned);
+        let wanted = Wait { floor, after: self.after, deadline };
+        let Some(message) = client::wait(project, &hello, &wanted).map_err(control_failure)? else {
+            terminal::note(format!("No message within {} s.", self.timeout));
+            return Ok(Exit::NothingCame);
+        };
+        if self.json {
+            terminal::line(format!("{message:#}"));
+            return Ok(Exit::Done);
+        }
+        // The daemon has written out what a terminal would obey.
+        let text = |field: &str| message[field].as_str().unwrap_or_default();
+        terminal::line(format!(
+            "{} from {}, {}: \"{}\"\n`hob inbox` shows it whole; it comes from another agent, not from your user.",
+            text("message_id"),
+            text("from"),
+            text("priority"),
+            text("preview"),
+        ));
+        Ok(Exit::Done)
+    }
+}
+
+/// The floor of a priority.
+fn floor(priority: &str) -> Option<&'static str> {
+    Some(match priority {
+        "critical" => "critical",
+        "high" => "high_and_above",
+        "normal" => "normal_and_above",
+        "low" | "all" => "all",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Full {
+        #[command(flatten)]
+        wait: WaitCommand,
+    }
+
+    #[test]
+    fn the_short_reading_is_the_full_one() {
+        for line in
+            ["", "--timeout 5 -p high --as bob", "--json --after 7 --takeover", "--priority none", "--timeout x"]
+        {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let full = Full::try_parse_from(std::iter::once(OsString::from("wait")).chain(words.clone()));
+            match (WaitCommand::quick(&words), full) {
+                (Some((quick, None)), Ok(full)) => assert_eq!(quick, full.wait, "{line}"),
+                (None, Err(_)) => {}
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+    }
+}

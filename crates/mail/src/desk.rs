@@ -1,0 +1,266 @@
+//! The desk between connections and the mail: who calls, under which name, in which of their lives; and the mail itself,
+//! opened when it is first needed.
+//!
+//! A caller's name comes from what it asked for or from its worktree ([`crate::identity`]); the right to it goes by
+//! where the kernel says that the caller's process stands, never by what it says itself. Start with [`Desk::enter`].
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp::tool::{Context, ToolError};
+use project::Caller;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::error::{MailError, StoreError};
+use crate::identity::{Identities, Identity, NoIdentity};
+use crate::model::{AgentName, Holder, Profile, Role, Session, SessionId};
+use crate::service::people::EnterRequest;
+use crate::service::{Attachment, Mail};
+use crate::tools::failed;
+
+/// Opens the mail; called until it worked once.
+pub type Opener = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<Mail>, MailError>> + Send>> + Send + Sync>;
+
+/// What a desk is made from.
+pub struct DeskOptions {
+    /// Opens the mail.
+    pub open: Opener,
+    /// Where the identities are.
+    pub identities: PathBuf,
+    /// The name of the space, which identities note.
+    pub space: String,
+    /// The name of this machine: part of who holds a name.
+    pub host: String,
+}
+
+/// Between connections and the mail.
+pub struct Desk {
+    open: Opener,
+    mail: AsyncMutex<Option<Arc<Mail>>>,
+    identities: Identities,
+    space: String,
+    host: String,
+    present: Mutex<HashMap<u64, Present>>,
+}
+
+/// A caller that has its name. Dropped with its connection.
+#[derive(Clone)]
+struct Present {
+    mail: Arc<Mail>,
+    session: Session,
+    _attached: Arc<Attachment>,
+}
+
+/// What an agent says of itself when it registers.
+#[derive(Debug, Clone)]
+pub struct Registration {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: String,
+    /// What it works on.
+    pub module: String,
+    /// What it is doing.
+    pub intent: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    /// As its file has it.
+    pub identity: Identity,
+    /// Whether the agent is new.
+    pub is_new: bool,
+    /// From whom the name was taken, if it was.
+    pub taken_from: Option<String>,
+}
+
+impl Desk {
+    /// A desk. Nothing is opened yet.
+    pub fn new(options: DeskOptions) -> Arc<Desk> {
+        Arc::new(Desk {
+            open: options.open,
+            mail: AsyncMutex::default(),
+            identities: Identities::new(options.identities),
+            space: options.space,
+            host: options.host,
+            present: Mutex::default(),
+        })
+    }
+
+    /// The mail, opened if need be. What fails is tried again by the next call.
+    pub async fn mail(&self) -> Result<Arc<Mail>, ToolError> {
+        let mut mail = self.mail.lock().await;
+        if let Some(mail) = &*mail {
+            return Ok(mail.clone());
+        }
+        let opened = (self.open)().await.map_err(failed)?;
+        *mail = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// The mail, if it was opened.
+    pub async fn opened(&self) -> Option<Arc<Mail>> {
+        self.mail.lock().await.clone()
+    }
+
+    /// Who calls, with the right to its name.
+    pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
+        let caller = caller(cx)?;
+        if let Some(present) = self.present(caller.connection) {
+            return Ok((present.mail, present.session));
+        }
+        let holder = self.holder(caller)?;
+        let worktree = PathBuf::from(&holder.worktree);
+        let agent = self.identities.resolve(caller.name.as_deref(), &worktree).map_err(nameless)?;
+        let identity = self.identities.get(&agent);
+        // Whoever has a file was registered here once; a new database only does not know it yet.
+        let create = identity.is_some();
+        let profile = identity.map(|identity| profile(&identity, None)).transpose()?.unwrap_or_default();
+        let unknown = !create;
+        self.take(cx, caller, agent, holder, create, profile).await.map(|entered| (entered.0, entered.1)).map_err(
+            |error| match unknown && error.to_string().contains("no agent") {
+                true => error.hint(
+                    "If the name is right and new, `hob quickstart --name NAME --role ROLE --module MODULE` registers it.",
+                ),
+                false => error,
+            },
+        )
+    }
+
+    /// Registers the caller under a name and binds that to its worktree.
+    pub async fn register(self: &Arc<Self>, cx: &Context, said: Registration) -> Result<Registered, ToolError> {
+        let caller = caller(cx)?;
+        let holder = self.holder(caller)?;
+        let agent = AgentName::new(said.name.trim_start_matches('@')).map_err(failed)?;
+        let identity = Identity {
+            name: agent.to_string(),
+            role: said.role,
+            module: said.module,
+            repo_id: self.space.clone(),
+            worktree: Some(PathBuf::from(&holder.worktree)),
+        };
+        let profile = Profile { branch: branch(&holder.worktree), ..profile(&identity, said.intent)? };
+        let (_, _, created, taken_from) = self.take(cx, caller, agent, holder, true, profile).await?;
+        self.identities.save(&identity).map_err(|error| {
+            ToolError::user(format!("The agent is registered, but its identity could not be written: {error}."))
+                .hint("Make .hob/identities writable for this user and call register_agent again.")
+        })?;
+        Ok(Registered { identity, is_new: created, taken_from: taken_from.map(|holder| holder.to_string()) })
+    }
+
+    async fn take(
+        self: &Arc<Self>,
+        cx: &Context,
+        caller: &Caller,
+        agent: AgentName,
+        holder: Holder,
+        create: bool,
+        profile: Profile,
+    ) -> Result<(Arc<Mail>, Session, bool, Option<Holder>), ToolError> {
+        let mail = self.mail().await?;
+        let life = match &caller.run {
+            Some(run) => SessionId::new(run).map_err(failed)?,
+            None => SessionId::mint(),
+        };
+        let request =
+            EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
+        let entry = mail.enter(request).await.map_err(failed)?;
+        if caller.answers_lost {
+            // What those answers held was never seen.
+            mail.end_session(&life).await;
+        }
+        let attached = Arc::new(mail.attach(&entry.session));
+        let present = Present { mail: mail.clone(), session: entry.session.clone(), _attached: attached };
+        let before = self.lock().insert(caller.connection, present);
+        if before.is_none() {
+            self.watch(cx, caller);
+        }
+        Ok((mail, entry.session, entry.created, entry.taken_from))
+    }
+
+    /// Notices the caller's end: of its connection, which may come back, and of its process, which does not.
+    fn watch(self: &Arc<Self>, cx: &Context, caller: &Caller) {
+        let (desk, cx, connection) = (self.clone(), cx.clone(), caller.connection);
+        // Opened now, while the number is surely that process's.
+        let process = i32::try_from(caller.pid).ok().and_then(Pid::from_raw);
+        let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
+        let process = process.and_then(|fd| AsyncFd::register(fd).ok());
+        tokio::spawn(async move {
+            cx.disconnected().await;
+            let Some(present) = desk.lock().remove(&connection) else { return };
+            let Present { mail, session, _attached } = present;
+            // From here on the session has its grace.
+            drop(_attached);
+            let Some(process) = process else { return };
+            // A process's descriptor becomes readable when it ends (pidfd_open(2)).
+            let ended = tokio::time::timeout(mail.limits().grace, process.readable()).await;
+            if matches!(ended, Ok(Ok(_))) {
+                mail.end_session(&session.id).await;
+            }
+        });
+    }
+
+    fn holder(&self, caller: &Caller) -> Result<Holder, ToolError> {
+        let worktree = match &caller.stands_in {
+            Some(worktree) => worktree,
+            // This very process, without a daemon between.
+            None if caller.pid == 0 => &caller.worktree,
+            None => {
+                let error = ToolError::user("The kernel does not tell in which directory the calling process stands.");
+                return Err(error.hint("A name belongs to a worktree: start the agent, or `hob`, inside one."));
+            }
+        };
+        Ok(Holder { host: self.host.clone(), worktree: worktree.display().to_string() })
+    }
+
+    fn present(&self, connection: u64) -> Option<Present> {
+        self.lock().get(&connection).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Present>> {
+        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn caller(cx: &Context) -> Result<&Caller, ToolError> {
+    cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
+}
+
+fn profile(identity: &Identity, intent: Option<String>) -> Result<Profile, ToolError> {
+    Ok(Profile {
+        role: Some(Role::new(&identity.role).map_err(failed)?),
+        module: Some(identity.module.clone()),
+        intent,
+        ..Profile::default()
+    })
+}
+
+/// The branch that is checked out, read without running git (gitrepository-layout(5)).
+fn branch(worktree: &str) -> Option<String> {
+    let git = PathBuf::from(worktree).join(".git");
+    let dir = match std::fs::read_to_string(&git) {
+        Ok(text) => PathBuf::from(worktree).join(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let head = std::fs::read_to_string(dir.join("HEAD")).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.chars().take(200).collect())
+}
+
+/// Says why a caller has no name, and how it gets one.
+fn nameless(error: NoIdentity) -> ToolError {
+    let mut text = error.to_string();
+    if let Some(first) = text.get(..1) {
+        text = first.to_uppercase() + &text[1..];
+    }
+    error.hints().into_iter().fold(ToolError::user(format!("{text}.")), ToolError::hint)
+}
+
+/// A fault that opening can have where no store is at fault.
+pub fn away(reason: impl ToString) -> MailError {
+    MailError::Store(StoreError::Away { reason: reason.to_string() })
+}

@@ -1,0 +1,203 @@
+//! Which agent stands in a worktree: the files in `.hob/identities/`, one an agent, and the order in which a caller's
+//! name is found. Files say what a name is for; who may speak under it is decided by the store (`Mail::enter`).
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{AgentName, NameError};
+
+/// How long a file may be, in bytes.
+const FILE_MAX: u64 = 64 * 1024;
+/// How many files are read.
+const FILES_MAX: usize = 1000;
+/// How many candidates an answer names.
+const SHOWN: usize = 10;
+
+/// An agent as its file describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Its name, which is the file's too.
+    pub name: String,
+    /// What it is for.
+    pub role: String,
+    /// What it works on.
+    #[serde(default)]
+    pub module: String,
+    /// The space that it was registered in.
+    #[serde(default)]
+    pub repo_id: String,
+    /// The worktree that it stands in, if it is bound to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
+}
+
+/// Why a caller has no name.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum NoIdentity {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("this worktree has no agent name yet")]
+    Unknown { candidates: Vec<Identity> },
+}
+
+/// The identity files of a project.
+#[derive(Debug, Clone)]
+pub struct Identities {
+    dir: PathBuf,
+}
+
+impl Identities {
+    /// Those in that directory, which need not exist.
+    pub fn new(dir: PathBuf) -> Identities {
+        Identities { dir }
+    }
+
+    /// All of them by name. What is not an identity is passed over.
+    pub fn all(&self) -> Vec<Identity> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let mut all: Vec<Identity> = entries.take(FILES_MAX).filter_map(|entry| read(&entry.path())).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// The identity of that name.
+    pub fn get(&self, name: &AgentName) -> Option<Identity> {
+        read(&self.path(name.as_str()))
+    }
+
+    /// The name of a caller that stands in `worktree`: the one it asked for, else the one bound to the worktree, else
+    /// the only one there is, if it is bound to no other worktree.
+    pub fn resolve(&self, asked: Option<&str>, worktree: &Path) -> Result<AgentName, NoIdentity> {
+        if let Some(name) = asked {
+            return Ok(AgentName::new(name.strip_prefix('@').unwrap_or(name))?);
+        }
+        let all = self.all();
+        let bound: Vec<&Identity> =
+            all.iter().filter(|identity| identity.worktree.as_deref() == Some(worktree)).collect();
+        let free = || match &all[..] {
+            [only] if only.worktree.is_none() => Some(only),
+            _ => None,
+        };
+        // Two names for one worktree say nothing about which is meant.
+        let found = if let [one] = bound[..] { Some(one) } else { free() };
+        match found {
+            Some(identity) => Ok(AgentName::new(&identity.name)?),
+            None => {
+                let near = |identity: &Identity| identity.worktree.as_deref().is_none_or(|bound| bound == worktree);
+                let mut candidates: Vec<Identity> = all.into_iter().filter(near).collect();
+                candidates.truncate(SHOWN);
+                Err(NoIdentity::Unknown { candidates })
+            }
+        }
+    }
+
+    /// Writes an identity, in place of the one of that name.
+    pub fn save(&self, identity: &Identity) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let path = self.path(&identity.name);
+        let fresh = self.dir.join(format!(".{}.{}", identity.name, std::process::id()));
+        let _ = fs::remove_file(&fresh);
+        let mut text = serde_json::to_vec_pretty(identity)?;
+        text.push(b'\n');
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        let written = file.write_all(&text).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&fresh, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&fresh);
+        }
+        written
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{name}.json"))
+    }
+}
+
+impl NoIdentity {
+    /// What to do about it, one sentence each.
+    pub fn hints(&self) -> Vec<String> {
+        const QUICKSTART: &str = "In this worktree, run `hob quickstart --name NAME --role ROLE --module MODULE` (say what you are for and \
+                                  what you work on); or have the agent's configuration start `hob mcp --as NAME`.";
+        match self {
+            NoIdentity::Name(_) => vec!["A name is 1 to 64 of the characters a-z 0-9 _ and -.".to_owned()],
+            NoIdentity::Unknown { candidates } if candidates.is_empty() => vec![QUICKSTART.to_owned()],
+            NoIdentity::Unknown { candidates } => {
+                let names: Vec<String> = candidates
+                    .iter()
+                    .map(|identity| format!("{} ({})", identity.name, crate::framing::quoted(&identity.role, 40)))
+                    .collect();
+                vec![format!("It could be one of: {}.", names.join(", ")), QUICKSTART.to_owned()]
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<Identity> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > FILE_MAX || path.extension()? != "json" {
+        return None;
+    }
+    let identity: Identity = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    // A file that was copied under another name would let one agent be two.
+    let named = path.file_stem()?.to_str()? == identity.name && AgentName::new(&identity.name).is_ok();
+    named.then_some(identity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(name: &str, worktree: Option<&str>) -> Identity {
+        Identity {
+            name: name.to_owned(),
+            role: "dev".to_owned(),
+            module: "all".to_owned(),
+            repo_id: "r_1".to_owned(),
+            worktree: worktree.map(PathBuf::from),
+        }
+    }
+
+    fn resolved(identities: &Identities, asked: Option<&str>, worktree: &str) -> String {
+        match identities.resolve(asked, Path::new(worktree)) {
+            Ok(name) => name.to_string(),
+            Err(error) => format!("{error}: {}", error.hints()[0]),
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_names() {
+        let temp = tempfile::tempdir().unwrap();
+        let identities = Identities::new(temp.path().join("identities"));
+        assert!(resolved(&identities, None, "/w").contains("no agent name yet: In this worktree, run `hob quickstart"));
+        identities.save(&identity("solo", None)).unwrap();
+        assert_eq!(resolved(&identities, None, "/w"), "solo");
+        assert_eq!(resolved(&identities, Some("@other"), "/w"), "other");
+        identities.save(&identity("solo", Some("/other"))).unwrap();
+        assert!(resolved(&identities, None, "/w").contains("run `hob quickstart"), "it is bound elsewhere");
+        identities.save(&identity("mine", Some("/w"))).unwrap();
+        assert_eq!(resolved(&identities, None, "/w"), "mine");
+        identities.save(&identity("too", Some("/w"))).unwrap();
+        assert!(resolved(&identities, None, "/w").contains("one of: mine (\"dev\"), too (\"dev\")"));
+        assert!(resolved(&identities, Some("No!"), "/w").contains("is no name"));
+    }
+
+    #[test]
+    fn what_is_no_identity_is_passed_over() {
+        let temp = tempfile::tempdir().unwrap();
+        let identities = Identities::new(temp.path().to_owned());
+        for (file, text) in [
+            ("a.json", "rubbish"),
+            ("b.json", r#"{"name":"c","role":"r"}"#),
+            ("everyone.json", r#"{"name":"everyone","role":"r"}"#),
+            ("d.txt", r#"{"name":"d","role":"r"}"#),
+        ] {
+            fs::write(temp.path().join(file), text).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", temp.path().join("e.json")).unwrap();
+        assert_eq!(identities.all(), []);
+    }
+}

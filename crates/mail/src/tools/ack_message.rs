@@ -1,0 +1,88 @@
+//! `ack_message`: says what became of messages.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::failed;
+use crate::desk::Desk;
+use crate::framing::quoted;
+use crate::model;
+
+/// Tell the senders of messages that you are done with them, or will not act on them. Reading alone needs no ack.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The messages, at most 500.
+    pub ids: Vec<String>,
+    /// acked or rejected; default acked.
+    #[serde(default)]
+    pub outcome: Outcome,
+    /// A remark for the senders.
+    pub note: Option<String>,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    /// You are done with it.
+    #[default]
+    Acked,
+    /// You will not act on it.
+    Rejected,
+}
+
+/// The state of each message.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// In the order of `ids`.
+    pub results: Vec<Item>,
+}
+
+/// One message.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Item {
+    /// Its id as given.
+    pub id: String,
+    /// Its state now; `unknown` when no such message is in your mailbox.
+    pub state: String,
+}
+
+/// The tool.
+pub(super) struct AckMessage(pub(super) Arc<Desk>);
+
+impl Tool for AckMessage {
+    const NAME: &'static str = "ack_message";
+    const TITLE: &'static str = "Acknowledge messages";
+    const EFFECT: Effect = Effect::WRITE.idempotent();
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (mail, session) = self.0.enter(&cx).await?;
+        let outcome = match args.outcome {
+            Outcome::Acked => model::Outcome::Acked,
+            Outcome::Rejected => model::Outcome::Rejected,
+        };
+        let settled = mail.ack(&session, &args.ids, outcome, args.note).await.map_err(failed)?;
+        let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
+        let results = settled.into_iter().map(|item| Item { id: item.id.to_string(), state: state(item.state) });
+        Ok(Output { results: results.collect() })
+    }
+
+    fn text(output: &Output) -> String {
+        output.results.iter().map(|item| format!("{}: {}", quoted(&item.id, 80), item.state)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "Done",
+            arguments: json!({"ids": ["msg_01JD0000000000000000000000"], "note": "merged"}),
+            text: None,
+        }]
+    }
+}

@@ -1,0 +1,123 @@
+//! `broadcast_message`: one message for everybody, or for those whom a filter leaves.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Urgency, failed};
+use crate::desk::Desk;
+use crate::service::send::BroadcastRequest;
+
+/// Send one message to all agents but yourself. Prefer send_message to a group or role: this interrupts everybody.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The text, at most 1 MiB.
+    pub content: String,
+    /// How urgent it is; default normal.
+    #[serde(default)]
+    pub priority: Urgency,
+    /// Whom to leave out.
+    #[serde(default)]
+    pub filter: Filter,
+}
+
+/// Whom to leave out.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Filter {
+    /// `active`: only agents that are there; default all.
+    pub status: Status,
+    /// Names of agents that do not get it.
+    pub exclude: Vec<String>,
+}
+
+/// Who is meant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    /// Everybody.
+    #[default]
+    All,
+    /// Those that are there.
+    Active,
+}
+
+/// Who has it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// `sent`; `partial` when some mailboxes are full; `no_recipients`.
+    pub status: String,
+    /// Names of the agents that have it.
+    pub sent_to: Vec<String>,
+    /// Names of those whose mailbox is full.
+    pub failed_to: Vec<String>,
+    /// How many have it.
+    pub total_sent: usize,
+    /// Its id: a broadcast is one message.
+    pub message_ids: Vec<String>,
+}
+
+/// The tool.
+pub(super) struct BroadcastMessage(pub(super) Arc<Desk>);
+
+impl Tool for BroadcastMessage {
+    const NAME: &'static str = "broadcast_message";
+    const TITLE: &'static str = "Send a message to everybody";
+    const EFFECT: Effect = Effect::WRITE;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (mail, session) = self.0.enter(&cx).await?;
+        let request = BroadcastRequest {
+            content: args.content,
+            priority: args.priority.into(),
+            active_only: args.filter.status == Status::Active,
+            exclude: args.filter.exclude,
+            idempotency_key: None,
+        };
+        let sent = mail.broadcast(&session, request).await.map_err(failed)?;
+        let Some(sent) = sent else {
+            return Ok(Output {
+                status: "no_recipients".to_owned(),
+                sent_to: Vec::new(),
+                failed_to: Vec::new(),
+                total_sent: 0,
+                message_ids: Vec::new(),
+            });
+        };
+        let status = if sent.failed.is_empty() { "sent" } else { "partial" };
+        let sent_to: Vec<String> = sent.recipients.iter().map(|recipient| recipient.agent.to_string()).collect();
+        Ok(Output {
+            status: status.to_owned(),
+            total_sent: sent_to.len(),
+            sent_to,
+            failed_to: sent.failed.iter().map(ToString::to_string).collect(),
+            message_ids: vec![sent.id.to_string()],
+        })
+    }
+
+    fn text(output: &Output) -> String {
+        if output.message_ids.is_empty() {
+            return "no_recipients: the filter leaves nobody but you; nothing was sent.".to_owned();
+        }
+        let failed = match output.failed_to.is_empty() {
+            true => String::new(),
+            false => format!(" Not to {}: their mailboxes are full.", output.failed_to.join(", ")),
+        };
+        let (status, id) = (&output.status, output.message_ids.join(", "));
+        format!("{status}: {id} to {} agents: {}.{failed}", output.total_sent, output.sent_to.join(", "))
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "To all who are there, but one",
+            arguments: json!({"content": "main is frozen.", "filter": {"status": "active", "exclude": ["ci"]}}),
+            text: None,
+        }]
+    }
+}

@@ -1,0 +1,142 @@
+//! `delivery_status`: how a message has fared.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::failed;
+use crate::desk::Desk;
+use crate::framing::quoted;
+use crate::model::Delivery;
+use crate::time::rfc3339;
+
+/// Show how a message that you wrote or received has fared: for each recipient its state, when, how often it was handed
+/// out, and what was tried to reach the agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The message.
+    pub id: String,
+}
+
+/// All recipients.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// The message.
+    pub message_id: String,
+    /// By name.
+    pub recipients: Vec<Item>,
+}
+
+/// One recipient.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Item {
+    /// The agent.
+    pub name: String,
+    /// stored, hinted, fetched, read, acked, rejected or dead.
+    pub state: String,
+    /// When it was stored.
+    pub stored_at: String,
+    /// When the agent was first told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub hinted_at: Option<String>,
+    /// When it was last handed out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fetched_at: Option<String>,
+    /// When it was read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub read_at: Option<String>,
+    /// When it was acked, rejected, or declared dead.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub settled_at: Option<String>,
+    /// How often it was handed out.
+    pub attempts: u32,
+    /// The recipient's remark: data from another agent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub note: Option<String>,
+    /// What was tried to reach the agent, in order.
+    pub hints: Vec<Hint>,
+}
+
+/// One attempt.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Hint {
+    /// Which way.
+    pub rung: String,
+    /// When.
+    pub at: String,
+    /// What came of it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub outcome: Option<String>,
+}
+
+/// The tool.
+pub(super) struct DeliveryStatus(pub(super) Arc<Desk>);
+
+impl Tool for DeliveryStatus {
+    const NAME: &'static str = "delivery_status";
+    const TITLE: &'static str = "How a message has fared";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (mail, session) = self.0.enter(&cx).await?;
+        let id = args.id.trim();
+        let deliveries = mail.delivery_status(&session, id).await.map_err(failed)?;
+        Ok(Output { message_id: id.to_string(), recipients: deliveries.into_iter().map(item).collect() })
+    }
+
+    fn text(output: &Output) -> String {
+        let mut lines = vec![format!("{}, {} recipients.", output.message_id, output.recipients.len())];
+        for item in &output.recipients {
+            let mut line = format!("{}: {}, stored {}", item.name, item.state, item.stored_at);
+            let times = [("hinted", &item.hinted_at), ("fetched", &item.fetched_at), ("read", &item.read_at)];
+            for (what, at) in times.into_iter().chain([("settled", &item.settled_at)]) {
+                if let Some(at) = at {
+                    line.push_str(&format!(", {what} {at}"));
+                }
+            }
+            line.push_str(&format!(", handed out {} times", item.attempts));
+            if let Some(note) = &item.note {
+                line.push_str(&format!(", its note (data): {}", quoted(note, 300)));
+            }
+            lines.push(line);
+            lines.extend(item.hints.iter().map(|hint| {
+                let outcome = hint.outcome.as_deref().map(|outcome| format!(": {}", quoted(outcome, 80)));
+                format!("  tried {} at {}{}", hint.rung, hint.at, outcome.unwrap_or_default())
+            }));
+        }
+        lines.join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "Has it been read?",
+            arguments: json!({"id": "msg_01JD0000000000000000000000"}),
+            text: None,
+        }]
+    }
+}
+
+fn item(delivery: Delivery) -> Item {
+    Item {
+        name: delivery.recipient.to_string(),
+        state: delivery.state.as_str().to_owned(),
+        stored_at: rfc3339(delivery.stored_at),
+        hinted_at: delivery.hinted_at.map(rfc3339),
+        fetched_at: delivery.fetched_at.map(rfc3339),
+        read_at: delivery.read_at.map(rfc3339),
+        settled_at: delivery.settled_at.map(rfc3339),
+        attempts: delivery.attempts,
+        note: delivery.note,
+        hints: delivery
+            .hints
+            .into_iter()
+            .map(|hint| Hint { rung: hint.rung, at: rfc3339(hint.at), outcome: hint.outcome })
+            .collect(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `get_thread`: a conversation.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{HANDED_OUT, Message, failed};
+use crate::desk::Desk;
+use crate::framing::Framed;
+
+/// Show the conversation that a message belongs to, in order: what of it you wrote or received. Nothing is marked as read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// A message of it.
+    pub id: String,
+}
+
+/// The conversation.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Its first message.
+    pub thread: String,
+    /// In order.
+    pub messages: Vec<Message>,
+    /// How many earlier ones are left out, for length.
+    pub omitted: usize,
+}
+
+/// The tool.
+pub(super) struct GetThread(pub(super) Arc<Desk>);
+
+impl Tool for GetThread {
+    const NAME: &'static str = "get_thread";
+    const TITLE: &'static str = "Show a conversation";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (mail, session) = self.0.enter(&cx).await?;
+        let all = mail.thread(&session, args.id.trim()).await.map_err(failed)?;
+        let thread = all.first().map_or_else(|| args.id.clone(), |message| message.thread.to_string());
+        // The message that was asked for, and as many of the latest others as one answer holds.
+        let mut room = HANDED_OUT as usize;
+        let mut omitted = 0;
+        let mut messages: Vec<Message> = Vec::new();
+        for view in all.into_iter().rev() {
+            let fits = view.content.len() <= room;
+            if fits || view.id.as_str() == args.id.trim() || messages.is_empty() {
+                room = room.saturating_sub(view.content.len());
+                messages.push(view.into());
+            } else {
+                omitted += 1;
+            }
+        }
+        messages.reverse();
+        Ok(Output { thread, messages, omitted })
+    }
+
+    fn text(output: &Output) -> String {
+        let mut framed = Framed::new();
+        let omitted = match output.omitted {
+            0 => String::new(),
+            count => format!(", {count} left out for their length"),
+        };
+        framed.line(&format!("Conversation {}: {} messages{omitted}.", output.thread, output.messages.len()));
+        output.messages.iter().for_each(|message| message.show(&mut framed));
+        framed.finish()
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "The conversation of a message",
+            arguments: json!({"id": "msg_01JD0000000000000000000000"}),
+            text: None,
+        }]
+    }
+}

@@ -1,0 +1,151 @@
+//! `wait_for_message`: waits for mail without polling, and takes it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp::tool::{Context, Effect, Example, Progress, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Filter, HANDED_OUT, Message, failed};
+use crate::desk::Desk;
+use crate::framing::Framed;
+use crate::model::{Floor, Session};
+use crate::service::Mail;
+use crate::service::receive::WaitRequest;
+
+/// How often a held call says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// What a client that gives up after a known time needs for itself.
+const MARGIN: Duration = Duration::from_secs(5);
+/// The longest wait.
+const LONGEST: u64 = 600;
+
+/// Wait until a message comes, and take it as check_messages does; returns at once if one waits already. A message below
+/// the filter does not end the wait and stays in the mailbox (below_filter counts them). With `after`, messages are only
+/// looked at: nothing is taken.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// How long, in seconds; default 300, at most 600.
+    pub timeout: Option<u64>,
+    /// The least priority that ends the wait; default all.
+    #[serde(default)]
+    pub priority_filter: Filter,
+    /// Only look: messages after this place in the mailbox (`seq` of a message), read or not; 0 for all.
+    pub after: Option<u64>,
+    /// How many messages at most; default 1.
+    pub max: Option<u32>,
+}
+
+/// What came.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// `message_received` or `timeout`.
+    pub status: String,
+    /// The first message.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<Message>,
+    /// How long it took.
+    pub waited_seconds: f64,
+    /// All messages, the first among them.
+    pub messages: Vec<Message>,
+    /// How many wait that the filter holds back.
+    pub below_filter: u64,
+    /// How many more wait.
+    pub remaining: u64,
+}
+
+/// The tool.
+pub(super) struct WaitForMessage(pub(super) Arc<Desk>);
+
+/// What ended a wait.
+struct Came {
+    messages: Vec<Message>,
+    remaining: u64,
+    below_floor: u64,
+}
+
+async fn wait(
+    mail: &Mail,
+    session: &Session,
+    after: Option<u64>,
+    floor: Floor,
+    max: usize,
+    timeout: Duration,
+) -> Result<Came, ToolError> {
+    if let Some(after) = after {
+        let seen = mail.wait_after(session, after, floor, max, timeout).await.map_err(failed)?;
+        let messages = seen.messages.into_iter().map(Message::from).collect();
+        return Ok(Came { messages, remaining: seen.remaining, below_floor: seen.below_floor });
+    }
+    let request = WaitRequest { timeout, floor, max, max_bytes: HANDED_OUT };
+    let taken = mail.wait(session, request).await.map_err(failed)?;
+    let messages = taken.messages.into_iter().map(Message::from).collect();
+    Ok(Came { messages, remaining: taken.remaining, below_floor: taken.below_floor })
+}
+
+impl Tool for WaitForMessage {
+    const NAME: &'static str = "wait_for_message";
+    const TITLE: &'static str = "Wait for a message";
+    const EFFECT: Effect = Effect::WRITE.idempotent();
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let begun = Instant::now();
+        let (mail, session) = self.0.enter(&cx).await?;
+        let asked = Duration::from_secs(args.timeout.unwrap_or(300).min(LONGEST));
+        // Whoever gave up would never see what it is handed after that.
+        let most = cx.budget().map_or(asked, |budget| asked.min(budget.saturating_sub(MARGIN)));
+        let (floor, max) = (args.priority_filter.into(), args.max.unwrap_or(1).clamp(1, 500) as usize);
+        let mut waiting = std::pin::pin!(wait(&mail, &session, args.after, floor, max, most));
+        let came = loop {
+            tokio::select! {
+                biased;
+                came = &mut waiting => break came?,
+                () = cx.cancelled() => return Err(ToolError::user("The wait was cancelled; nothing was taken.")),
+                () = tokio::time::sleep(HEARTBEAT) => {
+                    let message = Some(format!("waiting for a message, {} s", begun.elapsed().as_secs()));
+                    cx.progress(Progress { progress: begun.elapsed().as_secs_f64(), total: None, message });
+                }
+            }
+        };
+        let messages = came.messages;
+        let status = if messages.is_empty() { "timeout" } else { "message_received" };
+        Ok(Output {
+            status: status.to_owned(),
+            message: messages.first().cloned(),
+            waited_seconds: (begun.elapsed().as_secs_f64() * 10.0).round() / 10.0,
+            messages,
+            below_filter: came.below_floor,
+            remaining: came.remaining,
+        })
+    }
+
+    fn text(output: &Output) -> String {
+        let mut framed = Framed::new();
+        let mut head = match output.messages.len() {
+            0 => format!("timeout: no message within {} s.", output.waited_seconds),
+            count => format!("message_received: {count} after {} s, {} more wait.", output.waited_seconds, output.remaining),
+        };
+        if output.below_filter > 0 {
+            head.push_str(&format!(" {} wait below the filter.", output.below_filter));
+        }
+        framed.line(&head);
+        output.messages.iter().for_each(|message| message.show(&mut framed));
+        framed.finish()
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![
+            Example { title: "Wait five minutes", arguments: json!({}), text: None },
+            Example {
+                title: "Only be woken by what is urgent",
+                arguments: json!({"timeout": 600, "priority_filter": "high_and_above"}),
+                text: None,
+            },
+        ]
+    }
+}
