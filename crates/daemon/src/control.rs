@@ -1,4 +1,4 @@
-//! hob's own methods on control connections, beside MCP's: `status`, `shutdown`, `events/subscribe`.
+//! hob's own methods on control connections, beside MCP's: `status`, `shutdown`, `events/subscribe`, and the mail's.
 
 use std::sync::{Arc, Weak};
 
@@ -22,10 +22,14 @@ const ENTRY: &str = "events/entry";
 /// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
 pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
     let [status_of, shutdown_of, events_of] = [(); 3].map(|()| Arc::downgrade(daemon));
+    let [subscribers, confirming, importing] = [(); 3].map(|()| daemon.parts.desk().clone());
     server
         .method("status", move |_, _| status(status_of.clone()))
         .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
         .method("events/subscribe", move |cx, params| subscribe(events_of.clone(), cx, params))
+        .method("subscribe", move |cx, params| ::mail::control::subscribe(subscribers.clone(), cx, params))
+        .method("mail/confirm", move |cx, _| ::mail::control::confirm(confirming.clone(), cx))
+        .method("mail/import", move |cx, params| ::mail::control::import(importing.clone(), cx, params))
 }
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {

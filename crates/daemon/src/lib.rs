@@ -10,6 +10,7 @@ mod journal;
 mod lifecycle;
 mod listener;
 mod log;
+mod mail;
 mod offer;
 mod parts;
 mod standalone;

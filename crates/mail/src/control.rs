@@ -63,11 +63,7 @@ struct Subscribe {
 }
 
 /// `subscribe {floor, after}`: the answer is `{agent, cursor}`; then a notification for each message, in order.
-pub async fn subscribe(
-    desk: Arc<Desk>,
-    cx: Context,
-    params: Option<Box<RawValue>>,
-) -> Result<Box<RawValue>, RpcError> {
+pub async fn subscribe(desk: Arc<Desk>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let asked: Subscribe = parse(params)?;
     let floor = asked.floor.unwrap_or_default();
     let (mail, session) = desk.enter(&cx).await.map_err(refused)?;

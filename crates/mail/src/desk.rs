@@ -5,6 +5,7 @@
 //! where the kernel says that the caller's process stands, never by what it says itself. Start with [`Desk::enter`].
 
 use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -167,8 +168,7 @@ impl Desk {
             Some(run) => SessionId::new(run).map_err(failed)?,
             None => SessionId::mint(),
         };
-        let request =
-            EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
+        let request = EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
         let entry = mail.enter(request).await.map_err(failed)?;
         if caller.answers_lost {
             // What those answers held was never seen.
@@ -187,9 +187,7 @@ impl Desk {
     fn watch(self: &Arc<Self>, cx: &Context, caller: &Caller) {
         let (desk, cx, connection) = (self.clone(), cx.clone(), caller.connection);
         // Opened now, while the number is surely that process's.
-        let process = i32::try_from(caller.pid).ok().and_then(Pid::from_raw);
-        let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
-        let process = process.and_then(|fd| AsyncFd::register(fd).ok());
+        let process = process_descriptor(caller.pid);
         tokio::spawn(async move {
             cx.disconnected().await;
             let Some(present) = desk.lock().remove(&connection) else { return };
@@ -197,7 +195,6 @@ impl Desk {
             // From here on the session has its grace.
             drop(_attached);
             let Some(process) = process else { return };
-            // A process's descriptor becomes readable when it ends (pidfd_open(2)).
             let ended = tokio::time::timeout(mail.limits().grace, process.readable()).await;
             if matches!(ended, Ok(Ok(_))) {
                 mail.end_session(&session.id).await;
@@ -238,6 +235,15 @@ fn profile(identity: &Identity, intent: Option<String>) -> Result<Profile, ToolE
         intent,
         ..Profile::default()
     })
+}
+
+/// A descriptor of the process that becomes readable when it ends (pidfd_open(2)).
+fn process_descriptor(pid: u32) -> Option<AsyncFd<OwnedFd>> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK).ok()?;
+    #[allow(unsafe_code)]
+    // SAFETY: the descriptor is owned, so it stays open and its own for as long as the registration.
+    unsafe { AsyncFd::register(descriptor) }.ok()
 }
 
 /// The branch that is checked out, read without running git (gitrepository-layout(5)).

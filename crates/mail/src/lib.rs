@@ -4,6 +4,8 @@
 //! - [`model`]: names, priorities, messages, deliveries and their states.
 //! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::memory`] for tests), and what all of them promise.
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
+//! - [`desk`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
+//!   agents wrote is shown; [`hints`]: how an agent that does not wait is reached.
 //!
 //! A front-end calls [`Mail::enter`] to take a name for a session and keeps [`Mail::attach`]'s result for as long as
 //! its connection stands. Then:
@@ -19,10 +21,18 @@
 //! When a session's last connection goes, it has a grace (30 s) to come back; [`Mail::end_session`] ends it at once,
 //! when its process is gone. What an ended session had in hand is handed out again, marked.
 
+pub mod control;
+pub mod desk;
 pub mod error;
+pub mod framing;
+pub mod hints;
+pub mod identity;
+pub mod import;
 pub mod model;
 pub mod service;
 pub mod store;
+pub mod time;
+pub mod tools;
 
 pub use error::{MailError, Refusal, StoreError};
 pub use model::{

@@ -85,7 +85,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            toolsets: vec!["repl".to_owned()],
+            toolsets: vec!["repl".to_owned(), "mail".to_owned()],
             idle: Limit::After(Duration::from_secs(30 * 60)),
             limits: Limits::default(),
             repl_profile: None,

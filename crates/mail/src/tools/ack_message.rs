@@ -75,7 +75,12 @@ impl Tool for AckMessage {
     }
 
     fn text(output: &Output) -> String {
-        output.results.iter().map(|item| format!("{}: {}", quoted(&item.id, 80), item.state)).collect::<Vec<_>>().join("\n")
+        output
+            .results
+            .iter()
+            .map(|item| format!("{}: {}", quoted(&item.id, 80), item.state))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     fn examples() -> Vec<Example> {

@@ -85,7 +85,8 @@ impl Tool for GetGroup {
     }
 
     fn text(output: &Output) -> String {
-        let members: Vec<String> = output.members.iter().map(|member| format!("{} {}", member.kind, member.id)).collect();
+        let members: Vec<String> =
+            output.members.iter().map(|member| format!("{} {}", member.kind, member.id)).collect();
         let members = if members.is_empty() { "none".to_owned() } else { members.join(", ") };
         let mut text = format!("{}, by {}. Members: {members}.", output.name, output.created_by);
         if !output.description.is_empty() {

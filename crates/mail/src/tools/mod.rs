@@ -27,11 +27,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::MailError;
 use crate::desk::Desk;
 use crate::framing::{Framed, quoted};
 use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing};
 use crate::time::rfc3339;
-use crate::MailError;
 
 /// How much of what agents wrote one answer hands out, in bytes; the rest waits for the next call.
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;

@@ -102,7 +102,8 @@ impl Tool for SendMessage {
             ));
         }
         if !sent.failed.is_empty() {
-            warnings.push("Full mailboxes did not get it; try again when their agents have read their mail.".to_owned());
+            warnings
+                .push("Full mailboxes did not get it; try again when their agents have read their mail.".to_owned());
         }
         let active = sent.recipients.iter().filter(|recipient| recipient.standing == Standing::Active).count();
         let recipient_status = match active {
@@ -123,7 +124,10 @@ impl Tool for SendMessage {
                 })
                 .collect(),
             failed_to: sent.failed.iter().map(ToString::to_string).collect(),
-            resolved_to: sent.resolved.first().map(|resolution| format!("{}:{}", resolution.kind.as_str(), resolution.name)),
+            resolved_to: sent
+                .resolved
+                .first()
+                .map(|resolution| format!("{}:{}", resolution.kind.as_str(), resolution.name)),
             warnings,
             thread: sent.thread.to_string(),
             replayed: sent.is_replay,

@@ -128,7 +128,9 @@ impl Tool for WaitForMessage {
         let mut framed = Framed::new();
         let mut head = match output.messages.len() {
             0 => format!("timeout: no message within {} s.", output.waited_seconds),
-            count => format!("message_received: {count} after {} s, {} more wait.", output.waited_seconds, output.remaining),
+            count => {
+                format!("message_received: {count} after {} s, {} more wait.", output.waited_seconds, output.remaining)
+            }
         };
         if output.below_filter > 0 {
             head.push_str(&format!(" {} wait below the filter.", output.below_filter));
