@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::mail::desk::{Desk, DeskOptions, away};
+use ::mail::desk::{Desk, DeskOptions};
 use ::mail::service::{Mail, MailOptions};
 use ::mail::store::Store;
 use ::mail::store::memory::MemoryStore;

@@ -110,6 +110,8 @@ impl Redactions {
             (shown(&project.runtime_dir()), "[run]"),
             (shown(project.top()), "[top]"),
             (env!("CARGO_PKG_VERSION").to_owned(), "[version]"),
+            // After a path, so that a short name of a machine replaces nothing else.
+            (format!("] on {}", machine()), "] on [machine]"),
         ];
         Redactions { texts }
     }
@@ -120,8 +122,47 @@ impl Redactions {
         for (from, to) in &self.texts {
             text = text.replace(from, to);
         }
-        redact_numbers(&text)
+        redact_numbers(&redact_messages(&text))
     }
+}
+
+/// The name of this machine.
+fn machine() -> String {
+    fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
+/// `msg_01M8…` → `[message]`, `2026-11-22T01:02:03.456Z` → `[time]`.
+fn redact_messages(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c == 'm' || c.is_ascii_digit()) {
+        out.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let id = rest.strip_prefix("msg_").filter(|id| {
+            let length = id.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit()).unwrap_or(id.len());
+            length == 26
+        });
+        let is_time = rest.as_bytes().get(..24).is_some_and(|time| {
+            let shape = b"0000-00-00T00:00:00.000Z";
+            time.iter().zip(shape).all(|(c, s)| if *s == b'0' { c.is_ascii_digit() } else { c == s })
+        });
+        match id {
+            Some(id) => {
+                out.push_str("[message]");
+                rest = &id[26..];
+            }
+            None if is_time => {
+                out.push_str("[time]");
+                rest = &rest[24..];
+            }
+            None => {
+                out.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Units after which a number is a measurement.
@@ -191,6 +232,12 @@ mod tests {
             redact_numbers(text),
             "pid [n] took [n] ms, [n] s. 1+1 = 2; 7 sessions, [n] MiB, a10 [id] [n]ms, GHC [version], 1..10"
         );
+    }
+
+    #[test]
+    fn messages_get_names() {
+        let text = "msg_01M80GXSFPXCND9PG5F88678M9, msg_x at 2026-11-22T02:21:23.318Z, 2026-11-22";
+        assert_eq!(redact_messages(text), "[message], msg_x at [time], 2026-11-22");
     }
 
     #[test]

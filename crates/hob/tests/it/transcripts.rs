@@ -47,6 +47,33 @@ transcripts! {
     repl_restart: "tools/repl_restart" needs "ghci";
     repl_stop: "tools/repl_stop";
     repl_list: "tools/repl_list" needs "python3";
+    send_message: "tools/send_message" needs "git";
+    check_messages: "tools/check_messages" needs "git";
+    wait_for_message: "tools/wait_for_message" needs "git";
+    list_agents: "tools/list_agents" needs "git";
+    broadcast_message: "tools/broadcast_message" needs "git";
+    create_group: "tools/create_group" needs "git";
+    delete_group: "tools/delete_group" needs "git";
+    add_group_member: "tools/add_group_member" needs "git";
+    remove_group_member: "tools/remove_group_member" needs "git";
+    list_groups: "tools/list_groups" needs "git";
+    get_group: "tools/get_group" needs "git";
+    ack_message: "tools/ack_message" needs "git";
+    get_thread: "tools/get_thread" needs "git";
+    search_messages: "tools/search_messages" needs "git";
+    delivery_status: "tools/delivery_status" needs "git";
+    register_agent: "tools/register_agent" needs "git";
+    command_send: "commands/send" needs "git";
+    command_inbox: "commands/inbox" needs "git";
+    command_reply: "commands/reply" needs "git";
+    command_wait: "commands/wait" needs "git";
+    command_ack: "commands/ack" needs "git";
+    command_agents: "commands/agents" needs "git";
+    command_group: "commands/group" needs "git";
+    command_thread: "commands/thread" needs "git";
+    command_search: "commands/search" needs "git";
+    command_quickstart: "commands/quickstart" needs "git";
+    command_import: "commands/import" needs "git";
 }
 
 fn dir() -> PathBuf {
