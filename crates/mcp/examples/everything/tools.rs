@@ -1,6 +1,7 @@
 //! One tool for each thing a call may do.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp::tool::{AnyTool, Context, Effect, LogLevel, Progress, Tool, ToolError, tool};
@@ -13,7 +14,9 @@ pub(crate) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(Echo),
         tool(Fail),
+        tool(Held),
         tool(Hold),
+        tool(Holding),
         tool(Later),
         tool(Log),
         tool(Notify),
@@ -87,10 +90,21 @@ declare!(Refuse, "refuse", Nothing, |_cx, _args| {
     Err(ToolError::user("there is no such thing").hint("try echo instead"))
 });
 
+/// Calls of `hold` that run, and those that were let go.
+static HOLDING: AtomicUsize = AtomicUsize::new(0);
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
 declare!(Hold, "hold", Nothing, |cx, _args| {
+    HOLDING.fetch_add(1, Ordering::SeqCst);
     cx.cancelled().await;
+    HOLDING.fetch_sub(1, Ordering::SeqCst);
+    HELD.fetch_add(1, Ordering::SeqCst);
     done("let go")
 });
+
+declare!(Holding, "holding", Nothing, |_cx, _args| done(HOLDING.load(Ordering::SeqCst).to_string()));
+
+declare!(Held, "held", Nothing, |_cx, _args| done(HELD.load(Ordering::SeqCst).to_string()));
 
 declare!(Later, "later", Text, |cx, args| {
     let (answer, pending) = cx.answer_later();

@@ -20,7 +20,7 @@ use super::{ConnectionOptions, Server};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::tool::BoxFuture;
-use crate::wire::Frame;
+use crate::wire::{Frame, Id};
 
 /// When an exchange is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,6 +175,11 @@ impl Exchange {
     /// After how long the client is to come back, if it is to be let go.
     pub(crate) fn take_come_back(&mut self) -> Option<Duration> {
         self.session.come_back.take()
+    }
+
+    /// The client takes a request back.
+    pub(crate) fn cancel(&mut self, id: &Id) {
+        self.session.cancel(id);
     }
 
     /// Whether nothing more is to come.

@@ -1,6 +1,7 @@
 //! Requests that stand alone (2026-07-28): each has an exchange of its own, which its response drives and ends with it.
 //! A client that closes the response cancels what it asked for.
 
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use axum::body::Body;
@@ -53,7 +54,7 @@ pub(super) async fn request(
     };
     let mut exchange = Exchange::new(&endpoint.server, endpoint.options(headers, principal), Life::Answered);
     exchange.take(body);
-    Ok(respond(exchange, id, slot, endpoint).await)
+    Ok(respond(Alone { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
 /// Takes a notification; there are none of the protocol's own.
@@ -93,11 +94,11 @@ fn unsupported(version: &str) -> RpcError {
 }
 
 /// The response to a request that an exchange has taken: one JSON text if it has nothing to say before its answer.
-async fn respond(mut exchange: Exchange, id: &Id, slot: Slot, endpoint: &Endpoint) -> Response<Body> {
+async fn respond(mut alone: Alone, endpoint: &Endpoint) -> Response<Body> {
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
-    let first = match tokio::time::timeout(limits.silence, exchange.lines()).await {
-        Ok(Some(line)) if exchange.is_over() && is_one(&line) => {
-            let status = status(id, &line);
+    let first = match tokio::time::timeout(limits.silence, poll_fn(|cx| alone.poll_lines(cx))).await {
+        Ok(Some(line)) if alone.is_over() && is_one(&line) => {
+            let status = status(&alone.id, &line);
             // A stream has no status of its own.
             if !always_stream || status != StatusCode::OK {
                 return refusal::json(status, line);
@@ -107,8 +108,7 @@ async fn respond(mut exchange: Exchange, id: &Id, slot: Slot, endpoint: &Endpoin
         Ok(Some(lines)) => events::encode(&lines),
         Ok(None) | Err(_) => Vec::new(),
     };
-    let source = Alone { exchange, _slot: slot };
-    events::response(source, first.into(), limits.keep_alive)
+    events::response(alone, first.into(), limits.keep_alive)
 }
 
 fn is_one(lines: &[u8]) -> bool {
@@ -134,18 +134,43 @@ fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
     std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
 }
 
-/// An exchange that lives as long as its response.
+/// An exchange that lives as long as its response. A client that closes the response takes its request back: the call
+/// hears of it, and may go on for as long as any cancelled one.
 struct Alone {
-    exchange: Exchange,
-    _slot: Slot,
+    exchange: Option<(Exchange, Slot)>,
+    id: Id,
+}
+
+impl Alone {
+    fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        match &mut self.exchange {
+            Some((exchange, _)) => exchange.poll_lines(cx),
+            None => Poll::Ready(None),
+        }
+    }
 }
 
 impl Source for Alone {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.exchange.poll_lines(cx).map(|lines| lines.map(|lines| events::encode(&lines).into()))
+        self.poll_lines(cx).map(|lines| lines.map(|lines| events::encode(&lines).into()))
     }
 
     fn is_over(&self) -> bool {
-        self.exchange.is_over()
+        self.exchange.as_ref().is_none_or(|(exchange, _)| exchange.is_over())
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let Some((mut exchange, slot)) = self.exchange.take().filter(|(exchange, _)| !exchange.is_over()) else {
+            return;
+        };
+        // Without a runtime nothing goes on anyway.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        exchange.cancel(&self.id);
+        runtime.spawn(async move {
+            while exchange.lines().await.is_some() {}
+            drop(slot);
+        });
     }
 }
