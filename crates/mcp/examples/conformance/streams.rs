@@ -23,7 +23,8 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             cx.log(LogLevel::Info, "conformance", &"Tool execution completed");
             said("Logged three times.")
         }),
-        made("test_reconnection", "Takes a while, during which a client may lose its connection.", |_, _| async {
+        made("test_reconnection", "Lets its client go, which comes back for the result.", |cx, _| async move {
+            cx.come_back(2 * PAUSE);
             tokio::time::sleep(2 * PAUSE).await;
             said("Still here.")
         }),
