@@ -6,6 +6,7 @@
 //! writes standard output ([`Downward`]). What they know together is the [`ledger`](Ledger); start there.
 
 mod answers;
+mod footprint;
 mod handshake;
 mod ledger;
 mod lists;
@@ -368,6 +369,8 @@ impl Downward {
         };
         let told = self.tell(&answers);
         self.write_first(to_tell);
+        // While the daemon is at its first answer.
+        footprint::forget_code();
         let passed = told.and_then(|()| self.pass_on(&stream, &mut framer));
         let lines = self.disconnect(&stream);
         passed.and_then(|()| self.tell(&lines))?;
