@@ -61,15 +61,15 @@ impl Lock {
 
 /// Needs no right to write, so that it works for a read-only project too.
 fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
-    let path = project.root();
-    let root = File::open(path).map_err(|source| LockError::Io { path: path.to_owned(), source })?;
+    // Where it cannot be read, the lock in the state directory has to do.
+    let Ok(root) = File::open(project.root()) else { return Ok(None) };
     match flock(&root, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => match root_holder(&root) {
-            // Whoever may read the directory may lock it, and nobody else shall keep this user's daemon away.
-            Some(holder) if holder.uid != owner::me() => Ok(None),
+            // Whoever may read the directory may lock it, another user and `flock . make` too: only daemons count.
+            Some(holder) if !holder.is_daemon() => Ok(None),
             holder => Err(LockError::Held { pid: holder.map(|holder| holder.pid) }),
         },
-        // A file system without locks (some network ones): the lock in the state directory has to do.
+        // Nor does every file system have locks (some network ones).
         _ => Ok(Some(root)),
     }
 }
@@ -78,6 +78,17 @@ fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
 struct Holder {
     pid: u32,
     uid: u32,
+}
+
+impl Holder {
+    /// Whether it is a daemon of this user, as far as its command line tells.
+    fn is_daemon(&self) -> bool {
+        let serves = || {
+            let arguments = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+            arguments.split(|byte| *byte == 0).any(|argument| argument == b"serve")
+        };
+        self.uid == owner::me() && (self.pid == std::process::id() || serves())
+    }
 }
 
 /// Who holds the lock of a directory, where the kernel says so (proc_locks(5)).

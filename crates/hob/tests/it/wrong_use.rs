@@ -149,6 +149,18 @@ fn a_second_daemon_after_the_state_directory_went_away() {
     assert_eq!(project.daemon_pid(), None);
 }
 
+/// Others lock directories too.
+#[test]
+fn a_project_that_somebody_else_has_locked() {
+    if !has_program("flock") {
+        return;
+    }
+    let project = fresh();
+    let mut command = project.command("flock");
+    command.args([".", env!("CARGO_BIN_EXE_hob"), "tools"]);
+    assert_says(&Ran::of(&mut command).ok(), &["repl_eval"]);
+}
+
 /// A project that was moved away under its daemon is still its project, though nothing there leads to it.
 #[test]
 fn a_daemon_that_cannot_be_reached() {
