@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::mail::desk::Desk;
+use mcp::resource::Resources;
 use mcp::server::{Server, ServerInfo};
 use project::config::Source;
 use project::{Config, Hello, Project, Role, UserConfig, VERSION};
@@ -116,7 +117,15 @@ impl Parts {
             instructions: Some(instructions.to_owned()),
             ..ServerInfo::new("hob", VERSION)
         };
-        let server = finish(Server::new(info, registry));
+        let mut server = Server::new(info, registry.clone());
+        if hello.profile.is_none() && registry.get("repl_read").is_some() {
+            let resources = Arc::<Resources>::default();
+            match repl::serve_resources(&self.repl, &resources) {
+                Ok(()) => server = server.resources(resources),
+                Err(error) => tracing::error!(%error, "sessions cannot be read as resources"),
+            }
+        }
+        let server = finish(server);
         servers.insert(key, server.clone());
         Ok(server)
     }
@@ -201,6 +210,7 @@ fn repl_options(project: &Project, config: &Config, journal: Arc<Journal>) -> Re
         profiles,
         default_profile: config.repl_profile.clone(),
         journal: Some(Arc::new(move |record| journal.record(record))),
+        root: Some(project.root().to_owned()),
         ..ReplOptions::default()
     }
 }

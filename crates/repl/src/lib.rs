@@ -11,6 +11,7 @@ mod ghc_mcp;
 pub mod profile;
 pub mod query;
 mod resolve;
+mod resources;
 pub mod session;
 mod sessions;
 pub mod text;
@@ -18,5 +19,6 @@ mod tools;
 
 pub use error::ReplError;
 pub use ghc_mcp::ghc_mcp_tools;
+pub use resources::serve_resources;
 pub use sessions::{DEFAULT_SESSION, Journal, Output, Repl, ReplOptions, Replayed, StartRequest, Started};
 pub use tools::tools;

@@ -8,7 +8,7 @@ mod starting;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -21,6 +21,7 @@ use project::{Caller, Limits};
 use crate::archive::Archive;
 use crate::error::ReplError;
 use crate::profile::{DriverKind, Profiles};
+use crate::resources::Shelf;
 use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup, Status};
 pub(crate) use numbers::Numbers;
 use starting::Gate;
@@ -52,6 +53,8 @@ pub struct ReplOptions {
     pub guard: Guard,
     /// Who hears of what happens.
     pub journal: Option<Journal>,
+    /// The worktree whose sessions are resources without naming it; none without.
+    pub root: Option<PathBuf>,
 }
 
 impl Default for ReplOptions {
@@ -65,6 +68,7 @@ impl Default for ReplOptions {
             default_profile: None,
             guard: Guard::SelfExe,
             journal: None,
+            root: None,
         }
     }
 }
@@ -77,6 +81,9 @@ pub struct Repl {
     numbers: Arc<Numbers>,
     /// Counts starts, for those who wait for one.
     started: watch::Sender<u64>,
+    /// What of them can be read as resources.
+    pub(crate) shelf: Shelf,
+    me: Weak<Repl>,
 }
 
 /// What the lock guards. It is never held for longer than a look.
@@ -91,9 +98,9 @@ struct Sessions {
 
 /// A session's whole name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key {
-    worktree: PathBuf,
-    name: String,
+pub(crate) struct Key {
+    pub(crate) worktree: PathBuf,
+    pub(crate) name: String,
 }
 
 /// What belongs to a name.
@@ -171,7 +178,10 @@ impl Repl {
         let archive = Archive::new(options.output_dir.clone(), limits);
         let numbers = Arc::new(Numbers::open(options.output_dir.as_deref(), || archive.last_eval()));
         let started = watch::Sender::new(0);
-        Arc::new(Repl { options, sessions: Mutex::default(), archive, numbers, started })
+        Arc::new_cyclic(|me| {
+            let (sessions, shelf, me) = (Mutex::default(), Shelf::default(), me.clone());
+            Repl { options, sessions, archive, numbers, started, shelf, me }
+        })
     }
 
     /// The session of that name, alive or dead.
@@ -299,6 +309,18 @@ impl Repl {
         let mut sessions: Vec<SessionInfo> = self.lock().entries().map(|entry| entry.handle.info()).collect();
         sessions.sort_by(|a, b| (&a.worktree, &a.name).cmp(&(&b.worktree, &b.name)));
         sessions
+    }
+
+    /// Whether a session belongs to the worktree that need not be named.
+    pub(crate) fn is_at_root(&self, key: &Key) -> bool {
+        self.options.root.as_ref() == Some(&key.worktree)
+    }
+
+    /// Up to where each session has printed.
+    pub(crate) fn ends(&self) -> Vec<(Key, u64)> {
+        let sessions = self.lock();
+        let entries = sessions.slots.iter().filter_map(|(key, slot)| Some((key, slot.entry.as_ref()?)));
+        entries.map(|(key, entry)| (key.clone(), *entry.handle.output().end().borrow())).collect()
     }
 
     /// Whether a session lives.

@@ -11,6 +11,7 @@ mod ghc_mcp;
 mod init;
 mod limits;
 mod parents;
+mod resources;
 mod survival;
 mod transcripts;
 mod whole_set;

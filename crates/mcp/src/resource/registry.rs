@@ -15,6 +15,7 @@ pub struct Resources {
     pub(crate) templates: Catalog<dyn AnyTemplate>,
     revision: watch::Sender<u64>,
     watchers: Mutex<HashMap<String, Vec<Weak<dyn Watcher>>>>,
+    watched: watch::Sender<usize>,
 }
 
 /// A connection that may want to know that a resource changed. Must not block.
@@ -74,6 +75,12 @@ impl Resources {
         self.watchers().contains_key(uri)
     }
 
+    /// How many addresses are watched; a receiver wakes on each change. What has to be looked at to know that it changed
+    /// need not be while this is 0.
+    pub fn watched(&self) -> watch::Receiver<usize> {
+        self.watched.subscribe()
+    }
+
     /// Counts changes of the lists; a receiver wakes on each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
@@ -96,6 +103,7 @@ impl Resources {
         if !known.iter().any(|known| known.ptr_eq(&watcher)) {
             known.push(watcher);
         }
+        self.watched.send_if_modified(|count| std::mem::replace(count, watchers.len()) != watchers.len());
     }
 
     pub(crate) fn unwatch(&self, uri: &str, watcher: &Weak<dyn Watcher>) {
@@ -106,6 +114,7 @@ impl Resources {
                 watchers.remove(uri);
             }
         }
+        self.watched.send_if_modified(|count| std::mem::replace(count, watchers.len()) != watchers.len());
     }
 
     fn changed(&self) {

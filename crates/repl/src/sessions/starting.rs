@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future::{pending, poll_fn};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -161,7 +161,7 @@ impl Repl {
             idle: limits.session_idle.duration(),
             records: self.options.records_dir.clone(),
             guard: self.options.guard.clone(),
-            witness: self.options.journal.clone().map(|journal| witness(journal, key.clone())),
+            witness: Some(witness(self.options.journal.clone(), self.me.clone(), key.clone())),
             numbers: self.numbers.clone(),
         })
     }
@@ -200,6 +200,9 @@ impl Repl {
             note_new_process(&log, end, old.as_ref());
         }
         let handle = start(setup.clone(), log).map_err(failed)?;
+        if let Some(me) = self.me.upgrade() {
+            me.shelve(&key);
+        }
         if let Some(journal) = &self.options.journal {
             journal(Record::SessionStarted {
                 session: key.name.clone(),
@@ -244,7 +247,10 @@ impl Repl {
                 && (n < many || removed.contains(place))
             {
                 // Unless somebody has it in hand just now.
-                slot.entry.take_if(|entry| !entry.is_alive() && Arc::strong_count(&slot.gate) == 1);
+                let forgotten = slot.entry.take_if(|entry| !entry.is_alive() && Arc::strong_count(&slot.gate) == 1);
+                if forgotten.is_some() {
+                    self.unshelve(key);
+                }
             }
         }
         sessions.slots.retain(|_, slot| slot.entry.is_some() || Arc::strong_count(&slot.gate) > 1);
@@ -292,10 +298,14 @@ fn died(info: &SessionInfo) -> String {
     format!("The session had ended ({reason}); a new process was started, and earlier definitions are gone.")
 }
 
-/// What the journal hears of a session.
-fn witness(journal: Journal, key: Key) -> Witness {
+/// What hears of a session: the journal, and those who watch it.
+fn witness(journal: Option<Journal>, repl: Weak<Repl>, key: Key) -> Witness {
     let begun = Instant::now();
     Arc::new(move |event| {
+        if let Some(repl) = repl.upgrade() {
+            repl.note(&key, event);
+        }
+        let Some(journal) = &journal else { return };
         let (session, worktree) = (key.name.clone(), key.worktree.clone());
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         journal(match event {

@@ -1,0 +1,188 @@
+//! Sessions as resources, through the real front-end and daemon: listed, read, completed, watched, in both eras.
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, TestProject, has_program};
+
+use crate::fresh;
+
+fn connected(project: &TestProject) -> McpPeer {
+    let mut peer = project.mcp(&[]);
+    let declared = peer.initialize();
+    assert_eq!(declared["capabilities"]["resources"], json!({"subscribe": true, "listChanged": true}));
+    peer
+}
+
+fn result(peer: &mut McpPeer, method: &str, params: Value) -> Value {
+    let id = peer.request(method, params);
+    let response = peer.response(id);
+    assert!(response["result"].is_object(), "{response}");
+    response["result"].clone()
+}
+
+fn read(peer: &mut McpPeer, uri: &str) -> String {
+    let result = result(peer, "resources/read", json!({"uri": uri}));
+    let contents = result["contents"].as_array().unwrap();
+    assert_eq!((contents.len(), &contents[0]["uri"]), (1, &json!(uri)));
+    contents[0]["text"].as_str().unwrap().to_owned()
+}
+
+fn uris(peer: &mut McpPeer) -> Vec<String> {
+    let result = result(peer, "resources/list", json!({}));
+    let resources = result["resources"].as_array().unwrap().iter();
+    resources.map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
+}
+
+fn eval(peer: &mut McpPeer, code: &str) {
+    let answer = peer.call("repl_eval", json!({"code": code}));
+    assert!(!answer.is_error, "{answer:#?}");
+}
+
+#[test]
+fn a_session_is_listed_and_read() {
+    let project = fresh();
+    let mut peer = connected(&project);
+    assert_eq!(uris(&mut peer), [""; 0]);
+    peer.call("repl_start", json!({"profile": "bash"}));
+    peer.notification("notifications/resources/list_changed");
+    assert_eq!(uris(&mut peer), ["repl://main/diagnostics", "repl://main/output", "repl://main/transcript"]);
+    eval(&mut peer, "echo one; echo two >&2");
+    eval(&mut peer, "for i in 1 2; do\necho $i\ndone");
+    let output = read(&mut peer, "repl://main/output");
+    // Before it is what bash says when it starts.
+    assert!(output.contains("one\ntwo\n1\n2\n[main: up to "), "{output}");
+    let end = output.trim_end_matches(']').rsplit(' ').next().unwrap();
+    let cursor = end.parse::<u64>().unwrap() - "1\n2\n".len() as u64;
+    let rest = read(&mut peer, &format!("repl://main/output?cursor={cursor}"));
+    assert_eq!(rest, format!("1\n2\n[main: up to {end} of {end}]"));
+    let transcript = read(&mut peer, "repl://main/transcript");
+    let lines: Vec<&str> = transcript.lines().map(|line| line.split(", ").next().unwrap()).collect();
+    assert_eq!(
+        lines,
+        [
+            "[main: bash",
+            "> echo one; echo two >&2",
+            "one",
+            "two",
+            "[1: done",
+            "> for i in 1 2; do",
+            "| echo $i",
+            "| done",
+            "1",
+            "2",
+            "[2: done"
+        ]
+    );
+    let templates = result(&mut peer, "resources/templates/list", json!({}));
+    let templates = templates["resourceTemplates"].as_array().unwrap().len();
+    assert_eq!(templates, 3);
+    let completion = json!({
+        "ref": {"type": "ref/resource", "uri": "repl://{session}/transcript{?worktree}"},
+        "argument": {"name": "session", "value": "ma"},
+    });
+    assert_eq!(result(&mut peer, "completion/complete", completion)["completion"]["values"], json!(["main"]));
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let project = fresh();
+    let mut peer = connected(&project);
+    peer.call("repl_start", json!({"profile": "bash"}));
+    let mut refused = |uri: &str| {
+        let id = peer.request("resources/read", json!({"uri": uri}));
+        let error = peer.response(id)["error"].clone();
+        (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(refused("repl://nobody/output").0, -32002);
+    assert_eq!(refused("repl://main/nothing").0, -32002);
+    assert_eq!(refused("repl://main/output?worktree=/nowhere").0, -32002);
+    let (_, why) = refused("repl://main/diagnostics");
+    assert!(why.contains("is bash, not GHCi"), "{why}");
+    let (_, why) = refused("repl://main/output?cursor=x");
+    assert!(why.contains("`cursor` is no number"), "{why}");
+}
+
+#[test]
+fn who_watches_a_session_hears_of_it() {
+    let project = fresh();
+    let mut peer = connected(&project);
+    peer.call("repl_start", json!({"profile": "bash"}));
+    for part in ["output", "transcript"] {
+        result(&mut peer, "resources/subscribe", json!({"uri": format!("repl://main/{part}")}));
+    }
+    let updated = |peer: &mut McpPeer, uri: &str| {
+        peer.wait_for(&format!("an update of {uri}"), |message| {
+            message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri
+        })
+    };
+    eval(&mut peer, "echo hello");
+    updated(&mut peer, "repl://main/transcript");
+    updated(&mut peer, "repl://main/output");
+    // Output that belongs to no evaluation, long after the last one.
+    eval(&mut peer, "(sleep 0.5; echo late) & echo started");
+    updated(&mut peer, "repl://main/transcript");
+    loop {
+        updated(&mut peer, "repl://main/output");
+        if read(&mut peer, "repl://main/output").contains("late") {
+            break;
+        }
+    }
+    // The modern way: one stream for all, tagged.
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let listen = peer.request(
+        "subscriptions/listen",
+        json!({"notifications": {"resourceSubscriptions": ["repl://main/transcript"]}, "_meta": meta}),
+    );
+    peer.notification("notifications/subscriptions/acknowledged");
+    eval(&mut peer, "echo again");
+    peer.wait_for("a tagged update", |message| {
+        message["method"] == "notifications/resources/updated"
+            && message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == listen
+    });
+}
+
+#[test]
+fn the_diagnostics_of_a_broken_module() {
+    if !has_program("ghci") {
+        return;
+    }
+    let project = fresh();
+    project.write("Broken.hs", "module Broken where\nbroken :: Int\nbroken = \"text\"\n");
+    let mut peer = connected(&project);
+    peer.call("repl_start", json!({"profile": "ghci", "wait_ms": 50_000}));
+    result(&mut peer, "resources/subscribe", json!({"uri": "repl://main/diagnostics"}));
+    eval(&mut peer, ":load Broken");
+    peer.notification("notifications/resources/updated");
+    let diagnostics: Value = serde_json::from_str(&read(&mut peer, "repl://main/diagnostics")).unwrap();
+    assert_eq!(diagnostics["ok"], false);
+    assert_eq!(diagnostics["diagnostics"][0]["file"], "Broken.hs", "{diagnostics:#}");
+}
+
+#[test]
+fn two_worktrees_have_two_addresses() {
+    let project = fresh();
+    for args in [
+        &["init", "-q", "."][..],
+        &["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "first"],
+        &["worktree", "add", "-q", "../other"],
+    ] {
+        assert!(project.command("git").args(args).status().unwrap().success());
+    }
+    let other = project.top().join("other").canonicalize().unwrap();
+    let mut command = project.hob(["mcp"]);
+    command.current_dir(&other);
+    let mut elsewhere = McpPeer::spawn(command);
+    elsewhere.initialize();
+    let mut here = connected(&project);
+    for (peer, text) in [(&mut here, "here"), (&mut elsewhere, "elsewhere")] {
+        peer.call("repl_start", json!({"profile": "bash"}));
+        eval(peer, &format!("echo {text}"));
+    }
+    let named = format!("repl://main/output?worktree={}", other.display());
+    assert!(uris(&mut here).contains(&named));
+    assert!(read(&mut here, "repl://main/output").contains("\nhere\n"));
+    assert!(read(&mut here, &named).contains("\nelsewhere\n"));
+    assert!(read(&mut elsewhere, "repl://main/output").contains("\nelsewhere\n"));
+}

@@ -1,0 +1,51 @@
+//! What a session evaluated last: the code and how it ended. The output itself stays in the session's log.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::session::{SessionEvent, Status};
+
+/// How many evaluations are remembered.
+const KEPT: usize = 100;
+/// How much of each one's code, in bytes.
+const CODE_MAX: usize = 4000;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Transcript {
+    pub(super) evals: VecDeque<Evaluated>,
+    /// How many were forgotten.
+    pub(super) forgotten: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Evaluated {
+    pub(super) number: u64,
+    pub(super) code: String,
+    /// How it ended and how long it took, once it has.
+    pub(super) ended: Option<(Status, Duration)>,
+}
+
+impl Transcript {
+    pub(super) fn note(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::EvalStarted { eval, code } => {
+                if self.evals.len() == KEPT {
+                    self.evals.pop_front();
+                    self.forgotten += 1;
+                }
+                let mut code = code.clone();
+                if code.len() > CODE_MAX {
+                    code.truncate((0..=CODE_MAX).rev().find(|at| code.is_char_boundary(*at)).unwrap_or(0));
+                    code.push('…');
+                }
+                self.evals.push_back(Evaluated { number: *eval, code, ended: None });
+            }
+            SessionEvent::EvalFinished { eval, status, duration, .. } => {
+                if let Some(ended) = self.evals.iter_mut().rev().find(|known| known.number == *eval) {
+                    ended.ended = Some((*status, *duration));
+                }
+            }
+            SessionEvent::Started | SessionEvent::Output { .. } | SessionEvent::Ended { .. } => {}
+        }
+    }
+}
