@@ -140,7 +140,7 @@ impl Parser<'_> {
     }
 
     /// A defined name: a word, an atom or a word that is an operator elsewhere.
-    fn name(&mut self, operators: bool) {
+    pub(super) fn name(&mut self, operators: bool) {
         self.node(K::Name, |p| match p.peek() {
             K::Ident | K::NotKw | K::AndKw | K::OrKw | K::SendKw | K::SpawnKw | K::ReceiveKw => p.bump(),
             K::LParen if operators && p.nth(1).binding().is_some() && p.nth(2) == K::RParen => {
@@ -250,7 +250,7 @@ impl Parser<'_> {
     }
 
     /// `x :Int` is a name and an atom. Says so once.
-    fn foreign_colon(&mut self) -> bool {
+    pub(super) fn foreign_colon(&mut self) -> bool {
         if !self.is(K::Atom) {
             return false;
         }
@@ -266,7 +266,7 @@ impl Parser<'_> {
         false
     }
 
-    fn constraints(&mut self) {
+    pub(super) fn constraints(&mut self) {
         loop {
             self.node(K::Constraint, |p| {
                 p.expect(K::Ident);
@@ -296,7 +296,7 @@ impl Parser<'_> {
         });
     }
 
-    fn bounds(&mut self) {
+    pub(super) fn bounds(&mut self) {
         self.node(K::Bounds, |p| {
             p.expect(K::Ident);
             while p.eat(K::Plus) {
@@ -305,7 +305,7 @@ impl Parser<'_> {
         });
     }
 
-    fn params(&mut self) {
+    pub(super) fn params(&mut self) {
         self.node(K::Params, |p| {
             p.listed(K::LParen, K::RParen, |p| {
                 p.node(K::Param, |p| {
@@ -412,121 +412,6 @@ impl Parser<'_> {
                 });
             }
             p.derive();
-        });
-    }
-
-    fn class(&mut self) {
-        self.node(K::Class, |p| {
-            let opened = p.span_of(0);
-            p.bump();
-            p.expect(K::Ident);
-            if p.is(K::LParen) {
-                p.type_args();
-            }
-            p.class_context();
-            p.expect(K::DoKw);
-            p.methods(K::EndKw);
-            p.end_of("typeclass", opened);
-        });
-    }
-
-    fn class_context(&mut self) {
-        if self.is(K::WhenKw) || self.is(K::WhereKw) {
-            self.node(K::Where, |p| {
-                p.bump();
-                p.constraints();
-            });
-        }
-    }
-
-    fn methods(&mut self, close: K) {
-        loop {
-            match self.peek() {
-                K::DefKw => self.node(K::Method, |p| {
-                    p.bump();
-                    p.name(true);
-                    p.type_params();
-                    p.params();
-                    if p.foreign_colon() || matches!(p.peek(), K::Colon | K::Arrow) {
-                        p.node(K::Return, |p| {
-                            p.bump();
-                            p.type_expr();
-                        });
-                    }
-                    p.class_context();
-                    if p.eat(K::Eq) {
-                        p.body();
-                    }
-                }),
-                K::TypeKw => self.node(K::AssocType, |p| {
-                    p.bump();
-                    p.expect(K::Ident);
-                    if p.eat(K::Colon) {
-                        p.bounds();
-                    }
-                    if p.eat(K::Eq) {
-                        p.type_expr();
-                    }
-                }),
-                kind if kind == close || matches!(kind, K::Eof | K::EndKw) || kind.starts_item() => return,
-                _ => {
-                    self.expected("a method `def name(…): Type`");
-                    let before = self.at;
-                    self.skip_until(|p| p.is(close));
-                    if self.at == before {
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    fn instance(&mut self) {
-        self.node(K::Instance, |p| {
-            let opened = p.span_of(0);
-            p.bump();
-            p.node(K::Constraint, |p| {
-                p.expect(K::Ident);
-                if p.is(K::LParen) {
-                    p.type_args();
-                }
-            });
-            p.class_context();
-            p.expect(K::DoKw);
-            p.methods(K::EndKw);
-            p.end_of("instance", opened);
-        });
-    }
-
-    fn trait_def(&mut self) {
-        self.node(K::Trait, |p| {
-            p.bump();
-            p.expect(K::Ident);
-            p.type_params();
-            if p.eat(K::Colon) {
-                p.bounds();
-            }
-            p.expect(K::LBrace);
-            p.methods(K::RBrace);
-            p.expect(K::RBrace);
-        });
-    }
-
-    fn impl_def(&mut self) {
-        self.node(K::Impl, |p| {
-            p.bump();
-            p.type_params();
-            p.expect(K::Ident);
-            if p.is_word("for") {
-                p.bump();
-            } else {
-                p.expected("for");
-            }
-            p.type_expr();
-            p.class_context();
-            p.expect(K::LBrace);
-            p.methods(K::RBrace);
-            p.expect(K::RBrace);
         });
     }
 }

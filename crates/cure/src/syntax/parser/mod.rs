@@ -3,6 +3,7 @@
 //! Owns the machinery (look-ahead, nodes, errors, skipping); the grammar stands in the modules below, top-down from
 //! [`items`]. A parse never fails: what does not fit becomes an `Error` node, and the tree still holds every byte.
 
+mod classes;
 mod exprs;
 mod fsm;
 mod items;
