@@ -101,6 +101,10 @@ macro_rules! codes {
 pub mod code {
     use super::Code;
 
+    /// The code for what is wrong, and the code for what could not be proved right.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Pair(pub Code, pub Code);
+
     codes! {
         /// A character that is no part of the language.
         CHARACTER = 1;

@@ -5,4 +5,18 @@
 //! interpreter or a BEAM file. Nothing here knows of MCP.
 
 pub mod diagnostic;
+mod eval;
+pub mod fsm;
+mod lower;
+mod resolve;
+mod session;
+pub mod standard;
 pub mod syntax;
+mod types;
+
+pub use eval::machine::{Failure, Limits};
+pub use lower::form;
+pub use session::{Alone, Compilation, Run, Sources, compile};
+
+#[cfg(test)]
+mod program_tests;

@@ -1,0 +1,143 @@
+//! The functions of Erlang that the interpreter has, for `curify`: those that the standard library calls, and what
+//! programs commonly want. What is not in this table is an error that says so.
+
+use super::machine::{Failure, Machine};
+use super::value::{Value, compare, float, show};
+
+impl Machine<'_> {
+    /// Calls a function of Erlang.
+    pub(super) fn erlang(&mut self, module: &str, function: &str, args: &[Value]) -> Result<Value, Failure> {
+        if module == "cure_fsm" {
+            return self.fsm_call(function, args);
+        }
+        let found = match (module, function, args) {
+            ("io", "put_chars", [text]) => {
+                let text = chars(text).ok_or_else(|| self.raise("badarg"))?;
+                self.print(&text)?;
+                Some(Value::atom("ok"))
+            }
+            ("io", "get_line", [_]) => Some(Value::atom("eof")),
+            ("timer", "sleep", [Value::Int(ms)]) => {
+                self.sleep(u64::try_from(*ms).unwrap_or(0))?;
+                Some(Value::atom("ok"))
+            }
+            ("erlang", "system_time" | "monotonic_time", [_]) => Some(Value::Int(self.clock as i64)),
+            ("erlang", "error", [reason]) => return Err(self.raise(&show(reason, 1000))),
+            ("gen_server", "cast", [_, _]) => Some(Value::atom("ok")),
+            ("lists", "map", [f, list]) => {
+                let mut out = Vec::new();
+                for item in list.items().ok_or_else(|| self.raise("badarg"))? {
+                    out.push(self.apply(f, vec![item])?);
+                }
+                Some(Value::list(out, Value::Nil))
+            }
+            _ => match pure(module, function, args) {
+                Found::Value(value) => Some(value),
+                Found::Wrong => return Err(self.raise("badarg")),
+                Found::Nothing => None,
+            },
+        };
+        found.ok_or_else(|| self.undefined(module, function, args.len()))
+    }
+}
+
+enum Found {
+    Value(Value),
+    Wrong,
+    Nothing,
+}
+
+/// Functions without effects.
+fn pure(module: &str, function: &str, args: &[Value]) -> Found {
+    let value = match (module, function, args) {
+        ("erlang", "length", [list]) => list.items().map(|items| Value::Int(items.len() as i64)),
+        ("erlang", "abs", [Value::Float(value)]) => Some(Value::Float(value.abs())),
+        ("erlang", "abs", [value]) => value.as_big().map(|big| Value::int(num_traits::Signed::abs(&big))),
+        ("erlang", "byte_size", [Value::Binary(bytes)]) => Some(Value::Int(bytes.len() as i64)),
+        ("erlang", "integer_to_binary", [value]) => value.as_big().map(|big| Value::string(&big.to_string())),
+        ("erlang", "binary_to_integer", [value]) => value.text().and_then(|text| text.parse().ok()).map(Value::int),
+        ("erlang", "atom_to_binary", [Value::Atom(name)]) => Some(Value::string(name)),
+        ("erlang", "binary_to_atom", [value]) => value.text().map(Value::atom),
+        ("erlang", "float", [value]) => match value {
+            Value::Float(_) => Some(value.clone()),
+            _ => value.as_big().and_then(|big| num_traits::ToPrimitive::to_f64(&big)).map(Value::Float),
+        },
+        ("erlang", "trunc", [Value::Float(value)]) => {
+            num_traits::FromPrimitive::from_f64(value.trunc()).map(Value::int)
+        }
+        ("erlang", "round", [Value::Float(value)]) => {
+            num_traits::FromPrimitive::from_f64(value.round()).map(Value::int)
+        }
+        ("erlang", "tuple_to_list", [Value::Tuple(parts)]) => Some(Value::list(parts.to_vec(), Value::Nil)),
+        ("erlang", "hd", [Value::Cons(cell)]) => Some(cell.head.clone()),
+        ("erlang", "tl", [Value::Cons(cell)]) => Some(cell.tail.clone()),
+        ("erlang", "tuple_size", [Value::Tuple(parts)]) => Some(Value::Int(parts.len() as i64)),
+        ("erlang", "max", [a, b]) => Some(if compare(a, b).is_lt() { b.clone() } else { a.clone() }),
+        ("erlang", "min", [a, b]) => Some(if compare(b, a).is_lt() { b.clone() } else { a.clone() }),
+        ("io_lib_format", "fwrite_g", [Value::Float(value)]) => Some(text_list(&float(*value))),
+        ("lists", "reverse", [list]) => {
+            list.items().map(|items| Value::list(items.into_iter().rev().collect::<Vec<_>>(), Value::Nil))
+        }
+        ("lists", "sort", [list]) => list.items().map(|mut items| {
+            items.sort_by(compare);
+            Value::list(items, Value::Nil)
+        }),
+        ("lists", "sum", [list]) => list.items().and_then(|items| {
+            items.into_iter().try_fold(Value::Int(0), |sum, item| {
+                super::machine::operate(crate::lower::form::Operation::Add, &[sum, item])
+            })
+        }),
+        ("lists", "seq", [Value::Int(from), Value::Int(to)]) if to - from < 10_000_000 => {
+            Some(Value::list((*from..=*to).map(Value::Int).collect::<Vec<_>>(), Value::Nil))
+        }
+        ("unicode", "characters_to_list", [value]) => chars(value).map(|text| text_list(&text)),
+        ("unicode", "characters_to_binary", [value]) => chars(value).map(|text| Value::string(&text)),
+        ("string", "uppercase", [value]) => value.text().map(|text| Value::string(&text.to_uppercase())),
+        ("string", "lowercase", [value]) => value.text().map(|text| Value::string(&text.to_lowercase())),
+        ("math", "pi", []) => Some(Value::Float(std::f64::consts::PI)),
+        ("math", "exp", [Value::Float(value)]) => Some(Value::Float(value.exp())).filter(finite),
+        ("math", "sqrt", [Value::Float(value)]) => Some(Value::Float(value.sqrt())).filter(finite),
+        ("maps", "new", []) => Some(Value::Map(Default::default())),
+        ("maps", "get", [key, Value::Map(pairs), default]) => {
+            let found = pairs.iter().find(|(known, _)| super::value::same(known, key));
+            Some(found.map_or_else(|| default.clone(), |(_, value)| value.clone()))
+        }
+        ("maps", "put", [key, value, Value::Map(pairs)]) => {
+            let mut pairs = pairs.to_vec();
+            match pairs.binary_search_by(|(known, _)| compare(known, key)) {
+                Ok(at) => pairs[at].1 = value.clone(),
+                Err(at) => pairs.insert(at, (key.clone(), value.clone())),
+            }
+            Some(Value::Map(pairs.into()))
+        }
+        _ => return Found::Nothing,
+    };
+    value.map_or(Found::Wrong, Found::Value)
+}
+
+fn finite(value: &Value) -> bool {
+    matches!(value, Value::Float(value) if value.is_finite())
+}
+
+fn text_list(text: &str) -> Value {
+    Value::list(text.chars().map(|c| Value::Int(u32::from(c).into())).collect::<Vec<_>>(), Value::Nil)
+}
+
+/// The text of characters in Erlang's wide sense: a binary, or a list of code points, binaries and such lists.
+fn chars(value: &Value) -> Option<String> {
+    let mut text = String::new();
+    let mut open = vec![value.clone()];
+    while let Some(next) = open.pop() {
+        match next {
+            Value::Nil => {}
+            Value::Int(code) => text.push(char::from_u32(u32::try_from(code).ok()?)?),
+            Value::Binary(_) => text.push_str(next.text()?),
+            Value::Cons(cell) => {
+                open.push(cell.tail.clone());
+                open.push(cell.head.clone());
+            }
+            _ => return None,
+        }
+    }
+    Some(text)
+}

@@ -1,0 +1,381 @@
+//! Values of the interpreter, those of the BEAM: how they compare and how they are written.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use crate::lower::form::Literal;
+use crate::syntax::ast::Name;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    /// An integer that fits a machine word.
+    Int(i64),
+    /// One that does not.
+    Big(Rc<BigInt>),
+    Float(f64),
+    Atom(Name),
+    Binary(Rc<[u8]>),
+    Nil,
+    Cons(Rc<Cell>),
+    Tuple(Rc<[Value]>),
+    Function(Rc<Callable>),
+    /// A running state machine.
+    Machine(u64),
+    Map(Rc<Vec<(Value, Value)>>),
+}
+
+/// A list cell. Long lists are taken apart without recursion.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub head: Value,
+    pub tail: Value,
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        let mut tail = std::mem::replace(&mut self.tail, Value::Nil);
+        while let Value::Cons(cell) = tail {
+            match Rc::try_unwrap(cell) {
+                Ok(mut cell) => tail = std::mem::replace(&mut cell.tail, Value::Nil),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+/// A function as a value.
+#[derive(Debug)]
+pub(crate) struct Callable {
+    pub module: Name,
+    pub function: Name,
+    pub arity: u32,
+    pub captured: Vec<Value>,
+}
+
+impl Value {
+    pub(crate) fn atom(name: &str) -> Value {
+        Value::Atom(Name::from(name))
+    }
+
+    pub(crate) fn bool(value: bool) -> Value {
+        Value::atom(if value { "true" } else { "false" })
+    }
+
+    pub(crate) fn string(text: &str) -> Value {
+        Value::Binary(text.as_bytes().into())
+    }
+
+    pub(crate) fn tuple(parts: Vec<Value>) -> Value {
+        Value::Tuple(parts.into())
+    }
+
+    pub(crate) fn int(value: BigInt) -> Value {
+        match value.to_i64() {
+            Some(small) => Value::Int(small),
+            None => Value::Big(Rc::new(value)),
+        }
+    }
+
+    pub(crate) fn list(items: impl IntoIterator<Item = Value, IntoIter: DoubleEndedIterator>, tail: Value) -> Value {
+        items.into_iter().rev().fold(tail, |tail, head| Value::Cons(Rc::new(Cell { head, tail })))
+    }
+
+    pub(crate) fn as_big(&self) -> Option<BigInt> {
+        match self {
+            Value::Int(small) => Some((*small).into()),
+            Value::Big(big) => Some((**big).clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_atom(&self, name: &str) -> bool {
+        matches!(self, Value::Atom(found) if &**found == name)
+    }
+
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Value::Binary(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    /// The elements of a proper list.
+    pub(crate) fn items(&self) -> Option<Vec<Value>> {
+        let mut items = Vec::new();
+        let mut rest = self;
+        loop {
+            match rest {
+                Value::Nil => return Some(items),
+                Value::Cons(cell) => {
+                    items.push(cell.head.clone());
+                    rest = &cell.tail;
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl From<&Literal> for Value {
+    fn from(literal: &Literal) -> Value {
+        match literal {
+            Literal::Int(value) => Value::int(value.clone()),
+            Literal::Float(value) => Value::Float(*value),
+            Literal::Atom(name) => Value::Atom(name.clone()),
+            Literal::Binary(bytes) => Value::Binary(bytes[..].into()),
+            Literal::List(items) => Value::list(items.iter().map(Value::from).collect::<Vec<_>>(), Value::Nil),
+            Literal::Tuple(parts) => Value::tuple(parts.iter().map(Value::from).collect()),
+        }
+    }
+}
+
+/// Where kinds of values stand in Erlang's order of terms.
+fn rank(value: &Value) -> u8 {
+    match value {
+        Value::Int(_) | Value::Big(_) | Value::Float(_) => 0,
+        Value::Atom(_) => 1,
+        Value::Function(_) => 2,
+        Value::Machine(_) => 3,
+        Value::Tuple(_) => 4,
+        Value::Map(_) => 5,
+        Value::Nil => 6,
+        Value::Cons(_) => 7,
+        Value::Binary(_) => 8,
+    }
+}
+
+/// Erlang's order of terms. Lists are walked without recursion along their tails.
+pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        return match (a, b) {
+            (Value::Int(a), Value::Int(b)) => a.cmp(b),
+            (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+            (Value::Int(_) | Value::Big(_), Value::Int(_) | Value::Big(_)) => a.as_big().cmp(&b.as_big()),
+            (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
+                float_of(a).partial_cmp(&float_of(b)).unwrap_or(Ordering::Equal)
+            }
+            (Value::Atom(a), Value::Atom(b)) => a.cmp(b),
+            (Value::Binary(a), Value::Binary(b)) => a.cmp(b),
+            (Value::Machine(a), Value::Machine(b)) => a.cmp(b),
+            (Value::Tuple(a), Value::Tuple(b)) => a.len().cmp(&b.len()).then_with(|| {
+                a.iter()
+                    .zip(b.iter())
+                    .map(|(a, b)| compare(a, b))
+                    .find(|order| order.is_ne())
+                    .unwrap_or(Ordering::Equal)
+            }),
+            (Value::Cons(x), Value::Cons(y)) => match compare(&x.head, &y.head) {
+                Ordering::Equal => {
+                    (a, b) = (&x.tail, &y.tail);
+                    continue;
+                }
+                order => order,
+            },
+            (Value::Map(a), Value::Map(b)) => a.len().cmp(&b.len()).then_with(|| {
+                let pairs = a.iter().zip(b.iter());
+                pairs
+                    .map(|(a, b)| compare(&a.0, &b.0).then_with(|| compare(&a.1, &b.1)))
+                    .find(|order| order.is_ne())
+                    .unwrap_or(Ordering::Equal)
+            }),
+            (Value::Function(a), Value::Function(b)) => {
+                (&a.module, &a.function, a.arity).cmp(&(&b.module, &b.function, b.arity))
+            }
+            _ => rank(a).cmp(&rank(b)),
+        };
+    }
+}
+
+fn float_of(value: &Value) -> f64 {
+    match value {
+        Value::Int(value) => *value as f64,
+        Value::Big(value) => value.to_f64().unwrap_or(f64::INFINITY),
+        Value::Float(value) => *value,
+        _ => 0.0,
+    }
+}
+
+/// `=:=`: as the order says, but 1 and 1.0 differ.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    let (mut a, mut b) = (a, b);
+    loop {
+        return match (a, b) {
+            (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
+                false
+            }
+            (Value::Tuple(a), Value::Tuple(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b)),
+            (Value::Cons(x), Value::Cons(y)) => {
+                if Rc::ptr_eq(x, y) {
+                    return true;
+                }
+                if !same(&x.head, &y.head) {
+                    return false;
+                }
+                (a, b) = (&x.tail, &y.tail);
+                continue;
+            }
+            (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
+            _ => compare(a, b).is_eq(),
+        };
+    }
+}
+
+/// The value as Erlang's shell writes it. Stops after `limit` characters.
+pub(crate) fn show(value: &Value, limit: usize) -> String {
+    let mut text = String::new();
+    write(value, &mut text, limit);
+    text
+}
+
+fn write(value: &Value, out: &mut String, limit: usize) {
+    if out.len() > limit {
+        if !out.ends_with('…') {
+            out.push('…');
+        }
+        return;
+    }
+    let parts = |items: &mut dyn Iterator<Item = &Value>, out: &mut String| {
+        for (at, item) in items.enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            write(item, out, limit);
+            if out.len() > limit {
+                break;
+            }
+        }
+    };
+    match value {
+        Value::Int(value) => out.push_str(&value.to_string()),
+        Value::Big(value) => out.push_str(&value.to_string()),
+        Value::Float(value) => out.push_str(&float(*value)),
+        Value::Atom(name) => out.push_str(&atom(name)),
+        Value::Binary(bytes) => out.push_str(&binary(bytes)),
+        Value::Nil => out.push_str("[]"),
+        Value::Tuple(items) => {
+            out.push('{');
+            parts(&mut items.iter(), out);
+            out.push('}');
+        }
+        Value::Cons(_) => {
+            if let Some(text) = printable(value) {
+                out.push_str(&format!("\"{}\"", escape(&text, '"')));
+                return;
+            }
+            out.push('[');
+            let mut rest = value;
+            let mut first = true;
+            while let Value::Cons(cell) = rest {
+                if !first {
+                    out.push(',');
+                }
+                first = false;
+                write(&cell.head, out, limit);
+                if out.len() > limit {
+                    break;
+                }
+                rest = &cell.tail;
+            }
+            if !matches!(rest, Value::Nil | Value::Cons(_)) {
+                out.push('|');
+                write(rest, out, limit);
+            }
+            out.push(']');
+        }
+        Value::Function(callable) => {
+            out.push_str(&format!("fun {}:{}/{}", atom(&callable.module), atom(&callable.function), callable.arity));
+        }
+        Value::Machine(id) => out.push_str(&format!("<machine {id}>")),
+        Value::Map(pairs) => {
+            out.push_str("#{");
+            for (at, (key, value)) in pairs.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write(key, out, limit);
+                out.push_str(" => ");
+                write(value, out, limit);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// The text of a list that Erlang shows as one: printable Latin-1 characters.
+fn printable(value: &Value) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = value;
+    while let Value::Cons(cell) = rest {
+        let Value::Int(code) = cell.head else { return None };
+        let c = char::from_u32(u32::try_from(code).ok()?)?;
+        if !matches!(c, ' '..='~' | '\u{a0}'..='\u{ff}' | '\n' | '\t' | '\r' | '\u{8}' | '\u{b}' | '\u{c}' | '\u{1b}') {
+            return None;
+        }
+        text.push(c);
+        rest = &cell.tail;
+    }
+    matches!(rest, Value::Nil).then_some(text)
+}
+
+fn escape(text: &str, quote: char) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            c if c == quote => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn binary(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t' | '\r')) => {
+            let wide = if text.is_ascii() { "" } else { "/utf8" };
+            if text.is_empty() { "<<>>".to_owned() } else { format!("<<\"{}\"{wide}>>", escape(text, '"')) }
+        }
+        _ => {
+            let codes: Vec<_> = bytes.iter().map(ToString::to_string).collect();
+            format!("<<{}>>", codes.join(","))
+        }
+    }
+}
+
+fn atom(name: &str) -> String {
+    const RESERVED: &[&str] = &[
+        "after", "and", "andalso", "band", "begin", "bnot", "bor", "bsl", "bsr", "bxor", "case", "catch", "cond",
+        "div", "end", "fun", "if", "let", "not", "of", "or", "orelse", "receive", "rem", "try", "when", "xor", "maybe",
+    ];
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '@')
+        && !RESERVED.contains(&name);
+    if plain { name.to_owned() } else { format!("'{}'", escape(name, '\'')) }
+}
+
+/// The shortest text that reads back as the same float, as Erlang writes it.
+pub(crate) fn float(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits = if digits.contains('.') { digits.to_owned() } else { format!("{digits}.0") };
+    let scientific = format!("{digits}e{exponent}");
+    let plain = format!("{value:?}");
+    let plain = if plain.contains('e') || !plain.contains('.') { format!("{value:.1}") } else { plain };
+    let size = value.abs();
+    if exponent == "0" || (size < 9_007_199_254_740_992.0 && plain.len() <= scientific.len()) {
+        plain
+    } else {
+        scientific
+    }
+}

@@ -1,0 +1,108 @@
+//! A machine as a graph of states.
+
+use crate::diagnostic::Span;
+use crate::syntax::ast;
+
+/// A machine.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    /// Its name.
+    pub name: String,
+    /// All states, in the order in which they are declared or first written.
+    pub states: Vec<String>,
+    /// Where it starts; empty for a machine without states.
+    pub initial: String,
+    /// The states that may end.
+    pub terminal: Vec<String>,
+    /// Its transitions, in order.
+    pub edges: Vec<Edge>,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// A transition.
+#[derive(Debug, Clone)]
+pub struct Edge {
+    /// From which state.
+    pub from: String,
+    /// To which state.
+    pub to: String,
+    /// What fires it.
+    pub trigger: Trigger,
+    /// Its guard as written.
+    pub guard: Option<String>,
+    /// Whether it changes the data.
+    pub acts: bool,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What fires a transition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    /// An event of this name.
+    Event(String),
+    /// So many milliseconds in the state.
+    Timeout(u64),
+}
+
+impl Trigger {
+    /// As it stands in messages and diagrams.
+    pub fn label(&self) -> String {
+        match self {
+            Trigger::Event(name) => name.clone(),
+            Trigger::Timeout(ms) => format!("after {ms} ms"),
+        }
+    }
+}
+
+impl Graph {
+    /// The graph of a written machine.
+    pub fn new(fsm: &ast::Fsm, source: &str) -> Graph {
+        let mut states: Vec<String> = Vec::new();
+        let mut add = |name: &str| {
+            if !name.is_empty() && !states.iter().any(|known| known == name) {
+                states.push(name.to_owned());
+            }
+        };
+        match &fsm.states {
+            Some(declared) => declared.iter().for_each(|state| add(&state.name)),
+            None => {
+                for transition in &fsm.transitions {
+                    add(&transition.from.name);
+                    add(&transition.to.name);
+                }
+                fsm.blocks.iter().chain(&fsm.terminal).for_each(|state| add(&state.name));
+            }
+        }
+        let initial = fsm.initial.as_ref().map(|state| state.name.to_string());
+        let text = |span: Span| source.get(span.start as usize..span.end as usize).unwrap_or("").to_owned();
+        let edges = fsm.transitions.iter().map(|transition| Edge {
+            from: transition.from.name.to_string(),
+            to: transition.to.name.to_string(),
+            trigger: match &transition.trigger {
+                ast::Trigger::Event(name) => Trigger::Event(name.name.to_string()),
+                ast::Trigger::Timeout(after) => Trigger::Timeout(milliseconds(after).unwrap_or(0)),
+            },
+            guard: transition.guard.as_ref().map(|guard| text(guard.span)),
+            acts: !transition.actions.is_empty(),
+            span: transition.span,
+        });
+        Graph {
+            name: fsm.name.name.to_string(),
+            initial: initial.or_else(|| states.first().cloned()).unwrap_or_default(),
+            terminal: fsm.terminal.iter().map(|state| state.name.to_string()).collect(),
+            edges: edges.collect(),
+            states,
+            span: fsm.name.span,
+        }
+    }
+}
+
+/// The time of a timeout: a literal number of milliseconds.
+pub(crate) fn milliseconds(after: &ast::Expr) -> Option<u64> {
+    match &after.kind {
+        ast::ExprKind::Int(value) => num_traits::ToPrimitive::to_u64(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,321 @@
+//! The core form: what a checked program is for everything that runs it — the interpreter, and the writer of BEAM files.
+//!
+//! A program in it has no types, classes, patterns or nested expressions left. Each function is a [`Block`]: steps
+//! that each compute one value into a variable, then an [`End`]. Arguments are variables or literals only, so the
+//! single place where something waits for a value is a [`Step`]. Closures are lifted: a [`Value::Closure`] names a
+//! function of the same module and the variables it takes along.
+//!
+//! Values are those of the BEAM: records are tuples `{'Name', F1, …}`, constructors `{tag, …}` with the first letter
+//! of the name lowered (a constructor without fields is the tuple `{tag}`), unit is the atom `unit`, strings are UTF-8
+//! binaries, dictionaries of classes are tuples of functions.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use crate::diagnostic::Span;
+use crate::syntax::ast::Name;
+
+/// A module.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// Its name, which is the BEAM module's name too.
+    pub name: Name,
+    /// What other modules may call: name and arity, dictionaries' arguments counted.
+    pub exports: Vec<(Name, u32)>,
+    /// All functions, those lifted out of closures among them.
+    pub functions: Vec<Function>,
+    /// The state machines.
+    pub machines: Vec<Machine>,
+}
+
+/// A function.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// Its name; those of closures hold a `$` and cannot be written in Cure.
+    pub name: Name,
+    /// How many parameters it has: variables `0..arity`. For a closure's function the captured ones come last.
+    pub arity: u32,
+    /// How many of the parameters are captured variables.
+    pub captured: u32,
+    /// How many variables it has altogether.
+    pub variables: u32,
+    /// What it does.
+    pub body: Block,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// A variable of a function, assigned once on each path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(pub u32);
+
+/// An argument.
+#[derive(Debug, Clone)]
+pub enum Operand {
+    /// A variable.
+    Var(Var),
+    /// A constant.
+    Literal(Literal),
+}
+
+/// A constant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Literal {
+    /// An integer of any size.
+    Int(BigInt),
+    /// A float.
+    Float(f64),
+    /// An atom; booleans and unit are atoms.
+    Atom(Name),
+    /// A binary.
+    Binary(Arc<[u8]>),
+    /// A list.
+    List(Vec<Literal>),
+    /// A tuple.
+    Tuple(Vec<Literal>),
+}
+
+impl Literal {
+    /// An atom.
+    pub fn atom(name: &str) -> Literal {
+        Literal::Atom(Name::from(name))
+    }
+
+    /// A string.
+    pub fn string(text: &str) -> Literal {
+        Literal::Binary(text.as_bytes().into())
+    }
+}
+
+/// Steps, then an end.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// Run in order.
+    pub steps: Vec<Step>,
+    /// What happens then.
+    pub end: End,
+}
+
+/// One value into one variable.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Where the value goes.
+    pub var: Var,
+    /// The value.
+    pub value: Value,
+    /// Where it stands in the source.
+    pub span: Span,
+}
+
+/// What a step computes.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// What a call returns.
+    Call(Call),
+    /// A function of this module with captured variables. Called with its own arguments, they come after those.
+    Closure {
+        /// The function.
+        function: Name,
+        /// Its own parameters.
+        arity: u32,
+        /// What it takes along.
+        captured: Vec<Var>,
+    },
+    /// A function of another module as a value.
+    External {
+        /// Its module.
+        module: Name,
+        /// Its name.
+        function: Name,
+        /// Its parameters.
+        arity: u32,
+    },
+    /// A tuple.
+    Tuple(Vec<Operand>),
+    /// A list cell: head and tail.
+    Cons(Operand, Operand),
+    /// The element of a tuple, counted from 0. The tuple is known to be long enough.
+    Element(Operand, u32),
+    /// A tuple with some elements (counted from 0) replaced.
+    SetElements(Operand, Vec<(u32, Operand)>),
+    /// The head of a list that is known to be a cell.
+    Head(Operand),
+    /// The tail of a list that is known to be a cell.
+    Tail(Operand),
+    /// An operation of the machine: no process is left, nothing waits.
+    Operation(Operation, Vec<Operand>),
+    /// What a block returns. Its variables live in the same function; it has no tail calls and no `Fail` that leaves it.
+    Nested(Box<Block>),
+}
+
+/// A call.
+#[derive(Debug, Clone)]
+pub enum Call {
+    /// A function of this module.
+    Local {
+        /// The function.
+        function: Name,
+        /// The arguments.
+        args: Vec<Operand>,
+    },
+    /// A function of another module: of Cure or of Erlang.
+    Remote {
+        /// The module.
+        module: Name,
+        /// The function.
+        function: Name,
+        /// The arguments.
+        args: Vec<Operand>,
+    },
+    /// A function value.
+    Apply {
+        /// The function value.
+        function: Operand,
+        /// The arguments.
+        args: Vec<Operand>,
+    },
+}
+
+/// Operations with the meaning of Erlang's built-in functions of the same arguments. Comparisons give the atoms
+/// `true` and `false`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `div`: integers, truncating
+    Quotient,
+    /// `rem`: the sign of the dividend
+    Remainder,
+    /// `/`: floats
+    Divide,
+    /// `-` with one argument
+    Negate,
+    /// `=:=`
+    Equal,
+    /// `=/=`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `=<`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+    /// `not`
+    Not,
+    /// `erlang:'++'/2`
+    Append,
+    /// `erlang:'--'/2`
+    Without,
+    /// `length/1`
+    Length,
+    /// `iolist_to_binary/1` over a list of binaries
+    Join,
+}
+
+/// How a block ends.
+#[derive(Debug, Clone)]
+pub enum End {
+    /// The value of the function, or of the nested block.
+    Return(Operand),
+    /// A call whose value is the function's.
+    Tail(Call, Span),
+    /// One of two ways.
+    If {
+        /// What decides.
+        test: Test,
+        /// The way when it holds.
+        then: Box<Block>,
+        /// The way when it does not.
+        otherwise: Box<Block>,
+    },
+    /// The way of the equal literal (integers, atoms and binaries, all different), or the other one.
+    Switch {
+        /// What is looked at.
+        on: Operand,
+        /// The ways, by literal.
+        cases: Vec<(Literal, Block)>,
+        /// The other way.
+        otherwise: Box<Block>,
+    },
+    /// The first block that does not come to a `Fail`. A `Fail` in the last one belongs to the choice outside.
+    Choice(Vec<Block>),
+    /// On with the next block of the nearest choice around.
+    Fail,
+    /// An error of the Erlang class `error` with this reason: a reason without data is an atom, one with data a tuple
+    /// `{reason, data}`.
+    Raise {
+        /// The reason.
+        reason: Name,
+        /// Its data.
+        data: Option<Operand>,
+        /// Where in the source.
+        span: Span,
+    },
+}
+
+/// A question about a value.
+#[derive(Debug, Clone)]
+pub enum Test {
+    /// It is the atom `true`.
+    IsTrue(Operand),
+    /// The two are equal, type and all (`=:=`).
+    Equal(Operand, Operand),
+    /// It is a tuple of so many elements.
+    IsTuple(Operand, u32),
+    /// It is a tuple of so many elements whose first is this atom.
+    IsTagged(Operand, u32, Name),
+    /// It is the empty list.
+    IsNil(Operand),
+    /// It is a list cell.
+    IsCons(Operand),
+}
+
+/// A state machine. Its guards and actions are functions of the module.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Its name in the source. Its BEAM module is `'Module.Name'`.
+    pub name: Name,
+    /// All states; the first one written or declared initial is `initial`.
+    pub states: Vec<Name>,
+    /// Where it starts.
+    pub initial: Name,
+    /// The states that may end.
+    pub terminal: Vec<Name>,
+    /// The payload's field names; with payload the data is the record tuple `{'Name', F1, …}`, else the atom `unit`.
+    pub fields: Vec<Name>,
+    /// A function of the module without parameters that gives the data at the start.
+    pub initial_data: Name,
+    /// In the order of the source; the first that fits fires.
+    pub transitions: Vec<MachineTransition>,
+}
+
+/// A transition.
+#[derive(Debug, Clone)]
+pub struct MachineTransition {
+    /// From which state.
+    pub from: Name,
+    /// To which state.
+    pub to: Name,
+    /// What fires it.
+    pub on: MachineTrigger,
+    /// A function `(Data, EventData) -> true | false` of the module.
+    pub guard: Option<Name>,
+    /// A function `(Data, EventData) -> Data` of the module.
+    pub action: Option<Name>,
+}
+
+/// What fires a transition.
+#[derive(Debug, Clone)]
+pub enum MachineTrigger {
+    /// This event.
+    Event(Name),
+    /// So many milliseconds since the state was entered.
+    Timeout(u64),
+}

@@ -1,0 +1,98 @@
+//! From checked functions to the core form ([`form`]): patterns become tests ([`matching`]), closures become
+//! functions, dictionaries become values ([`expressions`]).
+
+mod expressions;
+pub mod form;
+mod matching;
+
+use std::collections::HashMap;
+
+use form::{Function, Module, Operand, Var};
+
+use crate::resolve::interface::Interface;
+use crate::syntax::ast::Name;
+use crate::types::check::{Checked, CheckedModule, Dictionaries};
+use crate::types::tree::VarId;
+
+/// A module in the core form.
+pub(crate) fn lower(checked: &CheckedModule) -> Module {
+    let name = checked.interface.module.clone().unwrap_or_else(|| Name::from(""));
+    let mut functions = Vec::new();
+    for one in &checked.functions {
+        function(one, &mut functions);
+    }
+    Module {
+        exports: exports(&checked.interface, &functions),
+        name,
+        functions,
+        machines: checked.machines.iter().map(|one| one.machine.clone()).collect(),
+    }
+}
+
+/// What other modules may call: what is exported, and what classes need.
+fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
+    let mut exports = Vec::new();
+    for ((name, arity), signature) in &interface.functions {
+        if signature.exported {
+            exports.push((name.clone(), arity + signature.constraints.len() as u32));
+        }
+    }
+    let made = |function: &&Function| {
+        let name = &*function.name;
+        let instance = interface.instances.iter().any(|instance| *instance.function == *name);
+        let default = interface.classes.keys().any(|class| name.starts_with(&format!("{class}_default_")));
+        (instance || default) && function.captured == 0
+    };
+    exports.extend(functions.iter().filter(made).map(|function| (function.name.clone(), function.arity)));
+    exports.retain(|(name, arity)| functions.iter().any(|function| function.name == *name && function.arity == *arity));
+    exports.sort();
+    exports.dedup();
+    exports
+}
+
+fn function(checked: &Checked, out: &mut Vec<Function>) {
+    let source = &checked.function;
+    let mut lowering = Lowering {
+        dictionaries: &checked.dictionaries,
+        function: source.name.clone(),
+        variables: 0,
+        env: HashMap::new(),
+        lifted: out,
+        next_var: source.variables,
+        closures: 0,
+    };
+    for param in &source.params {
+        let var = lowering.fresh();
+        lowering.env.insert(*param, Operand::Var(var));
+    }
+    let body = lowering.tail(&source.body, Vec::new(), matching::Position::Tail);
+    let variables = lowering.variables;
+    out.push(Function {
+        name: source.name.clone(),
+        arity: source.params.len() as u32,
+        captured: 0,
+        variables,
+        body,
+        span: source.span,
+    });
+}
+
+/// The lowering of one function.
+struct Lowering<'a> {
+    dictionaries: &'a Dictionaries,
+    /// The function in whose name closures are lifted.
+    function: Name,
+    variables: u32,
+    /// What stands for the variables of the checked function.
+    env: HashMap<VarId, Operand>,
+    lifted: &'a mut Vec<Function>,
+    next_var: VarId,
+    closures: u32,
+}
+
+impl Lowering<'_> {
+    fn fresh(&mut self) -> Var {
+        self.variables += 1;
+        Var(self.variables - 1)
+    }
+}

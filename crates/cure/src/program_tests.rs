@@ -1,0 +1,72 @@
+//! The table of programs: each accepted, refused or run as its line says.
+
+use crate::diagnostic::{Diagnostic, Lines};
+use crate::{Alone, Limits, compile};
+
+struct Program {
+    name: &'static str,
+    verdict: &'static str,
+    text: String,
+}
+
+fn programs() -> Vec<Program> {
+    let table = include_str!("../tests/data/programs.tsv");
+    let rows = table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    rows.map(|row| Program { name: row[0], verdict: row[2], text: row[3].replace("\\n", "\n") }).collect()
+}
+
+/// What is wrong with the outcome of a program, if anything.
+fn wrong(program: &Program) -> Option<String> {
+    let compiled = compile(&program.text, &Alone);
+    let lines = Lines::new(&program.text);
+    let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
+    let said = said.join("\n    ");
+    let stage = compiled.diagnostics.iter().find(|one| one.is_error()).map(|one| one.code.stage().name());
+    let verdict = program.verdict;
+    if let Some(wanted) = verdict.strip_prefix("reject:") {
+        return (stage != Some(wanted)).then(|| format!("wanted {wanted}, got {stage:?}\n    {said}"));
+    }
+    if !compiled.is_ok() {
+        return Some(format!("refused\n    {said}"));
+    }
+    if let Some(warning) = verdict.strip_prefix("accept:warning ") {
+        let found = compiled.diagnostics.iter().filter(|one| !one.is_error()).any(|one| matches(one, warning));
+        return (!found).then(|| format!("no warning {warning:?}\n    {said}"));
+    }
+    let Some(wanted) = verdict.strip_prefix("accept:run ") else {
+        return (!said.is_empty()).then(|| format!("accepted, but\n    {said}"));
+    };
+    let run = compiled.run("main", Limits::default())?;
+    match run.result {
+        Ok(value) if value == wanted => None,
+        other => Some(format!("wanted {wanted}, got {other:?}")),
+    }
+}
+
+fn matches(warning: &Diagnostic, wanted: &str) -> bool {
+    match wanted {
+        "unreachable clause" => warning.message.contains("never reached") && warning.message.contains("clause"),
+        "deadlock in B" => warning.message.contains("state B") && warning.message.contains("no exit"),
+        "C unreachable" => warning.message.contains("state C") && warning.message.contains("never reached"),
+        _ => false,
+    }
+}
+
+#[test]
+fn every_program_does_what_its_line_says() {
+    let all = programs();
+    let faults: Vec<_> =
+        all.iter().filter_map(|program| Some(format!("{}: {}", program.name, wrong(program)?))).collect();
+    assert!(faults.is_empty(), "{} of {} hold\n{}", all.len() - faults.len(), all.len(), faults.join("\n"));
+}
+
+#[test]
+fn the_standard_library_is_without_fault() {
+    for name in crate::standard::names() {
+        let text = crate::standard::source(name).unwrap_or("");
+        let compiled = compile(text, &Alone);
+        let lines = Lines::new(text);
+        let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
+        assert!(said.is_empty(), "{name}:\n{}", said.join("\n"));
+    }
+}

@@ -1,0 +1,219 @@
+//! The heads of functions: of definitions, of functions of Erlang, and those that machines add.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::collect::{Collector, Group};
+use super::interface::Signature;
+use super::scope::Function;
+use super::written::Reader;
+use crate::diagnostic::{Diagnostic, code};
+use crate::syntax::ast::*;
+use crate::types::ty::{Ty, show};
+
+impl<'a> Collector<'a, '_> {
+    /// The head of a function from its clauses. `class_param` is a type parameter that is there already.
+    pub(super) fn signature(&mut self, clauses: &[&Def], class_param: Option<&Name>) -> Signature {
+        let first = clauses[0];
+        let mut params: Vec<Name> = class_param.into_iter().cloned().collect();
+        let own = params.len();
+        params.extend(first.type_params.iter().map(|(param, _)| param.name.clone()));
+        let (scope, source, errors) = (&*self.scope, self.source, &mut *self.errors);
+        let mut reader = Reader { scope, source, errors, params, lengths: Vec::new(), implicit: true };
+        let mut types = Vec::new();
+        for param in &first.params {
+            let ty = match &param.ty {
+                Some(ty) => reader.read(ty),
+                None => {
+                    let message = format!("the parameter `{}` needs a type", param.name.name);
+                    let hint = format!("write `{}: Int`, or the type that it has", param.name.name);
+                    reader.errors.push(Diagnostic::error(code::NEEDS_TYPE, param.name.span, message).hint(hint));
+                    Ty::Wrong
+                }
+            };
+            types.push((param.name.name.clone(), ty));
+        }
+        let result = first.result.as_ref().map_or(Ty::Wrong, |ty| reader.read(ty));
+        let precondition = match (clauses, &first.guard) {
+            ([only], Some(guard)) if only.body.is_some() => Some(Arc::new(guard.clone())),
+            _ => None,
+        };
+        let mut constraints = Vec::new();
+        for constraint in &first.constraints {
+            for arg in &constraint.args {
+                constraints.push((constraint.class.clone(), reader.read(arg)));
+            }
+        }
+        let Reader { params, lengths, .. } = reader;
+        for (param, bounds) in &first.type_params {
+            constraints.extend(bounds.iter().map(|class| (class.clone(), Ty::Param(param.name.clone()))));
+        }
+        let mut known = Vec::new();
+        for (class, ty) in constraints {
+            match self.scope.class(&class.name) {
+                Some(found) => known.push((found.full.clone(), ty)),
+                None => self.no_class(&class),
+            }
+        }
+        let len_params = lengths.into_iter().filter(|name| !types.iter().any(|(param, _)| param == name)).collect();
+        Signature {
+            module: self.module.name.name.clone(),
+            name: first.name.name.clone(),
+            type_params: params[own..].to_vec(),
+            len_params,
+            params: types,
+            result,
+            precondition,
+            constraints: known,
+            exported: false,
+            span: first.name.span,
+        }
+    }
+
+    pub(super) fn functions(&mut self) {
+        let mut order: Vec<(Name, u32)> = Vec::new();
+        let mut clauses: HashMap<(Name, u32), Vec<&'a Def>> = HashMap::new();
+        for item in &self.module.items {
+            match item {
+                Item::Def(def) => {
+                    let key = (def.name.name.clone(), def.params.len() as u32);
+                    let all = clauses.entry(key.clone()).or_default();
+                    if all.is_empty() {
+                        order.push(key);
+                    }
+                    all.push(def);
+                }
+                Item::Curify(foreign) => self.foreign(foreign),
+                Item::Fsm(fsm) => self.machine(fsm),
+                _ => {}
+            }
+        }
+        for key in order {
+            let clauses = clauses.remove(&key).unwrap_or_default();
+            let signature = Arc::new(self.signature(&clauses, None));
+            for clause in &clauses[1..] {
+                self.same_head(&signature, clause);
+            }
+            if let Some(known) = self.out.interface.functions.get(&key) {
+                let known = known.span;
+                let message = format!("`{}/{}` is defined twice", key.0, key.1);
+                self.error(code::DUPLICATE, signature.span, message).related.push((known, "first here".to_owned()));
+                continue;
+            }
+            self.add_function(signature.clone());
+            let inferred = clauses[0].result.is_none();
+            self.out.groups.push(Group { signature, clauses, inferred });
+        }
+    }
+
+    /// The clauses of a function agree in their types.
+    fn same_head(&mut self, first: &Signature, clause: &Def) {
+        let head = self.signature(&[clause], None);
+        let text = |ty: &Ty| show(ty, &|_| "_".to_owned());
+        for ((param, (_, ty)), (_, wanted)) in clause.params.iter().zip(&head.params).zip(&first.params) {
+            let (found, wanted) = (text(ty), text(wanted));
+            if found != wanted && !matches!(ty, Ty::Wrong) {
+                let message = format!("the first clause of `{}` says {wanted} here, this one {found}", first.name);
+                let error = self.error(code::MISMATCH, param.name.span, message);
+                error.related.push((first.span, "the first clause".to_owned()));
+                error
+                    .hints
+                    .push("the clauses of a function have the same types; give the other one another name".to_owned());
+            }
+        }
+        let (found, wanted) = (text(&head.result), text(&first.result));
+        if found != wanted
+            && let Some(result) = &clause.result
+        {
+            let message = format!("the first clause of `{}` returns {wanted}, this one {found}", first.name);
+            self.error(code::MISMATCH, result.span, message);
+        }
+    }
+
+    fn add_function(&mut self, signature: Arc<Signature>) {
+        let key = (signature.name.clone(), signature.params.len() as u32);
+        self.scope.add_function(key.0.clone(), key.1, Function::Plain(signature.clone()));
+        self.out.interface.functions.insert(key, signature);
+    }
+
+    fn foreign(&mut self, foreign: &'a Curify) {
+        let head = &foreign.head;
+        let mut signature = self.signature(&[head], None);
+        signature.precondition = head.guard.as_ref().map(|guard| Arc::new(guard.clone()));
+        if head.result.is_none() {
+            self.error(code::NEEDS_TYPE, head.name.span, "a function of Erlang needs a result type");
+        }
+        if foreign.arity as usize != head.params.len() {
+            let message = format!("the target takes {} argument(s), the head has {}", foreign.arity, head.params.len());
+            self.error(code::ARITY, foreign.target, message);
+        }
+        let signature = Arc::new(signature);
+        self.add_function(signature.clone());
+        self.out.foreign.push((signature, foreign));
+    }
+
+    /// The functions that a machine adds to its module.
+    fn machine(&mut self, fsm: &'a Fsm) {
+        let names = [("spawn", 0), ("spawn", 1), ("send", 2), ("state", 1), ("stop", 1), ("definition", 0)];
+        for (suffix, arity) in names {
+            let params = (0..arity).map(|at| (Name::from(format!("a{at}")), Ty::Any)).collect();
+            self.add_function(Arc::new(Signature {
+                module: self.module.name.name.clone(),
+                name: Name::from(format!("{}_{suffix}", fsm.name.name)),
+                type_params: Vec::new(),
+                len_params: Vec::new(),
+                params,
+                result: Ty::Any,
+                precondition: None,
+                constraints: Vec::new(),
+                exported: true,
+                span: fsm.name.span,
+            }));
+        }
+        self.out.interface.machines.push(fsm.name.name.clone());
+        self.out.machines.push(fsm);
+    }
+
+    pub(super) fn exports(&mut self) {
+        let all = |signature: &mut Signature| signature.exported = true;
+        let Some(exports) = &self.module.exports else {
+            for signature in self.out.interface.functions.values_mut() {
+                all(Arc::make_mut(signature));
+            }
+            return;
+        };
+        for export in exports {
+            let name = &export.name.name;
+            let mut found = self.out.interface.constructors.contains_key(name)
+                || self.out.interface.types.contains_key(name)
+                || self.out.interface.classes.contains_key(name);
+            found |= self
+                .out
+                .interface
+                .classes
+                .values()
+                .any(|class| class.methods.iter().any(|method| method.name == *name));
+            let mut arities = Vec::new();
+            for ((known, arity), signature) in &mut self.out.interface.functions {
+                if known == name {
+                    arities.push(*arity);
+                    if export.arity.is_none_or(|wanted| wanted == *arity) {
+                        all(Arc::make_mut(signature));
+                        found = true;
+                    }
+                }
+            }
+            if !found {
+                let what = export.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
+                let error = self.error(
+                    code::UNKNOWN_EXPORT,
+                    export.name.span,
+                    format!("`{what}` is exported, but not defined"),
+                );
+                if let Some(arity) = arities.first() {
+                    error.hints.push(format!("there is `{name}/{arity}`"));
+                }
+            }
+        }
+    }
+}

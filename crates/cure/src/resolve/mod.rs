@@ -1,0 +1,8 @@
+//! Names: what modules offer ([`interface`]), what names mean inside one ([`scope`]), and how written types become
+//! types ([`written`]). [`collect`] makes a module's interface.
+
+pub(crate) mod collect;
+mod heads;
+pub(crate) mod interface;
+pub(crate) mod scope;
+pub(crate) mod written;

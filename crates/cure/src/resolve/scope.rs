@@ -1,0 +1,150 @@
+//! What names mean inside one module: its own definitions first, then what it imports, then the prelude.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo};
+use crate::syntax::ast::Name;
+
+/// A function that a name stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Function {
+    /// An ordinary one.
+    Plain(Arc<Signature>),
+    /// The method of a class.
+    Method(Arc<ClassInfo>, u32),
+}
+
+/// What the names of a module mean.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    /// Modules by the names they may be called: their own, and aliases.
+    pub modules: HashMap<Name, Arc<Interface>>,
+    /// Functions by name and number of parameters, in order of precedence.
+    functions: HashMap<(Name, u32), Vec<Function>>,
+    types: HashMap<Name, Arc<TypeInfo>>,
+    types_by_full: HashMap<Name, Arc<TypeInfo>>,
+    constructors: HashMap<Name, Arc<Constructor>>,
+    classes: HashMap<Name, Arc<ClassInfo>>,
+    classes_by_full: HashMap<Name, Arc<ClassInfo>>,
+    instances: HashMap<(Name, Name), Arc<InstanceInfo>>,
+}
+
+impl Scope {
+    /// Makes a function known. What was known before under this name is hidden, not lost.
+    pub(crate) fn add_function(&mut self, name: Name, arity: u32, function: Function) {
+        self.functions.entry((name, arity)).or_default().insert(0, function);
+    }
+
+    pub(crate) fn add_type(&mut self, name: Name, info: Arc<TypeInfo>) {
+        self.know_type(info.clone());
+        self.types.insert(name, info);
+    }
+
+    /// Makes a type known by its full name only: values of it occur, though nobody can write it here.
+    pub(crate) fn know_type(&mut self, info: Arc<TypeInfo>) {
+        self.types_by_full.insert(info.full.clone(), info);
+    }
+
+    pub(crate) fn add_constructor(&mut self, name: Name, constructor: Arc<Constructor>) {
+        self.constructors.insert(name, constructor);
+    }
+
+    pub(crate) fn add_class(&mut self, name: Name, class: Arc<ClassInfo>) {
+        self.know_class(class.clone());
+        self.classes.insert(name, class);
+    }
+
+    pub(crate) fn know_class(&mut self, class: Arc<ClassInfo>) {
+        self.classes_by_full.insert(class.full.clone(), class);
+    }
+
+    /// Makes an instance known; gives the one that was known for the same class and type.
+    pub(crate) fn add_instance(&mut self, instance: Arc<InstanceInfo>) -> Option<Arc<InstanceInfo>> {
+        self.instances.insert((instance.class.clone(), instance.head.clone()), instance)
+    }
+
+    pub(crate) fn function(&self, name: &str, arity: u32) -> Option<&Function> {
+        self.functions.get(&(Name::from(name), arity)).and_then(|found| found.first())
+    }
+
+    /// All functions of a name: those with other numbers of parameters, for messages and for functions as values.
+    pub(crate) fn functions_named(&self, name: &str) -> Vec<(u32, &Function)> {
+        let named = self.functions.iter().filter(|((known, _), _)| &**known == name);
+        let mut found: Vec<_> = named.filter_map(|((_, arity), all)| Some((*arity, all.first()?))).collect();
+        found.sort_by_key(|(arity, _)| *arity);
+        found
+    }
+
+    pub(crate) fn ty(&self, name: &str) -> Option<&Arc<TypeInfo>> {
+        self.types.get(name).or_else(|| {
+            let (module, short) = name.rsplit_once('.')?;
+            self.modules.get(module)?.types.get(short)
+        })
+    }
+
+    pub(crate) fn type_by_full(&self, full: &str) -> Option<&Arc<TypeInfo>> {
+        self.types_by_full.get(full)
+    }
+
+    pub(crate) fn constructor(&self, name: &str) -> Option<&Arc<Constructor>> {
+        self.constructors.get(name)
+    }
+
+    pub(crate) fn class(&self, name: &str) -> Option<&Arc<ClassInfo>> {
+        self.classes.get(name)
+    }
+
+    pub(crate) fn class_by_full(&self, full: &str) -> Option<&Arc<ClassInfo>> {
+        self.classes_by_full.get(full)
+    }
+
+    pub(crate) fn instance(&self, class: &Name, head: &Name) -> Option<&Arc<InstanceInfo>> {
+        self.instances.get(&(class.clone(), head.clone()))
+    }
+
+    pub(crate) fn instances_of(&self, class: &str) -> Vec<Name> {
+        let mut heads: Vec<_> =
+            self.instances.keys().filter(|(of, _)| &**of == class).map(|(_, head)| head.clone()).collect();
+        heads.sort();
+        heads
+    }
+
+    /// The known name most like this one, for a hint.
+    pub(crate) fn nearest(&self, name: &str) -> Option<String> {
+        let names = self.functions.keys().map(|(name, _)| name).chain(self.constructors.keys());
+        nearest(name, names.map(|name| &**name))
+    }
+
+    /// The known type most like this one, for a hint.
+    pub(crate) fn nearest_type(&self, name: &str) -> Option<String> {
+        let builtin = ["Int", "Float", "String", "Bool", "Atom", "Unit", "Nat", "Pos", "Any", "List", "Vector", "Pair"];
+        nearest(name, self.types.keys().map(|name| &**name).chain(builtin))
+    }
+}
+
+/// The candidate that differs least, if it differs little.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    let limit = (name.chars().count() / 3).clamp(1, 3);
+    let near = candidates.map(|other| (distance(name, other), other)).filter(|(far, _)| (1..=limit).contains(far));
+    near.min().map(|(_, other)| other.to_owned())
+}
+
+/// How many letters have to be changed, added or removed.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len().abs_diff(b.len()) > 3 {
+        return usize::MAX;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let changed = before + usize::from(from != *to);
+            before = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}

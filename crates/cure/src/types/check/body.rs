@@ -1,0 +1,259 @@
+//! The state of checking one function: types not known yet, symbols and facts for the solver, local variables.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::resolve::scope::Scope;
+use crate::syntax::ast::Name;
+use crate::types::solver::{Formula, Linear, Sym};
+use crate::types::tree::{Dictionary, Tree, VarId};
+use crate::types::ty::{self, Len, Ty};
+
+use super::Program;
+
+/// What the solver may know about a value.
+#[derive(Debug, Clone)]
+pub(super) enum Term {
+    /// Nothing.
+    Opaque,
+    /// An integer.
+    Int(Linear),
+    /// A truth value.
+    Bool(Formula),
+    /// A float, of which only the sign is followed: -1, 0 or 1.
+    Sign(Linear),
+    /// A tuple of such.
+    Tuple(Vec<Term>),
+}
+
+/// A checked expression with its type.
+#[derive(Debug)]
+pub(super) struct Val {
+    pub tree: Tree,
+    pub ty: Ty,
+    pub term: Term,
+}
+
+/// A variable in scope.
+#[derive(Debug, Clone)]
+pub(super) struct Local {
+    pub var: VarId,
+    pub ty: Ty,
+    pub known: Known,
+}
+
+/// How much is known of a variable.
+#[derive(Debug, Clone)]
+pub(super) enum Known {
+    /// Its term.
+    Term(Term),
+    /// Its type was not known when it was bound: this symbol is its term once the type says of which sort.
+    Later(Sym),
+}
+
+/// A dictionary that is needed.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub class: Name,
+    pub ty: Ty,
+    pub span: Span,
+}
+
+/// The state.
+pub(super) struct Body<'p> {
+    pub program: &'p Program<'p>,
+    pub scope: &'p Scope,
+    pub errors: Vec<Diagnostic>,
+    metas: Vec<Option<Ty>>,
+    symbols: Vec<Option<String>>,
+    /// Lengths that are not known yet, and those that have become known.
+    pub open_lens: HashSet<Sym>,
+    pub lens: HashMap<Sym, Linear>,
+    /// What holds on the way to the expression at hand.
+    pub facts: Vec<Formula>,
+    /// What holds of symbols by their definition.
+    pub axioms: Vec<Formula>,
+    /// Symbols of products, quotients and conditions that the solver does not look into.
+    pub opaque: HashMap<String, Sym>,
+    pub locals: Vec<(Name, Local)>,
+    pub vars: u32,
+    pub wanted: Vec<Wanted>,
+    /// The type parameters of the function.
+    pub type_params: Vec<Name>,
+    /// Variables for length parameters, and whether their value is asked for.
+    pub lengths_used: HashMap<VarId, bool>,
+    /// Dictionaries that the function is given: class, type parameter, variable.
+    pub given: Vec<(Name, Ty, VarId)>,
+}
+
+impl<'p> Body<'p> {
+    pub(super) fn new(program: &'p Program<'p>) -> Body<'p> {
+        Body {
+            program,
+            scope: &program.scope,
+            errors: Vec::new(),
+            metas: Vec::new(),
+            symbols: Vec::new(),
+            open_lens: HashSet::new(),
+            lens: HashMap::new(),
+            facts: Vec::new(),
+            axioms: Vec::new(),
+            opaque: HashMap::new(),
+            locals: Vec::new(),
+            vars: 0,
+            wanted: Vec::new(),
+            type_params: Vec::new(),
+            lengths_used: HashMap::new(),
+            given: Vec::new(),
+        }
+    }
+
+    pub(super) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        self.errors.push(Diagnostic::error(code, span, message));
+        self.errors.last_mut().expect("one was pushed")
+    }
+
+    pub(super) fn fresh_var(&mut self) -> VarId {
+        self.vars += 1;
+        self.vars - 1
+    }
+
+    pub(super) fn meta(&mut self) -> Ty {
+        self.metas.push(None);
+        Ty::Meta(self.metas.len() as u32 - 1)
+    }
+
+    pub(super) fn bind_meta(&mut self, meta: u32, ty: Ty) {
+        self.metas[meta as usize] = Some(ty);
+    }
+
+    pub(super) fn symbol(&mut self, name: Option<&str>) -> Sym {
+        self.symbols.push(name.map(str::to_owned));
+        Sym(self.symbols.len() as u32 - 1)
+    }
+
+    pub(super) fn symbol_name(&self, sym: Sym) -> Option<&str> {
+        self.symbols.get(sym.0 as usize)?.as_deref()
+    }
+
+    /// A symbol of a length: never negative.
+    pub(super) fn length_symbol(&mut self, name: Option<&str>) -> Linear {
+        let length = Linear::symbol(self.symbol(name));
+        self.axioms.push(Formula::le(&Linear::number(0), &length));
+        length
+    }
+
+    /// The type with its outermost layer known, if it is known at all.
+    pub(super) fn shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty;
+        while let Ty::Meta(meta) = ty
+            && let Some(known) = &self.metas[*meta as usize]
+        {
+            ty = known;
+        }
+        ty.clone()
+    }
+
+    /// The outermost layer without refinements.
+    pub(super) fn base(&self, ty: &Ty) -> Ty {
+        match self.shallow(ty) {
+            Ty::Refined(base, _) => self.base(&base),
+            other => other,
+        }
+    }
+
+    /// The type with everything in it that is known.
+    pub(super) fn resolved(&self, ty: &Ty) -> Ty {
+        ty.map(&mut |part| match part {
+            Ty::Meta(_) => {
+                let known = self.shallow(part);
+                (!matches!(known, Ty::Meta(_))).then(|| self.resolved(&known))
+            }
+            Ty::Seq(seq, element, Len::Term(term)) => {
+                Some(Ty::Seq(*seq, Box::new(self.resolved(element)), Len::Term(self.length(term))))
+            }
+            _ => None,
+        })
+    }
+
+    /// A length with everything in it that is known.
+    pub(super) fn length(&self, term: &Linear) -> Linear {
+        let mut term = term.clone();
+        while let Some((sym, known)) = term.factors.keys().find_map(|sym| Some((*sym, self.lens.get(sym)?))) {
+            term = term.substitute(sym, known);
+        }
+        term
+    }
+
+    pub(super) fn show(&self, ty: &Ty) -> String {
+        let name = |sym: Sym| self.symbol_name(sym).map_or_else(|| "_".to_owned(), str::to_owned);
+        ty::show(&self.resolved(ty), &name)
+    }
+
+    pub(super) fn local(&self, name: &str) -> Option<&Local> {
+        self.locals.iter().rev().find(|(known, _)| &**known == name).map(|(_, local)| local)
+    }
+
+    /// What is known of a value of this type; conditions of its refinements go to `facts`.
+    pub(super) fn term_of(&mut self, ty: &Ty, name: Option<&str>, facts: &mut Vec<Formula>) -> Term {
+        let sym = self.symbol(name);
+        self.term_at(ty, sym, facts)
+    }
+
+    pub(super) fn term_at(&mut self, ty: &Ty, sym: Sym, facts: &mut Vec<Formula>) -> Term {
+        let linear = Linear::symbol(sym);
+        let bounds =
+            |low: i64| Formula::le(&Linear::number(low), &linear).and(Formula::le(&linear, &Linear::number(1)));
+        let term = match self.base(ty) {
+            base if base.is_con("Int") => Term::Int(linear),
+            base if base.is_con("Bool") => {
+                facts.push(bounds(0));
+                Term::Bool(Formula::le(&Linear::number(1), &linear))
+            }
+            base if base.is_con("Float") => {
+                facts.push(bounds(-1));
+                Term::Sign(linear)
+            }
+            _ => Term::Opaque,
+        };
+        let mut layer = self.shallow(ty);
+        while let Ty::Refined(base, pred) = layer {
+            let formula = self.predicate(&pred, &term);
+            facts.push(formula);
+            layer = self.shallow(&base);
+        }
+        term
+    }
+
+    /// The type of a variable: a length that is not said becomes one with a name, so that all uses agree on it.
+    pub(super) fn opened(&mut self, ty: &Ty) -> Ty {
+        match self.shallow(ty) {
+            Ty::Seq(seq, element, Len::Unknown) => {
+                let length = self.length_symbol(None);
+                Ty::Seq(seq, element, Len::Term(length))
+            }
+            other => other,
+        }
+    }
+
+    /// Brings a variable into scope.
+    pub(super) fn bind(&mut self, name: &Name, ty: &Ty, known: Option<Term>) -> VarId {
+        let var = self.fresh_var();
+        let ty = self.opened(ty);
+        let known = match known {
+            Some(Term::Opaque) | None if matches!(ty, Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
+            None => {
+                let mut facts = Vec::new();
+                let term = self.term_of(&ty, Some(name), &mut facts);
+                self.facts.extend(facts);
+                Known::Term(term)
+            }
+            Some(term) => Known::Term(term),
+        };
+        self.locals.push((name.clone(), Local { var, ty, known }));
+        var
+    }
+}
+
+/// A checked function's dictionaries, by hole.
+pub(crate) type Dictionaries = Vec<Option<Dictionary>>;

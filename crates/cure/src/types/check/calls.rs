@@ -1,0 +1,474 @@
+//! Calls: of functions, methods, constructors and function values; and functions as values.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::body::{Body, Term, Val};
+use super::exprs::tree;
+use super::subtype::instantiate;
+use crate::diagnostic::{Span, code};
+use crate::lower::form::Literal;
+use crate::resolve::interface::{ClassInfo, Signature};
+use crate::resolve::scope::Function;
+use crate::syntax::ast::*;
+use crate::types::solver::{Formula, Linear, Sym};
+use crate::types::tree::{Tree, TreeKind};
+use crate::types::ty::{Len, Ty};
+
+/// A signature made ready for one use.
+struct Use {
+    params: Vec<(Name, Ty)>,
+    result: Ty,
+    types: HashMap<Name, Ty>,
+    /// Parameters that stand for numbers in types.
+    symbols: HashMap<Name, Sym>,
+    lengths: Vec<Sym>,
+}
+
+impl Body<'_> {
+    pub(super) fn call(&mut self, callee: &Expr, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+        match &callee.kind {
+            ExprKind::Name(name) if self.local(name).is_none() => self.call_named(name, args, hint, callee.span, span),
+            ExprKind::Field(..) => match self.qualified(callee) {
+                Some((module, function)) => self.call_qualified(&module, &function, args, hint, span),
+                None => self.apply(callee, args, span),
+            },
+            _ => self.apply(callee, args, span),
+        }
+    }
+
+    pub(super) fn call_named(&mut self, name: &Name, args: &[Expr], hint: Option<&Ty>, at: Span, span: Span) -> Val {
+        if let Some(val) = self.natural(name, args, span) {
+            return val;
+        }
+        if let Some(function) = self.scope.function(name, args.len() as u32).cloned() {
+            return self.call_function(&function, args, hint, span);
+        }
+        if self.scope.constructor(name).is_some() {
+            return self.construct(name, args, hint, span);
+        }
+        self.infer_all(args);
+        let arities: Vec<_> = self.scope.functions_named(name).iter().map(|(arity, _)| *arity).collect();
+        if arities.is_empty() {
+            return self.unknown_name(name, at);
+        }
+        let wanted: Vec<_> = arities.iter().map(ToString::to_string).collect();
+        let message = format!("`{name}` takes {} argument(s), not {}", wanted.join(" or "), args.len());
+        self.error(code::ARITY, span, message);
+        self.wrong(span)
+    }
+
+    fn infer_all(&mut self, args: &[Expr]) {
+        for arg in args {
+            self.infer(arg);
+        }
+    }
+
+    fn module_function(&mut self, module: &Name, function: &Ident, arity: Option<u32>, span: Span) -> Option<Function> {
+        let Some(interface) = self.scope.modules.get(module).cloned() else {
+            let error = self.error(code::UNKNOWN_MODULE, span, format!("there is no module `{module}`"));
+            error.hints.push("modules are found by their declared name".to_owned());
+            return None;
+        };
+        let name = &function.name;
+        let exported = |signature: &&Arc<Signature>| signature.exported || signature.module == self.program.module;
+        let plain = interface.functions.iter().find(|((known, params), signature)| {
+            known == name && arity.is_none_or(|arity| arity == *params) && exported(signature)
+        });
+        if let Some((_, signature)) = plain {
+            return Some(Function::Plain(signature.clone()));
+        }
+        for class in interface.classes.values() {
+            let found = class.methods.iter().position(|method| {
+                method.name == *name && arity.is_none_or(|arity| arity as usize == method.params.len())
+            });
+            if let Some(at) = found {
+                return Some(Function::Method(class.clone(), at as u32));
+            }
+        }
+        let others: Vec<_> =
+            interface.functions.keys().filter(|(known, _)| known == name).map(|(_, arity)| *arity).collect();
+        match (others.first(), arity) {
+            (Some(other), Some(arity)) if *other != arity => {
+                let message = format!("`{module}.{name}` takes {other} argument(s), not {arity}");
+                self.error(code::ARITY, span, message);
+            }
+            (Some(_), _) => {
+                self.error(code::UNKNOWN_NAME, function.span, format!("`{name}` is private to `{module}`"));
+            }
+            _ => {
+                let near = crate::resolve::scope::nearest(name, interface.functions.keys().map(|(name, _)| &**name));
+                let error =
+                    self.error(code::UNKNOWN_NAME, function.span, format!("`{module}` has no function `{name}`"));
+                error.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
+            }
+        }
+        None
+    }
+
+    fn call_qualified(&mut self, module: &Name, function: &Ident, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+        match self.module_function(module, function, Some(args.len() as u32), span) {
+            Some(found) => self.call_function(&found, args, hint, span),
+            None => {
+                self.infer_all(args);
+                self.wrong(span)
+            }
+        }
+    }
+
+    pub(super) fn qualified_value(&mut self, module: &Name, function: &Ident, span: Span) -> Val {
+        match self.module_function(module, function, None, span) {
+            Some(found) => self.value_of(&found, span),
+            None => self.wrong(span),
+        }
+    }
+
+    /// A call of a value.
+    fn apply(&mut self, callee: &Expr, args: &[Expr], span: Span) -> Val {
+        let function = self.infer(callee);
+        let ty = self.base(&function.ty);
+        let (params, result) = match ty {
+            Ty::Fn(params, result) => (params, *result),
+            Ty::Meta(meta) => {
+                let params: Vec<_> = args.iter().map(|_| self.meta()).collect();
+                let result = self.meta();
+                self.bind_meta(meta, Ty::Fn(params.clone(), Box::new(result.clone())));
+                (params, result)
+            }
+            Ty::Wrong => {
+                self.infer_all(args);
+                return self.wrong(span);
+            }
+            other => {
+                let message = format!("this is called, but it is no function: {}", self.show(&other));
+                self.error(code::MISMATCH, callee.span, message);
+                self.infer_all(args);
+                return self.wrong(span);
+            }
+        };
+        if params.len() != args.len() {
+            let message = format!("this function takes {} argument(s), not {}", params.len(), args.len());
+            self.error(code::ARITY, span, message);
+            self.infer_all(args);
+            return self.wrong(span);
+        }
+        let args: Vec<_> = args.iter().zip(&params).map(|(arg, ty)| self.check(arg, ty).tree).collect();
+        let kind = TreeKind::Apply(Box::new(function.tree), args);
+        self.returned(kind, result, span)
+    }
+
+    /// The value of a call: all that is known of it is its type.
+    fn returned(&mut self, kind: TreeKind, result: Ty, span: Span) -> Val {
+        let result = self.opened(&result);
+        let mut facts = Vec::new();
+        let term = self.term_of(&result, None, &mut facts);
+        self.facts.extend(facts);
+        if let Ty::Seq(_, _, Len::Term(length)) = self.base(&result) {
+            self.facts.push(Formula::le(&Linear::number(0), &length));
+        }
+        Val { tree: tree(kind, span), ty: result, term }
+    }
+
+    fn make_use(&mut self, signature: &Signature, class: Option<(&Name, Ty)>) -> Use {
+        let mut types: HashMap<Name, Ty> = HashMap::new();
+        for param in &signature.type_params {
+            types.insert(param.clone(), self.meta());
+        }
+        if let Some((param, ty)) = class {
+            types.insert(param.clone(), ty);
+        }
+        let mut names = HashMap::new();
+        let mut lengths = Vec::new();
+        for name in &signature.len_params {
+            let sym = self.symbol(None);
+            self.open_lens.insert(sym);
+            lengths.push(sym);
+            names.insert(name.clone(), Linear::symbol(sym));
+        }
+        let mut symbols = HashMap::new();
+        for (name, _) in &signature.params {
+            let sym = self.symbol(None);
+            symbols.insert(name.clone(), sym);
+            names.insert(name.clone(), Linear::symbol(sym));
+        }
+        let dependent = needs_names(signature);
+        let empty = HashMap::new();
+        let names = if dependent { &names } else { &empty };
+        let ready = |ty: &Ty| instantiate(ty, &types, names);
+        let result = self.program.result_of(signature);
+        let params = signature.params.iter().map(|(name, ty)| (name.clone(), ready(ty))).collect();
+        Use { params, result: ready(&result), types, symbols, lengths }
+    }
+
+    pub(super) fn call_function(&mut self, function: &Function, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+        let (signature, class) = match function {
+            Function::Plain(signature) => (signature.clone(), None),
+            Function::Method(class, at) => (class.methods[*at as usize].clone(), Some((class.clone(), *at))),
+        };
+        let class_ty = class.as_ref().map(|_| self.meta());
+        let ready = match (&class, &class_ty) {
+            (Some((class, _)), Some(ty)) => self.make_use(&signature, Some((&class.param, ty.clone()))),
+            _ => self.make_use(&signature, None),
+        };
+        if let Some(hint) = hint {
+            self.expect_result(&ready.result, hint);
+        }
+        let trees = self.arguments(&signature, &ready, args, span);
+        let dictionaries = self.dictionaries_of(&signature, &ready.types, span);
+        let kind = match (class, class_ty) {
+            (Some((class, at)), Some(ty)) => {
+                let hole = self.want(class.full.clone(), ty, span);
+                TreeKind::Method(hole, at, dictionaries.into_iter().chain(trees).collect())
+            }
+            _ => {
+                let args = dictionaries.into_iter().chain(trees).collect();
+                if signature.module == self.program.module {
+                    TreeKind::Local(signature.name.clone(), args)
+                } else {
+                    TreeKind::Remote(signature.module.clone(), signature.name.clone(), args)
+                }
+            }
+        };
+        self.returned(kind, ready.result, span)
+    }
+
+    /// Checks the arguments of a call: first what types say, then what refinements and the precondition say.
+    fn arguments(&mut self, signature: &Signature, ready: &Use, args: &[Expr], span: Span) -> Vec<Tree> {
+        let mut trees: Vec<Option<Tree>> = vec![None; args.len()];
+        let mut vals: Vec<(Ty, Term)> = vec![(Ty::Wrong, Term::Opaque); args.len()];
+        // Functions come last, when the other arguments have said what they are applied to.
+        let late = |arg: &Expr| matches!(arg.kind, ExprKind::Lambda(..));
+        let order = (0..args.len()).filter(|at| !late(&args[*at])).chain((0..args.len()).filter(|at| late(&args[*at])));
+        for at in order {
+            let (name, ty) = &ready.params[at];
+            let base = match self.shallow(ty) {
+                Ty::Refined(..) => self.base(ty),
+                other => other,
+            };
+            let val = self.check(&args[at], &base);
+            if let (Term::Int(term), Some(sym)) = (&val.term, ready.symbols.get(name)) {
+                self.axioms.push(Formula::eq(&Linear::symbol(*sym), term));
+            }
+            trees[at] = Some(val.tree);
+            vals[at] = (val.ty, val.term);
+        }
+        for (at, (_, ty)) in ready.params.iter().enumerate() {
+            if matches!(self.shallow(ty), Ty::Refined(..)) {
+                let (actual, term) = vals[at].clone();
+                let outcome = self.subtype(&actual, ty, &term, args[at].span);
+                self.explain(outcome, &actual, ty, args[at].span);
+            }
+        }
+        for sym in &ready.lengths {
+            let length = self.length(&Linear::symbol(*sym));
+            if length.factors.keys().all(|sym| !self.open_lens.contains(sym)) {
+                let goal = Formula::le(&Linear::number(0), &length);
+                let what =
+                    format!("an argument of `{}` is too short: its length does not fit the type", signature.name);
+                self.require(&goal, span, code::Pair(code::LENGTH, code::LENGTH), &what, None);
+            } else {
+                // Nothing says which length it is; it is one all the same.
+                self.open_lens.remove(sym);
+                self.axioms.push(Formula::le(&Linear::number(0), &Linear::symbol(*sym)));
+            }
+        }
+        if let Some(condition) = &signature.precondition {
+            let mut terms: HashMap<&str, Term> = HashMap::new();
+            for ((name, _), (_, term)) in ready.params.iter().zip(&vals) {
+                terms.insert(name, term.clone());
+            }
+            for (name, sym) in signature.len_params.iter().zip(&ready.lengths) {
+                terms.insert(name, Term::Int(Linear::symbol(*sym)));
+            }
+            let goal = self.condition(condition, &|name| terms.get(name).cloned());
+            let goal = self.truth(&goal);
+            let what = format!("the precondition of `{}` does not hold", signature.name);
+            let hint = "its guard is a condition that callers must prove; test the value with `if` before the call";
+            let pair = code::Pair(code::PRECONDITION, code::PRECONDITION);
+            self.require(&goal, span, pair, &what, Some(hint.to_owned()));
+        }
+        trees.into_iter().map(|found| found.unwrap_or_else(|| self.wrong(span).tree)).collect()
+    }
+
+    fn dictionaries_of(&mut self, signature: &Signature, types: &HashMap<Name, Ty>, span: Span) -> Vec<Tree> {
+        let empty = HashMap::new();
+        let constraints = signature.constraints.iter();
+        constraints
+            .map(|(class, ty)| {
+                let hole = self.want(class.clone(), instantiate(ty, types, &empty), span);
+                tree(TreeKind::Dict(hole), span)
+            })
+            .collect()
+    }
+
+    /// What an expected type says about the result of a call: binds what is open in it, and never fails.
+    pub(super) fn expect_result(&mut self, result: &Ty, expected: &Ty) {
+        let (result, expected) = (self.shallow(result), self.shallow(expected));
+        match (&result, &expected) {
+            (Ty::Meta(_), Ty::Any | Ty::Wrong) => {}
+            (Ty::Meta(meta), _) => {
+                let known = self.resolved(&expected);
+                let mut open = false;
+                known.map(&mut |part| {
+                    open |= matches!(part, Ty::Meta(_));
+                    None
+                });
+                if !open {
+                    self.bind_meta(*meta, known);
+                }
+            }
+            (Ty::Con(one, args), Ty::Con(other, wanted)) if one == other => {
+                for (arg, want) in args.iter().zip(wanted) {
+                    self.expect_result(arg, want);
+                }
+            }
+            (Ty::Seq(one, element, _), Ty::Seq(other, wanted, _)) if one == other => {
+                self.expect_result(element, wanted)
+            }
+            (Ty::Tuple(parts), Ty::Tuple(wanted)) if parts.len() == wanted.len() => {
+                for (part, want) in parts.iter().zip(wanted) {
+                    self.expect_result(part, want);
+                }
+            }
+            (_, Ty::Refined(base, _)) if !matches!(result, Ty::Refined(..)) => {
+                self.expect_result(&result, &base.clone())
+            }
+            _ => {}
+        }
+    }
+
+    /// A value of a constructor.
+    pub(super) fn construct(&mut self, name: &Name, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+        if let Some(val) = self.natural(name, args, span) {
+            return val;
+        }
+        let Some(constructor) = self.scope.constructor(name).cloned() else { return self.unknown_name(name, span) };
+        if constructor.fields.len() != args.len() {
+            let message = format!("`{name}` takes {} argument(s), not {}", constructor.fields.len(), args.len());
+            self.error(code::ARITY, span, message);
+            self.infer_all(args);
+            return self.wrong(span);
+        }
+        let types: HashMap<Name, Ty> = constructor.params.iter().map(|param| (param.clone(), self.meta())).collect();
+        let ty = Ty::Con(constructor.of.clone(), constructor.params.iter().map(|param| types[param].clone()).collect());
+        if let Some(hint) = hint {
+            self.expect_result(&ty, hint);
+        }
+        let empty = HashMap::new();
+        let mut elements = vec![tree(TreeKind::Literal(Literal::Atom(constructor.tag.clone())), span)];
+        for (arg, field) in args.iter().zip(&constructor.fields) {
+            elements.push(self.check(arg, &instantiate(field, &types, &empty)).tree);
+        }
+        Val { tree: tree(TreeKind::Tuple(elements), span), ty, term: Term::Opaque }
+    }
+
+    /// A function, method or constructor as a value, by name.
+    pub(super) fn function_value(&mut self, name: &Name, arity: Option<u32>, span: Span) -> Val {
+        if let Some(constructor) = self.scope.constructor(name).cloned()
+            && !constructor.fields.is_empty()
+        {
+            return self.constructor_value(name, constructor.fields.len(), span);
+        }
+        let mut named: Vec<(u32, Function)> =
+            self.scope.functions_named(name).into_iter().map(|(arity, function)| (arity, function.clone())).collect();
+        if let Some(arity) = arity {
+            let fits: Vec<_> = named.iter().filter(|(found, _)| *found == arity).cloned().collect();
+            if !fits.is_empty() {
+                named = fits;
+            }
+        }
+        match &named[..] {
+            [] => self.unknown_name(name, span),
+            [(_, function)] => self.value_of(&function.clone(), span),
+            several => {
+                let arities: Vec<_> = several.iter().map(|(arity, _)| format!("{name}/{arity}")).collect();
+                let message = format!("`{name}` could be {}", arities.join(" or "));
+                let hint = "write a function that calls the one you mean: `fn(x) -> … end`".to_owned();
+                self.error(code::AMBIGUOUS, span, message).hints.push(hint);
+                self.wrong(span)
+            }
+        }
+    }
+
+    /// `Circle` as a function: `fn(x) -> Circle(x) end`.
+    fn constructor_value(&mut self, name: &Name, fields: usize, span: Span) -> Val {
+        let ident = |at: usize| Ident { name: Name::from(format!("field {at}")), span };
+        let params = (0..fields).map(|at| Param { name: ident(at), ty: None }).collect();
+        let arg = |at: usize| Expr { kind: ExprKind::Name(ident(at).name), span };
+        let callee = Box::new(Expr { kind: ExprKind::Name(name.clone()), span });
+        let body = Expr { kind: ExprKind::Call(callee, (0..fields).map(arg).collect()), span };
+        self.infer(&Expr { kind: ExprKind::Lambda(params, Box::new(body)), span })
+    }
+
+    fn value_of(&mut self, function: &Function, span: Span) -> Val {
+        let (signature, class): (Arc<Signature>, Option<(Arc<ClassInfo>, u32)>) = match function {
+            Function::Plain(signature) => (signature.clone(), None),
+            Function::Method(class, at) => (class.methods[*at as usize].clone(), Some((class.clone(), *at))),
+        };
+        if signature.precondition.is_some() || needs_names(&signature) {
+            let message =
+                format!("`{}` has conditions on its arguments that a function value cannot carry", signature.name);
+            let hint = "wrap it: `fn(x) -> … end`, where the conditions can be proved".to_owned();
+            self.error(code::PRECONDITION, span, message).hints.push(hint);
+            return self.wrong(span);
+        }
+        let class_ty = class.as_ref().map(|_| self.meta());
+        let ready = match (&class, &class_ty) {
+            (Some((class, _)), Some(ty)) => self.make_use(&signature, Some((&class.param, ty.clone()))),
+            _ => self.make_use(&signature, None),
+        };
+        let dictionaries = self.dictionaries_of(&signature, &ready.types, span);
+        let arity = signature.params.len() as u32;
+        let kind = match (class, class_ty) {
+            (Some((class, at)), Some(ty)) => {
+                if !dictionaries.is_empty() {
+                    let message =
+                        format!("`{}` as a value is not there yet: it needs classes of its own", signature.name);
+                    self.error(code::NOT_YET, span, message).hints.push("wrap it: `fn(x) -> … end`".to_owned());
+                }
+                let hole = self.want(class.full.clone(), ty, span);
+                TreeKind::MethodValue(hole, at)
+            }
+            _ if signature.module == self.program.module => {
+                TreeKind::LocalValue(signature.name.clone(), arity, dictionaries)
+            }
+            _ => TreeKind::RemoteValue(signature.module.clone(), signature.name.clone(), arity, dictionaries),
+        };
+        let ty = Ty::Fn(ready.params.into_iter().map(|(_, ty)| ty).collect(), Box::new(ready.result));
+        Val { tree: tree(kind, span), ty, term: Term::Opaque }
+    }
+}
+
+/// Whether a signature's types speak of its parameters or of lengths.
+fn needs_names(signature: &Signature) -> bool {
+    let mut needs = !signature.len_params.is_empty();
+    let mut look = |ty: &Ty| {
+        ty.map(&mut |part| {
+            needs |= match part {
+                Ty::Refined(_, pred) => {
+                    let mut other = false;
+                    names_in(&pred.condition, &mut |name| other |= *name != *pred.var);
+                    other
+                }
+                Ty::Seq(_, _, Len::Named(_)) => true,
+                _ => false,
+            };
+            None
+        });
+    };
+    signature.params.iter().for_each(|(_, ty)| look(ty));
+    look(&signature.result);
+    needs
+}
+
+fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
+    match &expr.kind {
+        ExprKind::Name(name) => seen(name),
+        ExprKind::Unary(_, inner) => names_in(inner, seen),
+        ExprKind::Binary(_, _, left, right) => {
+            names_in(left, seen);
+            names_in(right, seen);
+        }
+        _ => {}
+    }
+}

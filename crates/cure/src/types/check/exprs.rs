@@ -1,0 +1,400 @@
+//! Expressions: inferred where nothing is expected, checked where something is.
+
+use std::collections::HashMap;
+
+use super::body::{Body, Known, Term, Val};
+use super::prove::sign;
+use super::subtype::instantiate;
+use crate::diagnostic::{Span, code};
+use crate::lower::form::{Literal, Operation};
+use crate::resolve::scope::nearest;
+use crate::syntax::SyntaxKind as K;
+use crate::syntax::ast::*;
+use crate::types::solver::{Formula, Linear};
+use crate::types::tree::{Shape, Tree, TreeKind};
+use crate::types::ty::{Len, Seq, Ty};
+
+pub(super) fn tree(kind: TreeKind, span: Span) -> Tree {
+    Tree { kind, span }
+}
+
+impl Body<'_> {
+    /// What stands for an expression that is wrong.
+    pub(super) fn wrong(&self, span: Span) -> Val {
+        Val { tree: tree(TreeKind::Literal(Literal::atom("wrong")), span), ty: Ty::Wrong, term: Term::Opaque }
+    }
+
+    /// An expression of the expected type.
+    pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
+        let wanted = self.shallow(expected);
+        let base = self.base(&wanted);
+        match (&expr.kind, &base) {
+            (ExprKind::Block(statements), _) => self.block(statements, &wanted, expr.span),
+            (ExprKind::Match(scrutinee, clauses), _) => self.match_expr(scrutinee, clauses, &wanted, expr.span),
+            (ExprKind::If(condition, then, otherwise), _) => {
+                self.choice(condition, then, otherwise, &wanted, expr.span)
+            }
+            (ExprKind::Lambda(params, body), Ty::Fn(types, result)) if params.len() == types.len() => {
+                let (types, result) = (types.clone(), (**result).clone());
+                self.lambda(params, body, Some((&types, &result)), expr.span)
+            }
+            (ExprKind::List(elements, rest), Ty::Seq(Seq::List, element, _)) => {
+                let val = self.list(elements, rest.as_deref(), &element.clone(), Seq::List, expr.span);
+                self.coerce(val, &wanted, expr.span)
+            }
+            (ExprKind::List(elements, Some(rest)), Ty::Seq(Seq::Vector, element, _)) => {
+                let val = self.list(elements, Some(rest), &element.clone(), Seq::Vector, expr.span);
+                self.coerce(val, &wanted, expr.span)
+            }
+            (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, element, _)) => {
+                let val = self.list(elements, None, &element.clone(), Seq::Vector, expr.span);
+                self.coerce(val, &wanted, expr.span)
+            }
+            (ExprKind::Tuple(parts), Ty::Tuple(types)) if parts.len() == types.len() => {
+                let vals = parts.iter().zip(types).map(|(part, ty)| self.check(part, ty)).collect();
+                self.tuple(vals, expr.span)
+            }
+            (ExprKind::Name(name), Ty::Fn(params, _)) if self.local(name).is_none() => {
+                let val = self.function_value(name, Some(params.len() as u32), expr.span);
+                self.coerce(val, &wanted, expr.span)
+            }
+            (ExprKind::Name(_) | ExprKind::Call(..) | ExprKind::Record(..), _) => {
+                let val = self.infer_with(expr, Some(&wanted));
+                self.coerce(val, &wanted, expr.span)
+            }
+            _ => {
+                let val = self.infer(expr);
+                self.coerce(val, &wanted, expr.span)
+            }
+        }
+    }
+
+    /// An expression of any type.
+    pub(super) fn infer(&mut self, expr: &Expr) -> Val {
+        self.infer_with(expr, None)
+    }
+
+    /// As `infer`, with a type that will be expected; only a hint for what is not known yet.
+    fn infer_with(&mut self, expr: &Expr, hint: Option<&Ty>) -> Val {
+        let span = expr.span;
+        let literal =
+            |literal: Literal, ty: Ty, term: Term| Val { tree: tree(TreeKind::Literal(literal), span), ty, term };
+        match &expr.kind {
+            ExprKind::Int(value) => {
+                literal(Literal::Int(value.clone()), Ty::int(), Term::Int(Linear::number(value.clone())))
+            }
+            ExprKind::Float(value) => {
+                literal(Literal::Float(*value), Ty::float(), Term::Sign(Linear::number(sign(*value))))
+            }
+            ExprKind::Str(text) => literal(Literal::string(text), Ty::string(), Term::Opaque),
+            ExprKind::Charlist(text) => {
+                let codes: Vec<_> = text.chars().map(|c| Literal::Int(u32::from(c).into())).collect();
+                let length = Len::Term(Linear::number(codes.len()));
+                literal(Literal::List(codes), Ty::Seq(Seq::List, Box::new(Ty::int()), length), Term::Opaque)
+            }
+            ExprKind::Atom(name) => literal(Literal::Atom(name.clone()), Ty::atom(), Term::Opaque),
+            ExprKind::Bool(value) => literal(
+                Literal::atom(if *value { "true" } else { "false" }),
+                Ty::bool(),
+                Term::Bool(Formula::truth(*value)),
+            ),
+            ExprKind::Unit => literal(Literal::atom("unit"), Ty::unit(), Term::Opaque),
+            ExprKind::Interpolation(pieces) => self.interpolation(pieces, span),
+            ExprKind::Name(name) => self.name(name, hint, span),
+            ExprKind::Call(callee, args) => self.call(callee, args, hint, span),
+            ExprKind::Field(base, field) => self.field(expr, base, field),
+            ExprKind::List(elements, rest) => {
+                let element = self.meta();
+                self.list(elements, rest.as_deref(), &element, Seq::List, span)
+            }
+            ExprKind::Vector(elements) => {
+                let element = self.meta();
+                self.list(elements, None, &element, Seq::Vector, span)
+            }
+            ExprKind::Tuple(parts) => {
+                let vals = parts.iter().map(|part| self.infer(part)).collect();
+                self.tuple(vals, span)
+            }
+            ExprKind::Record(name, fields) => self.record(name, fields, hint, span),
+            ExprKind::Update(name, base, fields) => self.update(name, base, fields, span),
+            ExprKind::Unary(operator, inner) => self.unary(*operator, inner, span),
+            ExprKind::Binary(operator, at, left, right) => self.binary(*operator, *at, left, right, span),
+            ExprKind::As(inner, ty) => {
+                let ty = self.written(ty);
+                let val = self.check(inner, &ty);
+                Val { ty, ..val }
+            }
+            ExprKind::Lambda(params, body) => self.lambda(params, body, None, span),
+            ExprKind::Block(_) | ExprKind::Match(..) | ExprKind::If(..) => {
+                let ty = self.meta();
+                self.check(expr, &ty)
+            }
+            ExprKind::Missing => self.wrong(span),
+        }
+    }
+
+    /// A type written inside of a body.
+    pub(super) fn written(&mut self, ty: &Type) -> Ty {
+        let params = self.type_params.clone();
+        let mut errors = Vec::new();
+        let source = self.program.source;
+        let scope = self.scope;
+        let mut reader = crate::resolve::written::Reader {
+            scope,
+            source,
+            errors: &mut errors,
+            params,
+            lengths: Vec::new(),
+            implicit: false,
+        };
+        let read = reader.read(ty);
+        self.errors.extend(errors);
+        let mut names = HashMap::new();
+        for (name, local) in &self.locals {
+            if let Known::Term(Term::Int(term)) = &local.known {
+                names.insert(name.clone(), term.clone());
+            }
+        }
+        instantiate(&read, &HashMap::new(), &names)
+    }
+
+    fn name(&mut self, name: &Name, hint: Option<&Ty>, span: Span) -> Val {
+        if let Some(local) = self.local(name).cloned() {
+            return self.variable(&local, span);
+        }
+        if self.scope.constructor(name).is_some() || matches!(&**name, "Zero") {
+            return self.construct(name, &[], hint, span);
+        }
+        self.function_value(name, None, span)
+    }
+
+    fn variable(&mut self, local: &super::body::Local, span: Span) -> Val {
+        let term = match &local.known {
+            Known::Term(term) => term.clone(),
+            Known::Later(sym) => {
+                let mut facts = Vec::new();
+                let term = self.term_at(&local.ty, *sym, &mut facts);
+                self.facts.extend(facts);
+                term
+            }
+        };
+        if let Some(used) = self.lengths_used.get_mut(&local.var) {
+            *used = true;
+        }
+        Val { tree: tree(TreeKind::Var(local.var), span), ty: local.ty.clone(), term }
+    }
+
+    pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val {
+        let locals = self.locals.iter().map(|(name, _)| &**name);
+        let near = nearest(name, locals).or_else(|| self.scope.nearest(name));
+        let hint = match (name, near) {
+            ("case" | "elif" | "cond", _) => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
+            (_, Some(near)) => Some(format!("did you mean `{near}`?")),
+            _ => None,
+        };
+        let error = self.error(code::UNKNOWN_NAME, span, format!("`{name}` is not defined"));
+        error.hints.extend(hint);
+        self.wrong(span)
+    }
+
+    fn tuple(&mut self, vals: Vec<Val>, span: Span) -> Val {
+        let (mut trees, mut types, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        for val in vals {
+            trees.push(val.tree);
+            types.push(val.ty);
+            terms.push(val.term);
+        }
+        Val { tree: tree(TreeKind::Tuple(trees), span), ty: Ty::Tuple(types), term: Term::Tuple(terms) }
+    }
+
+    fn list(&mut self, elements: &[Expr], rest: Option<&Expr>, element: &Ty, seq: Seq, span: Span) -> Val {
+        let trees = elements.iter().map(|one| self.check(one, element).tree).collect();
+        let count = Linear::number(elements.len());
+        let (rest, length) = match rest {
+            None => (None, Len::Term(count)),
+            Some(rest) => {
+                let val = self.check(rest, &Ty::Seq(seq, Box::new(element.clone()), Len::Unknown));
+                let length = match self.base(&val.ty) {
+                    Ty::Seq(_, _, Len::Term(rest)) => Len::Term(self.length(&rest).add(&count)),
+                    _ => Len::Unknown,
+                };
+                (Some(Box::new(val.tree)), length)
+            }
+        };
+        let ty = Ty::Seq(seq, Box::new(element.clone()), length);
+        Val { tree: tree(TreeKind::List(trees, rest), span), ty, term: Term::Opaque }
+    }
+
+    fn interpolation(&mut self, pieces: &[Piece], span: Span) -> Val {
+        let mut parts = Vec::new();
+        for piece in pieces {
+            parts.push(match piece {
+                Piece::Text(text) => tree(TreeKind::Literal(Literal::string(text)), span),
+                Piece::Value(value) => {
+                    let val = self.infer(value);
+                    if self.base(&val.ty).is_con("String") || matches!(val.ty, Ty::Wrong) {
+                        val.tree
+                    } else {
+                        self.shown(val, value.span)
+                    }
+                }
+            });
+        }
+        let parts = tree(TreeKind::List(parts, None), span);
+        Val {
+            tree: tree(TreeKind::Operation(Operation::Join, vec![parts]), span),
+            ty: Ty::string(),
+            term: Term::Opaque,
+        }
+    }
+
+    fn shown(&mut self, val: Val, span: Span) -> Tree {
+        let Some(show) = self.scope.class_by_full("Std.Show.Show") else {
+            self.error(code::UNKNOWN_CLASS, span, "interpolation needs the class `Show` of Std.Show");
+            return val.tree;
+        };
+        let class = show.full.clone();
+        let hole = self.want(class, val.ty, span);
+        tree(TreeKind::Method(hole, 0, vec![val.tree]), span)
+    }
+
+    fn lambda(&mut self, params: &[Param], body: &Expr, expected: Option<(&[Ty], &Ty)>, span: Span) -> Val {
+        let (locals, facts) = (self.locals.len(), self.facts.len());
+        let mut vars = Vec::new();
+        let mut types = Vec::new();
+        for (at, param) in params.iter().enumerate() {
+            let given = expected.map(|(types, _)| types[at].clone());
+            let ty = match (&param.ty, given) {
+                (Some(written), given) => {
+                    let ty = self.written(written);
+                    if let Some(given) = given {
+                        let outcome = self.subtype(&given, &ty, &Term::Opaque, param.name.span);
+                        self.explain(outcome, &given, &ty, param.name.span);
+                    }
+                    ty
+                }
+                (None, Some(given)) => given,
+                (None, None) => self.meta(),
+            };
+            vars.push(self.bind(&param.name.name, &ty, None));
+            types.push(ty);
+        }
+        let result = expected.map_or_else(|| self.meta(), |(_, result)| result.clone());
+        let body = self.check(body, &result);
+        self.locals.truncate(locals);
+        self.facts.truncate(facts);
+        let kind = TreeKind::Lambda(vars, Box::new(body.tree));
+        Val { tree: tree(kind, span), ty: Ty::Fn(types, Box::new(result)), term: Term::Opaque }
+    }
+
+    fn block(&mut self, statements: &[Stmt], expected: &Ty, span: Span) -> Val {
+        let locals = self.locals.len();
+        let mut lets = Vec::new();
+        let mut last = None;
+        for (at, statement) in statements.iter().enumerate() {
+            match statement {
+                Stmt::Let(pattern, ty, value) => {
+                    let val = match ty {
+                        Some(ty) => {
+                            let ty = self.written(ty);
+                            let val = self.check(value, &ty);
+                            Val { ty, ..val }
+                        }
+                        None => self.infer(value),
+                    };
+                    let shape = self.let_pattern(pattern, &val);
+                    lets.push((shape, val.tree));
+                }
+                Stmt::Expr(value) if at + 1 == statements.len() => last = Some(self.check(value, expected)),
+                Stmt::Expr(value) => {
+                    let val = self.infer(value);
+                    lets.push((Shape::Any, val.tree));
+                }
+            }
+        }
+        self.locals.truncate(locals);
+        let Some(last) = last else {
+            self.error(code::EXPECTED, span, "a block ends with an expression, not with `let`");
+            return self.wrong(span);
+        };
+        Val { tree: tree(TreeKind::Block(lets, Box::new(last.tree)), span), ty: last.ty, term: last.term }
+    }
+
+    fn choice(&mut self, condition: &Expr, then: &Expr, otherwise: &Expr, expected: &Ty, span: Span) -> Val {
+        let test = self.check(condition, &Ty::bool());
+        let formula = self.truth(&test.term);
+        let facts = self.facts.len();
+        self.facts.push(formula.clone());
+        let first = self.check(then, expected);
+        self.facts.truncate(facts);
+        self.facts.push(formula.clone().not());
+        let second = self.check(otherwise, expected);
+        self.facts.truncate(facts);
+        let term = match (&first.term, &second.term) {
+            (Term::Int(a), Term::Int(b)) => {
+                let value = Linear::symbol(self.symbol(None));
+                let one = formula.clone().and(Formula::eq(&value, a));
+                self.facts.push(one.or(formula.not().and(Formula::eq(&value, b))));
+                Term::Int(value)
+            }
+            _ => Term::Opaque,
+        };
+        let kind = TreeKind::If(Box::new(test.tree), Box::new(first.tree), Box::new(second.tree));
+        Val { tree: tree(kind, span), ty: expected.clone(), term }
+    }
+
+    /// A condition as a formula; an unknown one where nothing is known.
+    pub(super) fn truth(&mut self, term: &Term) -> Formula {
+        match term {
+            Term::Bool(formula) => formula.clone(),
+            _ => Formula::le(&Linear::number(1), &Linear::symbol(self.symbol(None))),
+        }
+    }
+
+    /// `A.B.f` where `A` is no variable: a module and a function.
+    pub(super) fn qualified(&self, expr: &Expr) -> Option<(Name, Ident)> {
+        let ExprKind::Field(base, function) = &expr.kind else { return None };
+        let mut parts = Vec::new();
+        let mut part = &**base;
+        loop {
+            match &part.kind {
+                ExprKind::Field(inner, name) => {
+                    parts.push(&*name.name);
+                    part = inner;
+                }
+                ExprKind::Name(name)
+                    if self.local(name).is_none() && name.starts_with(|c: char| c.is_ascii_uppercase()) =>
+                {
+                    parts.push(name);
+                    break;
+                }
+                _ => return None,
+            }
+        }
+        parts.reverse();
+        Some((Name::from(parts.join(".")), function.clone()))
+    }
+
+    fn unary(&mut self, operator: K, inner: &Expr, span: Span) -> Val {
+        if operator == K::NotKw {
+            let val = self.check(inner, &Ty::bool());
+            let term = self.unary_term(operator, &val.term);
+            return Val { tree: tree(TreeKind::Operation(Operation::Not, vec![val.tree]), span), ty: Ty::bool(), term };
+        }
+        let val = self.infer(inner);
+        let base = self.numeric(&val, inner.span);
+        let term = self.unary_term(operator, &val.term);
+        let kind = match (&val.tree.kind, operator) {
+            (_, K::Plus) => val.tree.kind,
+            (TreeKind::Literal(Literal::Int(value)), _) => TreeKind::Literal(Literal::Int(-value)),
+            (TreeKind::Literal(Literal::Float(value)), _) => TreeKind::Literal(Literal::Float(-value)),
+            _ => TreeKind::Operation(Operation::Negate, vec![val.tree]),
+        };
+        Val { tree: tree(kind, span), ty: base, term }
+    }
+}
+
+/// The name without its module.
+pub(super) fn short(full: &str) -> Name {
+    Name::from(full.rsplit('.').next().unwrap_or(full))
+}

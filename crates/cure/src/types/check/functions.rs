@@ -1,0 +1,327 @@
+//! Functions: heads into scope, clauses against the head, guards over all clauses.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::body::{Body, Known, Local, Term};
+use super::exprs::tree;
+use super::places::Places;
+use super::prove::Proof;
+use super::subtype::instantiate;
+use super::{Checked, Key};
+use crate::diagnostic::{Diagnostic, Span, code};
+use crate::lower::form::Operation;
+use crate::resolve::collect::{Collected, Group};
+use crate::resolve::interface::Signature;
+use crate::resolve::scope::Scope;
+use crate::syntax::ast::{Curify, Name};
+use crate::types::exhaustive::{self, Arm};
+use crate::types::solver::{Formula, Linear, Outcome};
+use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
+use crate::types::ty::{Len, Ty};
+
+/// What stands with the result of a function that does not say it.
+#[derive(Debug)]
+pub(super) enum Slot {
+    /// It is being inferred.
+    Running,
+    /// It is this.
+    Done(Ty),
+}
+
+/// A module while it is checked.
+pub(crate) struct Program<'p> {
+    pub module: Name,
+    pub source: &'p str,
+    pub scope: Scope,
+    pub collected: &'p Collected<'p>,
+    pub(super) results: RefCell<HashMap<Key, Slot>>,
+    pub(super) done: RefCell<Vec<Checked>>,
+    pub(super) errors: RefCell<Vec<Diagnostic>>,
+}
+
+/// A function's head in the scope of its body.
+pub(super) struct Head {
+    pub params: Vec<VarId>,
+    pub types: Vec<Ty>,
+    pub terms: Vec<Term>,
+    pub dictionaries: Vec<VarId>,
+    pub result: Ty,
+    /// Length parameters: variable and the parameter whose length it is.
+    pub lengths: Vec<(VarId, VarId)>,
+}
+
+impl<'p> Program<'p> {
+    /// The type that a function returns. One that does not say it is checked first.
+    pub(super) fn result_of(&self, signature: &Signature) -> Ty {
+        if signature.module != self.module {
+            return signature.result.clone();
+        }
+        let key = (signature.name.clone(), signature.params.len() as u32);
+        let group = self.collected.groups.iter().find(|group| {
+            group.inferred && group.signature.name == key.0 && group.signature.params.len() as u32 == key.1
+        });
+        let Some(group) = group else { return signature.result.clone() };
+        if let Some(Slot::Done(ty)) = self.results.borrow().get(&key) {
+            return ty.clone();
+        }
+        if self.results.borrow().contains_key(&key) {
+            let message = format!("`{}` calls itself, so its result type has to be written", key.0);
+            let hint = format!("write `def {}(…): Type = …`", key.0);
+            self.errors
+                .borrow_mut()
+                .push(Diagnostic::error(code::NEEDS_TYPE, group.signature.span, message).hint(hint));
+            return Ty::Wrong;
+        }
+        self.group(group);
+        match self.results.borrow().get(&key) {
+            Some(Slot::Done(ty)) => ty.clone(),
+            _ => Ty::Wrong,
+        }
+    }
+
+    pub(super) fn finish(&self, body: Body<'_>, function: CheckedFunction) {
+        let mut body = body;
+        let dictionaries = body.find_dictionaries();
+        let function = CheckedFunction { variables: body.vars, ..function };
+        self.errors.borrow_mut().append(&mut body.errors);
+        self.done.borrow_mut().push(Checked { function, dictionaries });
+    }
+
+    pub(super) fn group(&self, group: &Group<'_>) {
+        let signature = &group.signature;
+        let key = (signature.name.clone(), signature.params.len() as u32);
+        if group.inferred {
+            if self.results.borrow().contains_key(&key) {
+                return;
+            }
+            self.results.borrow_mut().insert(key.clone(), Slot::Running);
+        }
+        let mut body = Body::new(self);
+        let mut head = body.head(signature, None);
+        if group.inferred {
+            head.result = body.meta();
+        }
+        let span = group.clauses[0].span;
+        let mut branches = Vec::new();
+        let mut arms: Vec<Option<(Option<Formula>, Span)>> = Vec::new();
+        let outside = body.facts.len();
+        for clause in &group.clauses {
+            let (locals, facts) = (body.locals.len(), body.facts.len());
+            for (at, param) in clause.params.iter().enumerate() {
+                let local = Local {
+                    var: head.params[at],
+                    ty: head.types[at].clone(),
+                    known: Known::Term(head.terms[at].clone()),
+                };
+                body.locals.push((param.name.name.clone(), local));
+            }
+            let guard = clause.guard.as_ref().map(|guard| body.guard(guard));
+            let formula = match &guard {
+                None => Some(Formula::truth(true)),
+                Some((_, formula)) => formula.clone(),
+            };
+            body.facts.extend(formula.clone());
+            let value = match &clause.body {
+                Some(value) => body.check(value, &head.result),
+                None => body.wrong(clause.span),
+            };
+            body.locals.truncate(locals);
+            body.facts.truncate(facts);
+            arms.push(Some((formula.clone(), clause.span)));
+            branches.push(Branch { shape: Shape::Any, guard: guard.map(|(tree, _)| tree), body: value.tree });
+            body.facts.extend(formula.map(Formula::not));
+        }
+        body.facts.truncate(outside);
+        if group.clauses.len() > 1 || group.clauses[0].guard.is_some() {
+            self.covered(&mut body, group, &arms);
+        }
+        let scrutinee = head.params.iter().map(|var| tree(TreeKind::Var(*var), span)).collect();
+        let single = branches.len() == 1 && branches[0].guard.is_none();
+        let value = if single {
+            branches.remove(0).body
+        } else {
+            tree(TreeKind::Match(Box::new(tree(TreeKind::Tuple(scrutinee), span)), branches), span)
+        };
+        let value = body.with_lengths(&head, value, span);
+        if group.inferred {
+            let result = body.resolved(&head.result);
+            self.results.borrow_mut().insert(key, Slot::Done(result));
+        }
+        let params = head.dictionaries.iter().chain(&head.params).copied().collect();
+        let function = CheckedFunction { name: signature.name.clone(), params, variables: 0, body: value, span };
+        self.finish(body, function);
+    }
+
+    /// Whether the guards of all clauses leave something out, and whether every clause is reached.
+    fn covered(&self, body: &mut Body<'_>, group: &Group<'_>, arms: &[Option<(Option<Formula>, Span)>]) {
+        let mut left: Vec<Formula> = Vec::new();
+        let mut open = true;
+        for (arm, clause) in arms.iter().flatten().zip(&group.clauses) {
+            let (formula, span) = arm;
+            let mut here = left.clone();
+            here.extend(formula.clone());
+            if !open || matches!(body.possible(&here), Outcome::Unsat) {
+                let name = &group.signature.name;
+                let message = format!("this clause of `{name}` is never reached");
+                let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
+                body.errors
+                    .push(Diagnostic::warning(code::UNREACHABLE, clause.name.span.to(*span), message).hint(hint));
+            }
+            if clause.guard.is_none() {
+                open = false;
+            }
+            left.extend(formula.clone().map(Formula::not));
+        }
+        // The guard of an only clause is for its callers to prove.
+        if !open || group.clauses.len() == 1 {
+            return;
+        }
+        let nothing = Formula::And(left).not();
+        let example = match body.prove(&nothing) {
+            Proof::Holds => return,
+            Proof::Refuted(model) => {
+                let mut named = Vec::new();
+                nothing.symbols(&mut |sym| {
+                    if let (Some(name), Some(value)) = (body.symbol_name(sym), model.get(&sym)) {
+                        named.push(format!("{name} = {value}"));
+                    }
+                });
+                named.dedup();
+                named.join(", ")
+            }
+            Proof::Unknown => String::new(),
+        };
+        let name = &group.signature.name;
+        let message = format!("the clauses of `{name}` leave something out");
+        let error = body.error(code::NOT_EXHAUSTIVE, group.signature.span, message);
+        if !example.is_empty() {
+            error.hints.push(format!("for example {example}"));
+        }
+        error.hints.push("add a clause without a guard at the end".to_owned());
+    }
+
+    pub(super) fn foreign(&self, signature: &Signature, foreign: &Curify) {
+        let mut body = Body::new(self);
+        let head = body.head(signature, None);
+        let span = foreign.head.span;
+        let args = head.params.iter().map(|var| tree(TreeKind::Var(*var), span)).collect();
+        let call = tree(TreeKind::Remote(foreign.module.clone(), foreign.function.clone(), args), span);
+        let params = head.dictionaries.iter().chain(&head.params).copied().collect();
+        let function = CheckedFunction { name: signature.name.clone(), params, variables: 0, body: call, span };
+        self.finish(body, function);
+    }
+}
+
+impl Body<'_> {
+    /// Brings a head into scope. `class` is what the parameter of a class stands for.
+    pub(super) fn head(&mut self, signature: &Signature, class: Option<(&Name, &Ty)>) -> Head {
+        let mut dictionaries = Vec::new();
+        for (class, ty) in &signature.constraints {
+            let var = self.fresh_var();
+            dictionaries.push(var);
+            self.given.push((class.clone(), ty.clone(), var));
+        }
+        self.type_params = signature.type_params.clone();
+        let types: HashMap<Name, Ty> = class.into_iter().map(|(name, ty)| (name.clone(), ty.clone())).collect();
+        let mut names: HashMap<Name, Linear> = HashMap::new();
+        for name in &signature.len_params {
+            let length = self.length_symbol(Some(name));
+            names.insert(name.clone(), length);
+        }
+        let mut symbols = Vec::new();
+        for (name, _) in &signature.params {
+            let sym = self.symbol(Some(name));
+            symbols.push(sym);
+            names.insert(name.clone(), Linear::symbol(sym));
+        }
+        let mut head = Head {
+            params: Vec::new(),
+            types: Vec::new(),
+            terms: Vec::new(),
+            dictionaries,
+            result: instantiate(&signature.result, &types, &names),
+            lengths: Vec::new(),
+        };
+        for ((_, ty), sym) in signature.params.iter().zip(symbols) {
+            let ty = instantiate(ty, &types, &names);
+            let ty = self.opened(&ty);
+            let mut facts = Vec::new();
+            let term = self.term_at(&ty, sym, &mut facts);
+            self.facts.extend(facts);
+            if let Ty::Seq(_, _, Len::Term(length)) = self.base(&ty) {
+                self.facts.push(Formula::le(&Linear::number(0), &length));
+            }
+            let var = self.fresh_var();
+            head.params.push(var);
+            head.types.push(ty);
+            head.terms.push(term);
+        }
+        for name in &signature.len_params {
+            let of = signature.params.iter().position(|(_, ty)| {
+                matches!(ty, Ty::Seq(_, _, Len::Named(named)) if named.constant == 0 && named.factors == [(name.clone(), 1)])
+            });
+            let Some(of) = of else { continue };
+            let var = self.fresh_var();
+            head.lengths.push((var, head.params[of]));
+            self.lengths_used.insert(var, false);
+            let local = Local { var, ty: Ty::int(), known: Known::Term(Term::Int(names[name].clone())) };
+            self.locals.push((name.clone(), local));
+        }
+        head
+    }
+
+    /// A body with the lengths that it asks for computed before it.
+    pub(super) fn with_lengths(
+        &self,
+        head: &Head,
+        value: crate::types::tree::Tree,
+        span: Span,
+    ) -> crate::types::tree::Tree {
+        let used = head.lengths.iter().filter(|(var, _)| self.lengths_used.get(var) == Some(&true));
+        let lets: Vec<_> = used
+            .map(|(var, of)| {
+                let list = tree(TreeKind::Var(*of), span);
+                (Shape::Bind(*var), tree(TreeKind::Operation(Operation::Length, vec![list]), span))
+            })
+            .collect();
+        if lets.is_empty() { value } else { tree(TreeKind::Block(lets, Box::new(value)), span) }
+    }
+
+    /// Says what a match leaves out and what it never reaches.
+    pub(super) fn exhaustive(&mut self, arms: &[Arm], ty: &Ty, places: &Places, span: Span, what: &str) {
+        if matches!(self.base(ty), Ty::Wrong)
+            || self.errors.iter().any(|error| error.is_error() && within(error.span, arms))
+        {
+            return;
+        }
+        // Facts have a say when they speak of what the patterns test.
+        let asks = places.speaks(self);
+        let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
+        for at in verdict.unreachable {
+            let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
+            let warning = Diagnostic::warning(code::UNREACHABLE, arms[at].span, "this clause is never reached");
+            self.errors.push(warning.hint(hint));
+        }
+        if verdict.gave_up {
+            let hint = "split it into functions, or end it with `_ -> …`".to_owned();
+            self.error(code::TOO_COMPLEX, span, "this match has too many cases to be sure about").hints.push(hint);
+        } else if !verdict.missing.is_empty() {
+            let missing = verdict.missing.join("`, `");
+            if what == "let" {
+                let hint = "use `match` with a clause for each case".to_owned();
+                let message = format!("this pattern does not match `{missing}`");
+                self.error(code::NOT_EXHAUSTIVE, span, message).hints.push(hint);
+            } else {
+                let keyword = Span { start: span.start, end: span.start + 5 };
+                let message = format!("this match leaves out `{missing}`");
+                let error = self.error(code::NOT_EXHAUSTIVE, keyword, message);
+                error.hints.push("add clauses for these, or `_ -> …`".to_owned());
+            }
+        }
+    }
+}
+
+fn within(span: Span, arms: &[Arm]) -> bool {
+    arms.iter().any(|arm| arm.span.start <= span.start && span.end <= arm.span.end)
+}

@@ -1,0 +1,294 @@
+//! State machines: names and guards checked, guards and actions as functions, guards compared by the solver.
+
+use std::collections::HashSet;
+
+use super::body::{Body, Known, Local, Term};
+use super::exprs::tree;
+use super::functions::Program;
+use crate::diagnostic::{Diagnostic, Span, code};
+use crate::fsm::verify::{Guards, verify};
+use crate::fsm::{Finding, Graph};
+use crate::lower::form::{Literal, Machine, MachineTransition, MachineTrigger};
+use crate::resolve::interface::TypeInfoKind;
+use crate::syntax::ast::{Expr, Fsm, Ident, Name, Trigger};
+use crate::types::solver::{Formula, Outcome};
+use crate::types::tree::{CheckedFunction, Shape, Tree, TreeKind, VarId};
+use crate::types::ty::Ty;
+
+/// A machine that has been checked.
+#[derive(Debug)]
+pub(crate) struct CheckedMachine {
+    pub graph: Graph,
+    pub findings: Vec<Finding>,
+    pub machine: Machine,
+}
+
+impl Program<'_> {
+    /// Checks a machine and makes its functions.
+    pub(super) fn machine(&self, fsm: &Fsm) -> CheckedMachine {
+        let graph = Graph::new(fsm, self.source);
+        let say = |error: Diagnostic| self.errors.borrow_mut().push(error);
+        for ident in undeclared(fsm) {
+            let message = format!("`{}` is no state of {}", ident.name, fsm.name.name);
+            let states = format!("its states are {}", graph.states.join(", "));
+            say(Diagnostic::error(code::UNKNOWN_STATE, ident.span, message).hint(states));
+        }
+        if graph.states.is_empty() {
+            say(Diagnostic::error(code::FSM_FORM, fsm.name.span, "a machine needs at least one state"));
+        }
+        for transition in &fsm.transitions {
+            match &transition.trigger {
+                Trigger::Event(name) if name.name.is_empty() => {
+                    let message = "an event is named by an atom: `event(:go)`";
+                    say(Diagnostic::error(code::FSM_FORM, name.span, message));
+                }
+                Trigger::Timeout(after) if crate::fsm::milliseconds(after).is_none() => {
+                    let message = "a timeout is a literal number of milliseconds: `timeout(1000)`";
+                    say(Diagnostic::error(code::TIMEOUT, after.span, message));
+                }
+                _ => {}
+            }
+        }
+        let fields = self.payload(fsm);
+        let initial_data = self.initial_data(fsm, &fields);
+        let mut transitions = Vec::new();
+        for (at, transition) in fsm.transitions.iter().enumerate() {
+            let guard = transition.guard.as_ref().map(|guard| self.guard_function(fsm, at, &fields, guard));
+            let action = if transition.actions.is_empty() {
+                None
+            } else {
+                Some(self.action_function(fsm, at, &fields, &transition.actions, transition.span))
+            };
+            transitions.push(MachineTransition {
+                from: transition.from.name.clone(),
+                to: transition.to.name.clone(),
+                on: match &transition.trigger {
+                    Trigger::Event(name) => MachineTrigger::Event(name.name.clone()),
+                    Trigger::Timeout(after) => MachineTrigger::Timeout(crate::fsm::milliseconds(after).unwrap_or(0)),
+                },
+                guard,
+                action,
+            });
+        }
+        self.surface(fsm);
+        let findings = verify(&graph, &self.compare_guards(fsm, &fields));
+        self.errors.borrow_mut().extend(findings.iter().map(Finding::diagnostic));
+        let name = |state: &String| Name::from(&**state);
+        let machine = Machine {
+            name: fsm.name.name.clone(),
+            states: graph.states.iter().map(name).collect(),
+            initial: name(&graph.initial),
+            terminal: graph.terminal.iter().map(name).collect(),
+            fields: fields.iter().map(|(name, _)| name.clone()).collect(),
+            initial_data,
+            transitions,
+        };
+        CheckedMachine { graph, findings, machine }
+    }
+
+    /// The fields of the machine's record; none without payload.
+    fn payload(&self, fsm: &Fsm) -> Vec<(Name, Ty)> {
+        let Some(_) = &fsm.payload else { return Vec::new() };
+        let info = self.scope.ty(&fsm.name.name);
+        match info.map(|info| &info.kind) {
+            Some(TypeInfoKind::Record(fields)) => fields.clone(),
+            _ => {
+                let message = format!("the data of {0} needs a record `{0}`", fsm.name.name);
+                let hint = format!("define it: `record {} do … end`", fsm.name.name);
+                let error = Diagnostic::error(code::UNKNOWN_RECORD, fsm.name.span, message).hint(hint);
+                self.errors.borrow_mut().push(error);
+                Vec::new()
+            }
+        }
+    }
+
+    fn name_of(&self, fsm: &Fsm, what: &str) -> Name {
+        Name::from(format!("{}${what}", fsm.name.name))
+    }
+
+    fn initial_data(&self, fsm: &Fsm, fields: &[(Name, Ty)]) -> Name {
+        let name = self.name_of(fsm, "data");
+        let mut body = Body::new(self);
+        let span = fsm.name.span;
+        let value = match &fsm.payload {
+            Some(given) if !fields.is_empty() || given.is_empty() => {
+                let record = crate::syntax::ast::ExprKind::Record(fsm.name.clone(), given.clone());
+                let end = given.last().map_or(span, |(_, value)| span.to(value.span));
+                body.infer(&Expr { kind: record, span: end }).tree
+            }
+            _ => tree(TreeKind::Literal(Literal::atom("unit")), span),
+        };
+        let function = CheckedFunction { name: name.clone(), params: Vec::new(), variables: 0, body: value, span };
+        self.finish(body, function);
+        name
+    }
+
+    fn guard_function(&self, fsm: &Fsm, at: usize, fields: &[(Name, Ty)], guard: &Expr) -> Name {
+        let name = self.name_of(fsm, &format!("guard{at}"));
+        let mut body = Body::new(self);
+        let (params, lets) = body.payload(fields, guard.span);
+        let (value, _) = body.guard(guard);
+        let value = tree(TreeKind::Block(lets, Box::new(value)), guard.span);
+        self.finish(body, CheckedFunction { name: name.clone(), params, variables: 0, body: value, span: guard.span });
+        name
+    }
+
+    fn action_function(
+        &self,
+        fsm: &Fsm,
+        at: usize,
+        fields: &[(Name, Ty)],
+        actions: &[(Ident, Expr)],
+        span: Span,
+    ) -> Name {
+        let name = self.name_of(fsm, &format!("action{at}"));
+        let mut body = Body::new(self);
+        let (params, mut lets) = body.payload(fields, span);
+        let mut changed: Vec<(u32, VarId)> = Vec::new();
+        for (field, value) in actions {
+            let Some(at) = body.field_place(fields, field, &fsm.name.name) else { continue };
+            let ty = fields[at].1.clone();
+            let val = body.check(value, &ty);
+            // What later assignments see is the new value.
+            let var = body.fresh_var();
+            lets.push((Shape::Bind(var), val.tree));
+            let mut facts = Vec::new();
+            let term = body.term_of(&ty, Some(&field.name), &mut facts);
+            body.facts.extend(facts);
+            body.locals.push((field.name.clone(), Local { var, ty, known: Known::Term(term) }));
+            changed.retain(|(known, _)| *known != at as u32 + 1);
+            changed.push((at as u32 + 1, var));
+        }
+        let data = Box::new(tree(TreeKind::Var(params[0]), span));
+        let changes = changed.into_iter().map(|(at, var)| (at, tree(TreeKind::Var(var), span))).collect();
+        let value = tree(TreeKind::SetElements(data, changes), span);
+        let value = tree(TreeKind::Block(lets, Box::new(value)), span);
+        self.finish(body, CheckedFunction { name: name.clone(), params, variables: 0, body: value, span });
+        name
+    }
+
+    /// The functions by which the module's users run the machine.
+    fn surface(&self, fsm: &Fsm) {
+        let span = fsm.name.span;
+        let atom = |name: &Name| tree(TreeKind::Literal(Literal::Atom(name.clone())), span);
+        let own = [atom(&self.module), atom(&fsm.name.name)];
+        let list = |names: Vec<Literal>| tree(TreeKind::Literal(Literal::List(names)), span);
+        for (suffix, target, arity) in [
+            ("spawn", "spawn_in", 0),
+            ("spawn", "spawn_in", 1),
+            ("send", "send", 2),
+            ("state", "state", 1),
+            ("stop", "stop", 1),
+        ] {
+            let mut body = Body::new(self);
+            let params: Vec<VarId> = (0..arity).map(|_| body.fresh_var()).collect();
+            let args = params.iter().map(|var| tree(TreeKind::Var(*var), span));
+            let args = if suffix == "spawn" { own.iter().cloned().chain(args).collect() } else { args.collect() };
+            let value = tree(TreeKind::Remote(Name::from("cure_fsm"), Name::from(target), args), span);
+            let name = Name::from(format!("{}_{suffix}", fsm.name.name));
+            self.finish(body, CheckedFunction { name, params, variables: 0, body: value, span });
+        }
+        let graph = Graph::new(fsm, self.source);
+        let states = graph.states.iter().map(|state| Literal::atom(state)).collect();
+        let edges = graph.edges.iter().map(|edge| {
+            Literal::Tuple(vec![
+                Literal::atom(&edge.from),
+                Literal::atom(&edge.trigger.label()),
+                Literal::atom(&edge.to),
+            ])
+        });
+        let parts = vec![own[1].clone(), atom(&Name::from(&*graph.initial)), list(states), list(edges.collect())];
+        let name = Name::from(format!("{}_definition", fsm.name.name));
+        let value = tree(TreeKind::Tuple(parts), span);
+        self.finish(Body::new(self), CheckedFunction { name, params: Vec::new(), variables: 0, body: value, span });
+    }
+
+    /// Asks the solver which guards exclude each other.
+    fn compare_guards(&self, fsm: &Fsm, fields: &[(Name, Ty)]) -> Guards {
+        let mut body = Body::new(self);
+        body.payload(fields, fsm.name.span);
+        let formulas: Vec<Option<Formula>> = fsm
+            .transitions
+            .iter()
+            .map(|transition| match &transition.guard {
+                None => Some(Formula::truth(true)),
+                Some(guard) => body.guard(guard).1,
+            })
+            .collect();
+        let mut guards = Guards::default();
+        let mut seen: HashSet<usize> = HashSet::new();
+        for (at, transition) in fsm.transitions.iter().enumerate() {
+            let same = |other: usize| {
+                let other = &fsm.transitions[other];
+                other.from.name == transition.from.name
+                    && match (&other.trigger, &transition.trigger) {
+                        (Trigger::Event(a), Trigger::Event(b)) => a.name == b.name,
+                        (Trigger::Timeout(a), Trigger::Timeout(b)) => {
+                            crate::fsm::milliseconds(a) == crate::fsm::milliseconds(b)
+                        }
+                        _ => false,
+                    }
+            };
+            if let Some(formula) = &formulas[at] {
+                let possible = |all: &[Formula]| !matches!(body.possible(all), Outcome::Unsat);
+                if !possible(std::slice::from_ref(formula)) {
+                    guards.never.insert(at);
+                }
+                let earlier: Vec<usize> = seen.iter().copied().filter(|other| same(*other)).collect();
+                let mut left = vec![formula.clone()];
+                left.extend(earlier.iter().filter_map(|other| formulas[*other].clone()).map(Formula::not));
+                if !guards.never.contains(&at) && !earlier.is_empty() && !possible(&left) {
+                    guards.covered.insert(at);
+                }
+                for other in earlier {
+                    let both = match &formulas[other] {
+                        Some(other) => possible(&[formula.clone(), other.clone()]),
+                        None => true,
+                    };
+                    if both {
+                        guards.overlap.insert((other, at));
+                    }
+                }
+            } else {
+                guards.overlap.extend(seen.iter().filter(|other| same(**other)).map(|other| (*other, at)));
+            }
+            seen.insert(at);
+        }
+        guards
+    }
+}
+
+impl Body<'_> {
+    /// The data and the event's data as parameters, the fields of the data as variables.
+    fn payload(&mut self, fields: &[(Name, Ty)], span: Span) -> (Vec<VarId>, Vec<(Shape, Tree)>) {
+        let data = self.fresh_var();
+        let event = self.fresh_var();
+        let local = Local { var: event, ty: Ty::Any, known: Known::Term(Term::Opaque) };
+        self.locals.push((Name::from("event_data"), local));
+        let mut lets = Vec::new();
+        for (at, (name, ty)) in fields.iter().enumerate() {
+            let var = self.bind(name, ty, None);
+            let of = Box::new(tree(TreeKind::Var(data), span));
+            lets.push((Shape::Bind(var), tree(TreeKind::Element(of, at as u32 + 1), span)));
+        }
+        (vec![data, event], lets)
+    }
+}
+
+/// Names of states that are not declared.
+fn undeclared(fsm: &Fsm) -> Vec<&Ident> {
+    let Some(declared) = &fsm.states else {
+        let written: Vec<&Name> = fsm
+            .transitions
+            .iter()
+            .flat_map(|one| [&one.from.name, &one.to.name])
+            .chain(fsm.blocks.iter().map(|state| &state.name))
+            .collect();
+        let named = fsm.initial.iter().chain(&fsm.terminal);
+        return named.filter(|state| !written.contains(&&state.name)).collect();
+    };
+    let used = fsm.initial.iter().chain(&fsm.terminal).chain(&fsm.blocks);
+    let used = used.chain(fsm.transitions.iter().flat_map(|one| [&one.from, &one.to]));
+    let mut seen = HashSet::new();
+    used.filter(|state| !declared.iter().any(|known| known.name == state.name) && seen.insert(state.span)).collect()
+}

@@ -1,0 +1,282 @@
+//! Operators: arithmetic with divisors that are proved non-zero, short-circuit logic, comparisons, lists, strings,
+//! pipes, and those that the program defines.
+
+use num_bigint::BigInt;
+use num_traits::Zero;
+
+use super::body::{Body, Term, Val};
+use super::exprs::tree;
+use crate::diagnostic::{Span, code};
+use crate::lower::form::{Literal, Operation};
+use crate::syntax::SyntaxKind as K;
+use crate::syntax::ast::{Expr, ExprKind, Name};
+use crate::types::solver::{Formula, Linear};
+use crate::types::tree::{Branch, Shape, TreeKind};
+use crate::types::ty::{Len, Seq, Ty};
+
+impl Body<'_> {
+    pub(super) fn binary(&mut self, operator: K, at: Span, left: &Expr, right: &Expr, span: Span) -> Val {
+        let symbol = operator.text().unwrap_or("?");
+        if self.scope.function(symbol, 2).is_some() {
+            let name = Name::from(symbol);
+            return self.call_named(&name, &[left.clone(), right.clone()], None, at, span);
+        }
+        match operator {
+            K::AndKw | K::OrKw => self.logic(operator, left, right, span),
+            K::Plus | K::Minus | K::Star => self.arithmetic(operator, left, right, span),
+            K::Slash | K::Percent => self.divide(operator, left, right, span),
+            K::EqEq | K::NotEq | K::Lt | K::Gt | K::LtEq | K::GtEq => self.comparison(operator, left, right, span),
+            K::LtGt => {
+                let (left, right) = (self.check(left, &Ty::string()), self.check(right, &Ty::string()));
+                let parts = tree(TreeKind::List(vec![left.tree, right.tree], None), span);
+                let kind = TreeKind::Operation(Operation::Join, vec![parts]);
+                Val { tree: tree(kind, span), ty: Ty::string(), term: Term::Opaque }
+            }
+            K::PlusPlus | K::MinusMinus => self.lists(operator, left, right, span),
+            K::PipeGt => self.pipe(left, right, span),
+            K::PipeArrow => self.cast(left, right, span),
+            _ => {
+                let message = format!("the operator `{symbol}` is not defined");
+                let hint = format!("define it: `def ({symbol})(a: Int, b: Int): Int = …`");
+                self.error(code::UNKNOWN_NAME, at, message).hints.push(hint);
+                self.infer(left);
+                self.infer(right);
+                self.wrong(span)
+            }
+        }
+    }
+
+    /// `and` and `or` look at the right side only when the left one leaves it open; so does the solver.
+    fn logic(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
+        let first = self.check(left, &Ty::bool());
+        let facts = self.facts.len();
+        let known = self.truth(&first.term);
+        self.facts.push(if operator == K::AndKw { known.clone() } else { known.clone().not() });
+        let second = self.check(right, &Ty::bool());
+        self.facts.truncate(facts);
+        let term = self.binary_term(operator, &Term::Bool(known), &second.term);
+        let constant = |text: &str| tree(TreeKind::Literal(Literal::atom(text)), span);
+        let (test, second) = (Box::new(first.tree), second.tree);
+        let kind = match operator {
+            K::AndKw => TreeKind::If(test, Box::new(second), Box::new(constant("false"))),
+            _ => TreeKind::If(test, Box::new(constant("true")), Box::new(second)),
+        };
+        Val { tree: tree(kind, span), ty: Ty::bool(), term }
+    }
+
+    /// Int or Float; anything else is an error.
+    pub(super) fn numeric(&mut self, val: &Val, span: Span) -> Ty {
+        let base = self.base(&val.ty);
+        match &base {
+            Ty::Meta(meta) => {
+                // Nothing said otherwise, so it is a whole number.
+                self.bind_meta(*meta, Ty::int());
+                Ty::int()
+            }
+            ty if ty.is_con("Int") || ty.is_con("Float") || matches!(ty, Ty::Wrong) => base,
+            _ => {
+                let message = format!("expected a number, found {}", self.show(&base));
+                self.error(code::MISMATCH, span, message);
+                Ty::Wrong
+            }
+        }
+    }
+
+    /// Both sides of an operator on numbers, of one type.
+    fn numbers(&mut self, left: &Expr, right: &Expr) -> (Val, Val, Ty) {
+        let mut first = self.infer(left);
+        let mut second = self.infer(right);
+        // A side of which nothing is known is what the other one is.
+        if matches!(self.base(&first.ty), Ty::Meta(_)) && !matches!(self.base(&second.ty), Ty::Meta(_)) {
+            let base = self.numeric(&second, right.span);
+            first = self.coerce(first, &base, left.span);
+        }
+        let base = self.numeric(&first, left.span);
+        if !matches!(base, Ty::Wrong) {
+            second = self.coerce(second, &base, right.span);
+        }
+        // What was a variable without a type has become a number that the solver can follow.
+        for (val, expr) in [(&mut first, left), (&mut second, right)] {
+            if let (Term::Opaque, ExprKind::Name(_)) = (&val.term, &expr.kind) {
+                val.term = self.infer(expr).term;
+            }
+        }
+        (first, second, base)
+    }
+
+    fn arithmetic(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
+        let (first, second, base) = self.numbers(left, right);
+        let operation = match operator {
+            K::Plus => Operation::Add,
+            K::Minus => Operation::Subtract,
+            _ => Operation::Multiply,
+        };
+        let term = self.binary_term(operator, &first.term, &second.term);
+        Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: base, term }
+    }
+
+    fn divide(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
+        let (first, second, base) = self.numbers(left, right);
+        let float = base.is_con("Float");
+        if float && operator == K::Percent {
+            self.error(code::OPERATOR, span, "`%` works on Int only");
+        }
+        let zero = if float { Term::Sign(Linear::number(0)) } else { Term::Int(Linear::number(0)) };
+        if !matches!(base, Ty::Wrong) {
+            let goal = self.binary_term(K::NotEq, &second.term, &zero);
+            let goal = self.truth(&goal);
+            let text = self.program.source.get(right.span.start as usize..right.span.end as usize).unwrap_or("");
+            let what = match &second.term {
+                Term::Int(term) if term.as_number().is_some_and(Zero::is_zero) => "this divides by zero".to_owned(),
+                _ => format!("the divisor `{text}` may be zero"),
+            };
+            let hint =
+                "say it in the type `{x: Int | x != 0}`, in a guard `when b != 0`, or test it with `if`".to_owned();
+            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), &what, Some(hint));
+        }
+        let operation = match (operator, float) {
+            (_, true) => Operation::Divide,
+            (K::Slash, false) => Operation::Quotient,
+            _ => Operation::Remainder,
+        };
+        let term = if float { Term::Opaque } else { self.binary_term(operator, &first.term, &second.term) };
+        Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: base, term }
+    }
+
+    fn comparison(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
+        let mut first = self.infer(left);
+        let second = match self.base(&first.ty) {
+            Ty::Meta(_) => {
+                let second = self.infer(right);
+                let base = self.base(&second.ty);
+                first = self.coerce(first, &base, left.span);
+                second
+            }
+            base => self.check(right, &base),
+        };
+        let operation = match operator {
+            K::EqEq => Operation::Equal,
+            K::NotEq => Operation::NotEqual,
+            K::Lt => Operation::Less,
+            K::LtEq => Operation::AtMost,
+            K::Gt => Operation::Greater,
+            _ => Operation::AtLeast,
+        };
+        if matches!(self.base(&first.ty), Ty::Fn(..)) {
+            self.error(code::OPERATOR, span, "functions cannot be compared");
+        }
+        let (a, b) = (self.term_again(&first, left), self.term_again(&second, right));
+        let term = self.binary_term(operator, &a, &b);
+        Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: Ty::bool(), term }
+    }
+
+    fn term_again(&mut self, val: &Val, expr: &Expr) -> Term {
+        match (&val.term, &expr.kind) {
+            (Term::Opaque, ExprKind::Name(_)) => self.infer(expr).term,
+            (term, _) => term.clone(),
+        }
+    }
+
+    fn lists(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
+        let element = self.meta();
+        let list = Ty::Seq(Seq::List, Box::new(element.clone()), Len::Unknown);
+        let (first, second) = (self.infer(left), self.infer(right));
+        if self.base(&first.ty).is_con("String") {
+            let hint = "strings are joined with `<>`".to_owned();
+            self.error(code::OPERATOR, span, "`++` joins lists").hints.push(hint);
+            return self.wrong(span);
+        }
+        let length = |body: &Self, val: &Val| match body.base(&val.ty) {
+            Ty::Seq(_, _, Len::Term(term)) => Some(body.length(&term)),
+            _ => None,
+        };
+        let joined = match (operator, length(self, &first), length(self, &second)) {
+            (K::PlusPlus, Some(a), Some(b)) => Len::Term(a.add(&b)),
+            _ => Len::Unknown,
+        };
+        let first = self.coerce(first, &list, left.span);
+        let second = self.coerce(second, &list, right.span);
+        let operation = if operator == K::PlusPlus { Operation::Append } else { Operation::Without };
+        let kind = TreeKind::Operation(operation, vec![first.tree, second.tree]);
+        Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Box::new(element), joined), term: Term::Opaque }
+    }
+
+    /// `x |> f`: on a Result, `f` is for what is in `Ok`, and `Error` passes.
+    fn pipe(&mut self, left: &Expr, right: &Expr, span: Span) -> Val {
+        let value = self.infer(left);
+        let Ty::Con(name, args) = self.base(&value.ty) else { return self.piped(value, right, span) };
+        if &*name != "Std.Core.Result" || args.len() != 2 {
+            return self.piped(value, right, span);
+        }
+        let mark = self.locals.len();
+        let inner = self.bind(&Name::from("|>"), &args[0], None);
+        let local = Val { tree: tree(TreeKind::Var(inner), left.span), ty: args[0].clone(), term: Term::Opaque };
+        let applied = self.piped(local, right, span);
+        self.locals.truncate(mark);
+        let error = self.fresh_var();
+        let (ok, ty) = match self.base(&applied.ty) {
+            Ty::Con(result, parts) if &*result == "Std.Core.Result" => {
+                let outcome = self.subtype(&args[1], &parts[1], &Term::Opaque, span);
+                self.explain(outcome, &args[1], &parts[1], span);
+                (applied.tree, Ty::Con(result, parts))
+            }
+            _ => {
+                let tag = tree(TreeKind::Literal(Literal::atom("ok")), span);
+                let ty = Ty::Con(name.clone(), vec![applied.ty.clone(), args[1].clone()]);
+                (tree(TreeKind::Tuple(vec![tag, applied.tree]), span), ty)
+            }
+        };
+        let branches = vec![
+            Branch { shape: Shape::Tagged(Name::from("ok"), vec![Shape::Bind(inner)]), guard: None, body: ok },
+            Branch { shape: Shape::Bind(error), guard: None, body: tree(TreeKind::Var(error), span) },
+        ];
+        Val { tree: tree(TreeKind::Match(Box::new(value.tree), branches), span), ty, term: Term::Opaque }
+    }
+
+    /// `f(x)` for a value that is computed already.
+    fn piped(&mut self, value: Val, right: &Expr, span: Span) -> Val {
+        let mark = self.locals.len();
+        let name = Name::from("|> value");
+        let known = if matches!(value.term, Term::Opaque) { None } else { Some(value.term.clone()) };
+        let var = self.bind(&name, &value.ty, known);
+        let argument = Expr { kind: ExprKind::Name(name), span };
+        let called = self.call(right, std::slice::from_ref(&argument), None, span);
+        self.locals.truncate(mark);
+        let kind = TreeKind::Block(vec![(Shape::Bind(var), value.tree)], Box::new(called.tree));
+        Val { tree: tree(kind, span), ty: called.ty, term: called.term }
+    }
+
+    /// `message |-> target` casts to a process by name or pid.
+    fn cast(&mut self, left: &Expr, right: &Expr, span: Span) -> Val {
+        let (message, target) = (self.infer(left), self.infer(right));
+        let remote = TreeKind::Remote(Name::from("gen_server"), Name::from("cast"), vec![target.tree, message.tree]);
+        let unit = tree(TreeKind::Literal(Literal::atom("unit")), span);
+        let kind = TreeKind::Block(vec![(Shape::Any, tree(remote, span))], Box::new(unit));
+        Val { tree: tree(kind, span), ty: Ty::unit(), term: Term::Opaque }
+    }
+
+    /// `Zero`, `Succ(n)` and `Pred(n)`.
+    pub(super) fn natural(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Val> {
+        let nat = |term: Linear, kind: TreeKind| Val { tree: tree(kind, span), ty: Ty::int(), term: Term::Int(term) };
+        match (name, args) {
+            ("Zero", []) => Some(nat(Linear::number(0), TreeKind::Literal(Literal::Int(BigInt::zero())))),
+            ("Succ" | "Pred", [arg]) => {
+                let val = self.check(arg, &Ty::int());
+                let term = match &val.term {
+                    Term::Int(term) => term.clone(),
+                    _ => Linear::symbol(self.symbol(None)),
+                };
+                let least = Linear::number(i64::from(name == "Pred"));
+                let goal = Formula::le(&least, &term);
+                let what = format!("the precondition of `{name}` does not hold");
+                let pair = code::Pair(code::PRECONDITION, code::PRECONDITION);
+                let hint = if name == "Pred" { "Pred needs n > 0" } else { "Succ needs n >= 0" };
+                self.require(&goal, arg.span, pair, &what, Some(hint.to_owned()));
+                let (operation, step) = if name == "Succ" { (Operation::Add, 1) } else { (Operation::Subtract, -1) };
+                let one = tree(TreeKind::Literal(Literal::Int(1.into())), span);
+                Some(nat(term.add(&Linear::number(step)), TreeKind::Operation(operation, vec![val.tree, one])))
+            }
+            _ => None,
+        }
+    }
+}

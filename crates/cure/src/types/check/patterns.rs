@@ -1,0 +1,459 @@
+//! Patterns and matches. Each position of a scrutinee has a path and, where it is a number or a truth value, a term;
+//! all clauses of a match share them, so that the solver can compare what they test.
+
+use std::collections::HashMap;
+
+use num_bigint::BigInt;
+
+use super::body::{Body, Known, Local, Term, Val};
+use super::exprs::tree;
+use super::places::{Place, PlaceTerm, Places};
+use super::prove::sign;
+use super::subtype::instantiate;
+use crate::diagnostic::{Span, code};
+use crate::lower::form::Literal;
+use crate::resolve::interface::TypeInfoKind;
+use crate::syntax::ast::*;
+use crate::types::exhaustive::{Arm, Guard, Path};
+use crate::types::solver::{Formula, Linear};
+use crate::types::tree::{Branch, Shape, TreeKind, VarId};
+use crate::types::ty::{Len, Seq, Ty};
+
+/// What a pattern tests and binds.
+#[derive(Debug, Default)]
+struct Found {
+    tests: Vec<Formula>,
+    /// Whether the tests are all there is to the pattern.
+    whole: bool,
+    bound: Vec<(Name, VarId)>,
+}
+
+impl Body<'_> {
+    pub(super) fn match_expr(&mut self, scrutinee: &Expr, clauses: &[Clause], expected: &Ty, span: Span) -> Val {
+        let val = self.infer(scrutinee);
+        let ty = self.opened(&val.ty);
+        let mut places = Places::default();
+        let mut branches = Vec::new();
+        let mut arms = Vec::new();
+        let outside = self.facts.len();
+        for clause in clauses {
+            let (locals, facts) = (self.locals.len(), self.facts.len());
+            let mut found = Found { whole: true, ..Found::default() };
+            let shape = self.pattern(&clause.pattern, &ty, &val.term, Vec::new(), &mut places, &mut found);
+            self.facts.extend(found.tests.iter().cloned());
+            let guard = clause.guard.as_ref().map(|guard| self.guard(guard));
+            if let Some((_, Some(formula))) = &guard {
+                self.facts.push(formula.clone());
+            }
+            let body = self.check(&clause.body, expected);
+            self.locals.truncate(locals);
+            self.facts.truncate(facts);
+            // What later clauses may rely on: this one did not match.
+            let not_taken = match (&guard, found.whole) {
+                (None, true) => Some(Formula::And(found.tests.clone()).not()),
+                (Some((_, Some(formula))), true) => Some(Formula::And(found.tests.clone()).and(formula.clone()).not()),
+                _ => None,
+            };
+            arms.push(Arm {
+                shape: shape.clone(),
+                guard: match &guard {
+                    None => Guard::None,
+                    Some((_, Some(formula))) => Guard::Formula(formula.clone()),
+                    Some(_) => Guard::Unknown,
+                },
+                span: clause.pattern.span,
+            });
+            branches.push(Branch { shape, guard: guard.map(|(tree, _)| tree), body: body.tree });
+            self.facts.extend(not_taken);
+        }
+        self.facts.truncate(outside);
+        self.exhaustive(&arms, &ty, &places, span, "match");
+        let kind = TreeKind::Match(Box::new(val.tree), branches);
+        let mut facts = Vec::new();
+        let term = self.term_of(expected, None, &mut facts);
+        self.facts.extend(facts);
+        Val { tree: tree(kind, span), ty: expected.clone(), term }
+    }
+
+    /// A guard: its tree, and what it says if the solver can follow it.
+    pub(super) fn guard(&mut self, guard: &Expr) -> (crate::types::tree::Tree, Option<Formula>) {
+        self.guard_form(guard);
+        let val = self.check(guard, &Ty::bool());
+        let formula = match val.term {
+            Term::Bool(formula) => Some(formula),
+            _ => None,
+        };
+        (val.tree, formula)
+    }
+
+    /// Guards use operators only: they decide, they do not call.
+    fn guard_form(&mut self, guard: &Expr) {
+        match &guard.kind {
+            ExprKind::Binary(_, _, left, right) => {
+                self.guard_form(left);
+                self.guard_form(right);
+            }
+            ExprKind::Unary(_, inner) | ExprKind::Field(inner, _) => self.guard_form(inner),
+            ExprKind::Call(callee, _) => {
+                let hint = "match on the value first: `match f(x) do true -> … end`".to_owned();
+                self.error(code::GUARD, callee.span, "a guard cannot call functions").hints.push(hint);
+            }
+            ExprKind::Match(..)
+            | ExprKind::If(..)
+            | ExprKind::Lambda(..)
+            | ExprKind::Block(_)
+            | ExprKind::Interpolation(_) => {
+                self.error(code::GUARD, guard.span, "a guard holds operators over names and literals only");
+            }
+            _ => {}
+        }
+    }
+
+    /// A pattern of a `let`, which must match.
+    pub(super) fn let_pattern(&mut self, pattern: &Pattern, val: &Val) -> Shape {
+        let ty = self.opened(&val.ty);
+        if let PatternKind::Name(name) = &pattern.kind
+            && self.scope.constructor(name).is_none()
+        {
+            let known = if matches!(val.term, Term::Opaque) { None } else { Some(val.term.clone()) };
+            return Shape::Bind(self.bind(name, &ty, known));
+        }
+        let mut places = Places::default();
+        let mut found = Found { whole: true, ..Found::default() };
+        let shape = self.pattern(pattern, &ty, &val.term, Vec::new(), &mut places, &mut found);
+        let arm = Arm { shape: shape.clone(), guard: Guard::None, span: pattern.span };
+        self.exhaustive(&[arm], &ty, &places, pattern.span, "let");
+        self.facts.extend(found.tests);
+        shape
+    }
+
+    /// The position below another one.
+    fn below(
+        &mut self,
+        path: &Path,
+        step: crate::types::exhaustive::Step,
+        ty: &Ty,
+        parent: &Term,
+        places: &mut Places,
+    ) -> (Path, Ty, Term) {
+        let mut path = path.clone();
+        let at = step.1;
+        path.push(step);
+        if !places.known.contains_key(&path) {
+            let ty = self.opened(ty);
+            let mut facts = Vec::new();
+            let term = match parent {
+                Term::Tuple(parts) if (at as usize) < parts.len() && !matches!(parts[at as usize], Term::Opaque) => {
+                    parts[at as usize].clone()
+                }
+                _ => self.term_of(&ty, None, &mut facts),
+            };
+            places.known.insert(path.clone(), (ty, term, facts));
+        }
+        let (ty, term, facts) = places.known[&path].clone();
+        self.facts.extend(facts);
+        (path, ty, term)
+    }
+
+    fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
+        let known = match (self.base(ty), term) {
+            (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
+            (_, Term::Int(term)) => PlaceTerm::Int(term.clone()),
+            (_, Term::Bool(formula)) => PlaceTerm::Bool(formula.clone()),
+            (_, Term::Sign(term)) => PlaceTerm::Sign(term.clone()),
+            _ => PlaceTerm::Opaque,
+        };
+        let place = Place { ty: self.resolved(ty), term: known };
+        places.seen.insert(path.clone(), place);
+    }
+
+    fn pattern(
+        &mut self,
+        pattern: &Pattern,
+        ty: &Ty,
+        term: &Term,
+        path: Path,
+        places: &mut Places,
+        found: &mut Found,
+    ) -> Shape {
+        let span = pattern.span;
+        self.see(&path, ty, term, places);
+        match &pattern.kind {
+            PatternKind::Wild => Shape::Any,
+            PatternKind::Missing => Shape::Any,
+            PatternKind::Name(name) => {
+                if self.scope.constructor(name).is_some() || (&**name == "Zero" && self.base(ty).is_con("Int")) {
+                    let ident = Ident { name: name.clone(), span };
+                    return self.constructor_pattern(&ident, &[], ty, path, places, found, span);
+                }
+                if let Some((_, var)) = found.bound.iter().find(|(known, _)| known == name) {
+                    found.whole = false;
+                    return Shape::Same(*var);
+                }
+                let known = match term {
+                    Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
+                    // A name for the reader of counter-examples.
+                    Term::Int(linear) => Known::Term(Term::Int(self.named(linear, name))),
+                    known => Known::Term(known.clone()),
+                };
+                let var = self.fresh_var();
+                found.bound.push((name.clone(), var));
+                self.locals.push((name.clone(), Local { var, ty: ty.clone(), known }));
+                Shape::Bind(var)
+            }
+            PatternKind::Int(value) => {
+                self.literal_type(ty, &Ty::int(), span);
+                match term {
+                    Term::Int(term) => found.tests.push(Formula::eq(term, &Linear::number(value.clone()))),
+                    _ => found.whole = false,
+                }
+                Shape::Literal(Literal::Int(value.clone()))
+            }
+            PatternKind::Float(value) => {
+                self.literal_type(ty, &Ty::float(), span);
+                if let Term::Sign(term) = term {
+                    found.tests.push(Formula::eq(term, &Linear::number(sign(*value))));
+                }
+                found.whole &= *value == 0.0;
+                Shape::Literal(Literal::Float(*value))
+            }
+            PatternKind::Bool(value) => {
+                self.literal_type(ty, &Ty::bool(), span);
+                match term {
+                    Term::Bool(formula) if *value => found.tests.push(formula.clone()),
+                    Term::Bool(formula) => found.tests.push(formula.clone().not()),
+                    _ => found.whole = false,
+                }
+                Shape::Literal(Literal::atom(if *value { "true" } else { "false" }))
+            }
+            PatternKind::Str(text) => self.constant(Literal::string(text), &Ty::string(), ty, found, span),
+            PatternKind::Atom(name) => self.constant(Literal::Atom(name.clone()), &Ty::atom(), ty, found, span),
+            PatternKind::Unit => {
+                self.literal_type(ty, &Ty::unit(), span);
+                Shape::Literal(Literal::atom("unit"))
+            }
+            PatternKind::Charlist(text) => {
+                let codes = text.chars().map(|c| Pattern { kind: PatternKind::Int(BigInt::from(u32::from(c))), span });
+                self.list_pattern(&codes.collect::<Vec<_>>(), None, ty, path, places, found, span)
+            }
+            PatternKind::List(elements, rest) => {
+                self.list_pattern(elements, rest.as_deref(), ty, path, places, found, span)
+            }
+            PatternKind::Tuple(parts) => {
+                let types = match self.base(ty) {
+                    Ty::Tuple(types) if types.len() == parts.len() => types,
+                    Ty::Any => {
+                        found.whole = false;
+                        vec![Ty::Any; parts.len()]
+                    }
+                    other => {
+                        let types: Vec<_> = parts.iter().map(|_| self.meta()).collect();
+                        self.literal_type(&other, &Ty::Tuple(types.clone()), span);
+                        types
+                    }
+                };
+                let shapes = parts.iter().zip(types).enumerate().map(|(at, (part, ty))| {
+                    let (path, ty, term) = self.below(&path, (None, at as u16), &ty, term, places);
+                    self.pattern(part, &ty, &term, path, places, found)
+                });
+                Shape::Tuple(shapes.collect())
+            }
+            PatternKind::Ctor(name, parts) => self.constructor_pattern(name, parts, ty, path, places, found, span),
+            PatternKind::Record(name, fields) => self.record_pattern(name, fields, ty, path, places, found, span),
+        }
+    }
+
+    /// A symbol with this name for a term that has none.
+    fn named(&mut self, term: &Linear, name: &str) -> Linear {
+        match term.as_symbol() {
+            Some(sym) if self.symbol_name(sym).is_none() => {
+                let named = Linear::symbol(self.symbol(Some(name)));
+                self.axioms.push(Formula::eq(&named, term));
+                named
+            }
+            _ => term.clone(),
+        }
+    }
+
+    fn constant(&mut self, literal: Literal, own: &Ty, ty: &Ty, found: &mut Found, span: Span) -> Shape {
+        self.literal_type(ty, own, span);
+        found.whole = false;
+        Shape::Literal(literal)
+    }
+
+    /// A pattern of type `own` against a value of type `ty`. Values of type Any may be anything.
+    fn literal_type(&mut self, ty: &Ty, own: &Ty, span: Span) {
+        let base = self.base(ty);
+        if matches!(base, Ty::Any) {
+            return;
+        }
+        if let Err(misfit) = self.subtype(own, &base, &Term::Opaque, span) {
+            let (own, ty) = (self.show(own), self.show(&base));
+            let _ = misfit;
+            self.error(code::MISMATCH, span, format!("this pattern matches {own}, the value is {ty}"));
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
+    fn list_pattern(
+        &mut self,
+        elements: &[Pattern],
+        rest: Option<&Pattern>,
+        ty: &Ty,
+        path: Path,
+        places: &mut Places,
+        found: &mut Found,
+        span: Span,
+    ) -> Shape {
+        let (seq, element, length) = match self.base(ty) {
+            Ty::Seq(seq, element, length) => (seq, *element, length),
+            Ty::Any => (Seq::List, Ty::Any, Len::Unknown),
+            other => {
+                let element = self.meta();
+                let list = Ty::list(element.clone());
+                self.literal_type(&other, &list, span);
+                (Seq::List, element, Len::Unknown)
+            }
+        };
+        let count = Linear::number(elements.len());
+        match &length {
+            Len::Term(length) => {
+                let length = self.length(length);
+                found.tests.push(if rest.is_some() {
+                    Formula::le(&count, &length)
+                } else {
+                    Formula::eq(&length, &count)
+                });
+            }
+            _ => found.whole = false,
+        }
+        // A cell is a position with two below it: its head and its tail.
+        let mut cells = Vec::new();
+        let mut here = path;
+        for (at, part) in elements.iter().enumerate() {
+            let tail_ty = Ty::Seq(seq, Box::new(element.clone()), shorter(self, &length, at));
+            self.see(&here, &tail_ty, &Term::Opaque, places);
+            let (head, ty, term) = self.below(&here, (None, 0), &element, &Term::Opaque, places);
+            cells.push(self.pattern(part, &ty, &term, head, places, found));
+            here.push((None, 1));
+        }
+        let rest_ty = match self.base(ty) {
+            Ty::Any => Ty::Any,
+            _ => Ty::Seq(seq, Box::new(element), shorter(self, &length, elements.len())),
+        };
+        let last = match rest {
+            Some(rest) => self.pattern(rest, &rest_ty, &Term::Opaque, here, places, found),
+            None => {
+                self.see(&here, &rest_ty, &Term::Opaque, places);
+                Shape::Nil
+            }
+        };
+        cells.into_iter().rev().fold(last, |tail, head| Shape::Cons(Box::new(head), Box::new(tail)))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
+    fn constructor_pattern(
+        &mut self,
+        name: &Ident,
+        parts: &[Pattern],
+        ty: &Ty,
+        path: Path,
+        places: &mut Places,
+        found: &mut Found,
+        span: Span,
+    ) -> Shape {
+        if self.base(ty).is_con("Int") && matches!(&*name.name, "Zero" | "Succ") {
+            if &*name.name == "Zero" && parts.is_empty() {
+                let zero = Pattern { kind: PatternKind::Int(BigInt::default()), span };
+                let term = places.seen.get(&path).and_then(|place| match &place.term {
+                    PlaceTerm::Int(term) => Some(Term::Int(term.clone())),
+                    _ => None,
+                });
+                return self.pattern(&zero, ty, &term.unwrap_or(Term::Opaque), path, places, found);
+            }
+            self.error(code::NOT_YET, span, "patterns with `Succ` are not there yet")
+                .hints
+                .push("write `n when n > 0` and use `n - 1`".to_owned());
+            return Shape::Any;
+        }
+        let Some(constructor) = self.scope.constructor(&name.name).cloned() else {
+            let near = self.scope.nearest(&name.name).map(|near| format!("did you mean `{near}`?"));
+            let error =
+                self.error(code::UNKNOWN_CONSTRUCTOR, name.span, format!("there is no constructor `{}`", name.name));
+            error.hints.extend(near);
+            return Shape::Any;
+        };
+        if constructor.fields.len() != parts.len() {
+            let message = format!("`{}` has {} field(s), not {}", name.name, constructor.fields.len(), parts.len());
+            self.error(code::ARITY, span, message);
+            return Shape::Any;
+        }
+        // Of a value of type Any, the tag says nothing about the types of what is inside.
+        let base = self.base(ty);
+        let any = matches!(base, Ty::Any);
+        let types: HashMap<Name, Ty> = match &base {
+            Ty::Con(full, args) if *full == constructor.of => {
+                constructor.params.iter().cloned().zip(args.iter().cloned()).collect()
+            }
+            _ => constructor.params.iter().map(|param| (param.clone(), self.meta())).collect(),
+        };
+        let own =
+            Ty::Con(constructor.of.clone(), constructor.params.iter().map(|param| types[param].clone()).collect());
+        self.literal_type(ty, &own, span);
+        let only = self
+            .scope
+            .type_by_full(&constructor.of)
+            .is_some_and(|info| matches!(&info.kind, TypeInfoKind::Sum(all) if all.len() == 1));
+        found.whole &= only && !any;
+        let empty = HashMap::new();
+        let tag = Some(constructor.tag.clone());
+        let shapes = parts.iter().zip(&constructor.fields).enumerate().map(|(at, (part, field))| {
+            let field = if any { Ty::Any } else { instantiate(field, &types, &empty) };
+            let (path, ty, term) = self.below(&path, (tag.clone(), at as u16), &field, &Term::Opaque, places);
+            self.pattern(part, &ty, &term, path, places, found)
+        });
+        Shape::Tagged(constructor.tag.clone(), shapes.collect())
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
+    fn record_pattern(
+        &mut self,
+        name: &Ident,
+        given: &[(Ident, Pattern)],
+        ty: &Ty,
+        path: Path,
+        places: &mut Places,
+        found: &mut Found,
+        span: Span,
+    ) -> Shape {
+        let info = self.scope.ty(&name.name).filter(|info| matches!(info.kind, TypeInfoKind::Record(_))).cloned();
+        let Some(info) = info else {
+            self.error(code::UNKNOWN_RECORD, name.span, format!("there is no record `{}`", name.name));
+            return Shape::Any;
+        };
+        let any = matches!(self.base(ty), Ty::Any);
+        let args: Vec<Ty> = match self.base(ty) {
+            Ty::Con(full, args) if full == info.full => args,
+            _ => info.params.iter().map(|_| self.meta()).collect(),
+        };
+        self.literal_type(ty, &Ty::Con(info.full.clone(), args.clone()), span);
+        found.whole &= !any;
+        let fields = self.fields_of(&info, &args);
+        let mut shapes = vec![Shape::Any; fields.len()];
+        for (field, part) in given {
+            let Some(at) = self.field_place(&fields, field, &name.name) else { continue };
+            let ty = if any { Ty::Any } else { fields[at].1.clone() };
+            let tag = Some(super::exprs::short(&info.full));
+            let (path, ty, term) = self.below(&path, (tag, at as u16), &ty, &Term::Opaque, places);
+            shapes[at] = self.pattern(part, &ty, &term, path, places, found);
+        }
+        Shape::Tagged(super::exprs::short(&info.full), shapes)
+    }
+}
+
+fn shorter(body: &Body<'_>, length: &Len, by: usize) -> Len {
+    match length {
+        Len::Term(length) => Len::Term(body.length(length).sub(&Linear::number(by))),
+        _ => Len::Unknown,
+    }
+}

@@ -1,0 +1,64 @@
+//! The positions in a scrutinee, which all clauses of a match share.
+
+use std::collections::HashMap;
+
+use super::body::{Body, Term};
+use crate::types::exhaustive::Path;
+use crate::types::solver::{Formula, Linear};
+use crate::types::ty::Ty;
+
+/// A position in a scrutinee.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub ty: Ty,
+    pub term: PlaceTerm,
+}
+
+/// What the solver knows of a position.
+#[derive(Debug, Clone)]
+pub(crate) enum PlaceTerm {
+    Opaque,
+    Int(Linear),
+    Bool(Formula),
+    Sign(Linear),
+    Length(Linear),
+}
+
+/// What all clauses of a match share.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
+    /// For exhaustiveness: what each position is.
+    pub seen: HashMap<Path, Place>,
+}
+
+impl Places {
+    /// Whether facts that hold here speak of a position.
+    pub(super) fn speaks(&self, body: &Body<'_>) -> bool {
+        let mut symbols = std::collections::HashSet::new();
+        let mut involved = false;
+        for place in self.seen.values() {
+            let mut take = |term: &Linear| {
+                // A term that is more than a symbol ties the position to others.
+                involved |= term.as_symbol().is_none() && !term.factors.is_empty();
+                symbols.extend(term.factors.keys().copied());
+            };
+            match &place.term {
+                PlaceTerm::Opaque => {}
+                PlaceTerm::Int(term) | PlaceTerm::Sign(term) => take(term),
+                PlaceTerm::Length(_) => involved = true,
+                PlaceTerm::Bool(formula) => {
+                    involved |= !matches!(formula, Formula::AtMostZero(_));
+                    formula.symbols(&mut |sym| {
+                        symbols.insert(sym);
+                    });
+                }
+            }
+        }
+        let mut found = involved;
+        for fact in body.axioms.iter().chain(&body.facts) {
+            fact.symbols(&mut |sym| found |= symbols.contains(&sym));
+        }
+        found
+    }
+}

@@ -1,0 +1,241 @@
+//! Conditions as formulas, and asking the solver about them.
+
+use num_traits::Zero;
+
+use super::body::{Body, Term};
+use crate::diagnostic::{Diagnostic, Span, code};
+use crate::syntax::SyntaxKind as K;
+use crate::syntax::ast::{Expr, ExprKind};
+use crate::types::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
+use crate::types::ty::Pred;
+
+/// What became of a question.
+#[derive(Debug)]
+pub(super) enum Proof {
+    /// It holds.
+    Holds,
+    /// It does not, for these values.
+    Refuted(Model),
+    /// The budget was spent.
+    Unknown,
+}
+
+impl Body<'_> {
+    /// The condition of a refinement for this value.
+    pub(super) fn predicate(&mut self, pred: &Pred, value: &Term) -> Formula {
+        let term = self.condition(&pred.condition, &|name| {
+            if name == &*pred.var {
+                return Some(value.clone());
+            }
+            pred.names.get(name).map(|term| Term::Int(term.clone()))
+        });
+        match term {
+            Term::Bool(formula) => formula,
+            // Nothing is known of it but that it is the same for the same value.
+            _ => self.opaque_condition(&format!("{} of {value:?} with {:?}", pred.text, pred.condition.span)),
+        }
+    }
+
+    fn opaque_condition(&mut self, key: &str) -> Formula {
+        let sym = self.opaque_symbol(key);
+        Formula::le(&Linear::number(1), &Linear::symbol(sym))
+    }
+
+    pub(super) fn opaque_symbol(&mut self, key: &str) -> crate::types::solver::Sym {
+        if let Some(sym) = self.opaque.get(key) {
+            return *sym;
+        }
+        let sym = self.symbol(None);
+        self.opaque.insert(key.to_owned(), sym);
+        sym
+    }
+
+    /// A written condition, over what its names mean.
+    pub(super) fn condition(&mut self, expr: &Expr, names: &dyn Fn(&str) -> Option<Term>) -> Term {
+        match &expr.kind {
+            ExprKind::Int(value) => Term::Int(Linear::number(value.clone())),
+            ExprKind::Float(value) => Term::Sign(Linear::number(sign(*value))),
+            ExprKind::Bool(value) => Term::Bool(Formula::truth(*value)),
+            ExprKind::Name(name) => names(name).unwrap_or(Term::Opaque),
+            ExprKind::Unary(operator, inner) => {
+                let inner = self.condition(inner, names);
+                self.unary_term(*operator, &inner)
+            }
+            ExprKind::Binary(operator, _, left, right) => {
+                let (left, right) = (self.condition(left, names), self.condition(right, names));
+                self.binary_term(*operator, &left, &right)
+            }
+            _ => Term::Opaque,
+        }
+    }
+
+    pub(super) fn unary_term(&mut self, operator: K, inner: &Term) -> Term {
+        match (operator, inner) {
+            (K::Minus, Term::Int(term)) => Term::Int(term.times(&(-1).into())),
+            (K::Minus, Term::Sign(term)) => Term::Sign(term.times(&(-1).into())),
+            (K::Plus, _) => inner.clone(),
+            (K::NotKw, Term::Bool(formula)) => Term::Bool(formula.clone().not()),
+            _ => Term::Opaque,
+        }
+    }
+
+    pub(super) fn binary_term(&mut self, operator: K, left: &Term, right: &Term) -> Term {
+        match (left, right) {
+            (Term::Int(a), Term::Int(b)) => match operator {
+                K::Plus => Term::Int(a.add(b)),
+                K::Minus => Term::Int(a.sub(b)),
+                K::Star => match (a.as_number(), b.as_number()) {
+                    (Some(number), _) => Term::Int(b.times(number)),
+                    (_, Some(number)) => Term::Int(a.times(number)),
+                    _ => {
+                        let (a, b) = if format!("{a:?}") <= format!("{b:?}") { (a, b) } else { (b, a) };
+                        Term::Int(Linear::symbol(self.opaque_symbol(&format!("{a:?} * {b:?}"))))
+                    }
+                },
+                K::Slash | K::Percent => self.division(operator, a, b),
+                _ => compare(operator, a, b),
+            },
+            // Signs say how a float stands to zero, and nothing more.
+            (Term::Sign(a), Term::Sign(b)) if b.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
+            (Term::Sign(a), Term::Sign(b)) if a.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
+            (Term::Bool(a), Term::Bool(b)) => match operator {
+                K::AndKw => Term::Bool(a.clone().and(b.clone())),
+                K::OrKw => Term::Bool(a.clone().or(b.clone())),
+                K::EqEq => Term::Bool(a.clone().and(b.clone()).or(a.clone().not().and(b.clone().not()))),
+                K::NotEq => Term::Bool(a.clone().and(b.clone().not()).or(a.clone().not().and(b.clone()))),
+                _ => Term::Opaque,
+            },
+            // What is known of one side is enough for these.
+            (Term::Bool(_), _) | (_, Term::Bool(_)) if matches!(operator, K::AndKw | K::OrKw) => {
+                let mut side = |term: &Term| match term {
+                    Term::Bool(formula) => formula.clone(),
+                    _ => {
+                        let sym = self.symbol(None);
+                        Formula::le(&Linear::number(1), &Linear::symbol(sym))
+                    }
+                };
+                let (a, b) = (side(left), side(right));
+                Term::Bool(if operator == K::AndKw { a.and(b) } else { a.or(b) })
+            }
+            _ => Term::Opaque,
+        }
+    }
+
+    /// `a / b` and `a % b` truncate: `a = b * q + r` with `|r| < |b|` and the sign of `a`.
+    fn division(&mut self, operator: K, a: &Linear, b: &Linear) -> Term {
+        let (quotient, rest) = (format!("{a:?} / {b:?}"), format!("{a:?} % {b:?}"));
+        let known = self.opaque.contains_key(&quotient);
+        let (q, r) = (Linear::symbol(self.opaque_symbol(&quotient)), Linear::symbol(self.opaque_symbol(&rest)));
+        let number = b.as_number().filter(|number| !number.is_zero());
+        if let (false, Some(number)) = (known, number) {
+            let zero = Linear::number(0);
+            let size = Linear::number(if *number < 0.into() { -number } else { number.clone() });
+            let above = Formula::le(&zero, a).and(Formula::le(&zero, &r)).and(Formula::lt(&r, &size));
+            let below = Formula::lt(a, &zero).and(Formula::le(&r, &zero)).and(Formula::lt(&zero.sub(&size), &r));
+            self.axioms.push(Formula::eq(a, &q.times(number).add(&r)).and(above.or(below)));
+        }
+        Term::Int(if operator == K::Slash { q } else { r })
+    }
+
+    /// Whether it holds here.
+    pub(super) fn prove(&self, goal: &Formula) -> Proof {
+        if goal.holds(&Model::new()) && no_symbols(goal) {
+            return Proof::Holds;
+        }
+        match self.possible(&[goal.clone().not()]) {
+            Outcome::Unsat => Proof::Holds,
+            Outcome::Sat(model) => Proof::Refuted(model),
+            Outcome::Unknown => Proof::Unknown,
+        }
+    }
+
+    /// Whether these can hold here.
+    pub(super) fn possible(&self, formulas: &[Formula]) -> Outcome {
+        let known = |formula: &Formula| formula.map(&|term| self.length(term));
+        let goal = Formula::And(formulas.iter().map(known).collect());
+        let facts: Vec<_> = self.axioms.iter().chain(&self.facts).map(known).collect();
+        let mut all: Vec<_> = relevant(&facts, &goal).into_iter().cloned().collect();
+        all.push(goal);
+        satisfiable(&all, &mut BUDGET.clone())
+    }
+
+    /// Says that a value does not fit, unless it does.
+    pub(super) fn require(
+        &mut self,
+        goal: &Formula,
+        span: Span,
+        refuted: code::Pair,
+        what: &str,
+        hint: Option<String>,
+    ) {
+        let error = match self.prove(goal) {
+            Proof::Holds => return,
+            Proof::Refuted(model) => match self.example(goal, &model) {
+                Some(example) if example.is_empty() => Diagnostic::error(refuted.0, span, what.to_owned()),
+                Some(example) => Diagnostic::error(refuted.0, span, what.to_owned()).hint(format!("not so when {example}")),
+                None => Diagnostic::error(refuted.1, span, format!("could not prove that {}", claim(what)))
+                    .hint("it depends on a value of which nothing is known here; test it with `if` or `match`, or refine its type"),
+            },
+            Proof::Unknown => Diagnostic::error(refuted.1, span, format!("could not prove that {}", claim(what)))
+                .hint("the conditions are too many or too involved; say the needed fact in a type or a guard"),
+        };
+        self.errors.push(match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        });
+    }
+
+    /// The values of a counter-example that have names; `None` if what matters has none.
+    fn example(&self, goal: &Formula, model: &Model) -> Option<String> {
+        let mut named = Vec::new();
+        let mut hidden = false;
+        goal.map(&|term| self.length(term)).symbols(&mut |sym| match self.symbol_name(sym) {
+            Some(name) => {
+                let value = model.get(&sym).map_or_else(|| "0".to_owned(), ToString::to_string);
+                let text = format!("{name} = {value}");
+                if !named.contains(&text) {
+                    named.push(text);
+                }
+            }
+            None => hidden = true,
+        });
+        (!hidden).then(|| named.join(", "))
+    }
+}
+
+/// The same thing as a claim: messages begin with what is wrong.
+fn claim(what: &str) -> String {
+    what.replacen(" does not hold", " holds", 1).replacen(" may be zero", " is never zero", 1).replacen(
+        "does not fit",
+        "fits",
+        1,
+    )
+}
+
+fn no_symbols(formula: &Formula) -> bool {
+    let mut none = true;
+    formula.symbols(&mut |_| none = false);
+    none
+}
+
+fn compare(operator: K, a: &Linear, b: &Linear) -> Term {
+    Term::Bool(match operator {
+        K::Lt => Formula::lt(a, b),
+        K::Gt => Formula::lt(b, a),
+        K::LtEq => Formula::le(a, b),
+        K::GtEq => Formula::le(b, a),
+        K::EqEq => Formula::eq(a, b),
+        K::NotEq => Formula::ne(a, b),
+        _ => return Term::Opaque,
+    })
+}
+
+pub(super) fn sign(value: f64) -> i64 {
+    if value > 0.0 {
+        1
+    } else if value < 0.0 {
+        -1
+    } else {
+        0
+    }
+}

@@ -1,0 +1,135 @@
+//! Records: construction, update, and access to fields.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::body::{Body, Term, Val};
+use super::exprs::{short, tree};
+use super::subtype::instantiate;
+use crate::diagnostic::{Span, code};
+use crate::lower::form::Literal;
+use crate::resolve::interface::{TypeInfo, TypeInfoKind};
+use crate::syntax::ast::{Expr, Ident, Name};
+use crate::types::tree::{Shape, Tree, TreeKind};
+use crate::types::ty::Ty;
+
+impl Body<'_> {
+    fn record_info(&mut self, name: &Ident) -> Option<Arc<TypeInfo>> {
+        match self.scope.ty(&name.name) {
+            Some(info) if matches!(info.kind, TypeInfoKind::Record(_)) => Some(info.clone()),
+            _ => {
+                let near = self.scope.nearest_type(&name.name).map(|near| format!("did you mean `{near}`?"));
+                let error = self.error(code::UNKNOWN_RECORD, name.span, format!("there is no record `{}`", name.name));
+                error.hints.extend(near);
+                None
+            }
+        }
+    }
+
+    /// The fields of a record type with these arguments.
+    pub(super) fn fields_of(&self, info: &TypeInfo, args: &[Ty]) -> Vec<(Name, Ty)> {
+        let TypeInfoKind::Record(fields) = &info.kind else { return Vec::new() };
+        let types = info.params.iter().cloned().zip(args.iter().cloned()).collect();
+        fields.iter().map(|(name, ty)| (name.clone(), instantiate(ty, &types, &HashMap::new()))).collect()
+    }
+
+    pub(super) fn record(&mut self, name: &Ident, given: &[(Ident, Expr)], hint: Option<&Ty>, span: Span) -> Val {
+        let Some(info) = self.record_info(name) else { return self.wrong(span) };
+        let args: Vec<Ty> = info.params.iter().map(|_| self.meta()).collect();
+        let ty = Ty::Con(info.full.clone(), args.clone());
+        if let Some(hint) = hint {
+            self.expect_result(&ty, hint);
+        }
+        let fields = self.fields_of(&info, &args);
+        let mut trees: Vec<Option<Tree>> = vec![None; fields.len()];
+        let mut lets = Vec::new();
+        for (field, value) in given {
+            let Some(at) = self.field_place(&fields, field, &name.name) else {
+                self.infer(value);
+                continue;
+            };
+            let val = self.check(value, &fields[at].1);
+            if trees[at].is_some() {
+                self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));
+            }
+            // The order in which the values are written is the order in which they are computed.
+            let var = self.fresh_var();
+            lets.push((Shape::Bind(var), val.tree));
+            trees[at] = Some(tree(TreeKind::Var(var), value.span));
+        }
+        let missing: Vec<_> = fields
+            .iter()
+            .zip(&trees)
+            .filter(|(_, tree)| tree.is_none())
+            .map(|((name, _), _)| format!("`{name}`"))
+            .collect();
+        if !missing.is_empty() {
+            let message = format!("`{}` needs {} too", name.name, missing.join(", "));
+            self.error(code::MISSING_FIELD, span, message);
+            return Val { ty, ..self.wrong(span) };
+        }
+        let mut elements = vec![tree(TreeKind::Literal(Literal::Atom(short(&info.full))), span)];
+        elements.extend(trees.into_iter().flatten());
+        let value = tree(TreeKind::Tuple(elements), span);
+        Val { tree: tree(TreeKind::Block(lets, Box::new(value)), span), ty, term: Term::Opaque }
+    }
+
+    pub(super) fn field_place(&mut self, fields: &[(Name, Ty)], field: &Ident, record: &str) -> Option<usize> {
+        let found = fields.iter().position(|(name, _)| *name == field.name);
+        if found.is_none() {
+            let names: Vec<_> = fields.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let message = format!("`{}` has no field `{}`", short(record), field.name);
+            let error = self.error(code::UNKNOWN_FIELD, field.span, message);
+            error.hints.push(format!("it has {}", names.join(", ")));
+        }
+        found
+    }
+
+    pub(super) fn update(&mut self, name: &Ident, base: &Expr, given: &[(Ident, Expr)], span: Span) -> Val {
+        let Some(info) = self.record_info(name) else { return self.wrong(span) };
+        let args: Vec<Ty> = info.params.iter().map(|_| self.meta()).collect();
+        let ty = Ty::Con(info.full.clone(), args.clone());
+        let base = self.check(base, &ty);
+        let fields = self.fields_of(&info, &args);
+        let mut changes = Vec::new();
+        for (field, value) in given {
+            let Some(at) = self.field_place(&fields, field, &name.name) else { continue };
+            changes.push((at as u32 + 1, self.check(value, &fields[at].1).tree));
+        }
+        Val { tree: tree(TreeKind::SetElements(Box::new(base.tree), changes), span), ty, term: Term::Opaque }
+    }
+
+    pub(super) fn field(&mut self, whole: &Expr, base: &Expr, field: &Ident) -> Val {
+        if let Some((module, function)) = self.qualified(whole) {
+            return self.qualified_value(&module, &function, whole.span);
+        }
+        let val = self.infer(base);
+        let ty = self.base(&val.ty);
+        let info = match &ty {
+            Ty::Con(name, _) => {
+                self.scope.type_by_full(name).filter(|info| matches!(info.kind, TypeInfoKind::Record(_)))
+            }
+            _ => None,
+        };
+        let (Some(info), Ty::Con(_, args)) = (info.cloned(), &ty) else {
+            if !matches!(ty, Ty::Wrong) {
+                let message = format!("`.{}` needs a record, this is {}", field.name, self.show(&ty));
+                let error = self.error(code::MISMATCH, base.span, message);
+                if matches!(ty, Ty::Meta(_)) {
+                    error.hints.push("say the type of the parameter: `fn(p: P) -> … end`".to_owned());
+                }
+            }
+            return self.wrong(whole.span);
+        };
+        let fields = self.fields_of(&info, args);
+        let Some(at) = self.field_place(&fields, field, &info.full) else { return self.wrong(whole.span) };
+        let ty = fields[at].1.clone();
+        // The same field of the same value is the same number.
+        let key = format!("field {at} of {:?}", val.tree.kind);
+        let sym = self.opaque_symbol(&key);
+        let mut facts = Vec::new();
+        let term = self.term_at(&ty, sym, &mut facts);
+        self.facts.extend(facts);
+        Val { tree: tree(TreeKind::Element(Box::new(val.tree), at as u32 + 1), whole.span), ty, term }
+    }
+}

@@ -1,0 +1,218 @@
+//! Whether a value of one type may stand where another is expected. Refinements and lengths are asked of the solver.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use num_traits::{One, Signed};
+
+use super::body::{Body, Term, Val};
+use crate::diagnostic::{Span, code};
+use crate::syntax::ast::Name;
+use crate::types::solver::{Formula, Linear, Sym};
+use crate::types::ty::{Len, Pred, Ty, show_linear};
+
+/// Why it may not.
+#[derive(Debug)]
+pub(super) enum Misfit {
+    /// The types differ.
+    Types,
+    /// The lengths differ, or nothing is known of them.
+    Lengths(String),
+}
+
+impl Body<'_> {
+    /// The value as one of the expected type; errors are said here.
+    pub(super) fn coerce(&mut self, val: Val, expected: &Ty, span: Span) -> Val {
+        let outcome = self.subtype(&val.ty, expected, &val.term, span);
+        self.explain(outcome, &val.ty, expected, span);
+        val
+    }
+
+    pub(super) fn explain(&mut self, outcome: Result<(), Misfit>, actual: &Ty, expected: &Ty, span: Span) {
+        let (expected, actual) = (self.show(expected), self.show(actual));
+        match outcome {
+            Ok(()) => {}
+            Err(Misfit::Types) => {
+                let error = self.error(code::MISMATCH, span, format!("expected {expected}, found {actual}"));
+                let hint = match (&*expected, &*actual) {
+                    ("Float", "Int") => Some("write the number with a fraction: `2.0`"),
+                    ("String", _) => Some("put it into a string: \"#{…}\""),
+                    (_, "Any") => Some("nothing is known of a value of type Any; look into it with `match`"),
+                    _ => None,
+                };
+                error.hints.extend(hint.map(str::to_owned));
+            }
+            Err(Misfit::Lengths(why)) => {
+                let message = format!("expected {expected}, found {actual}: {why}");
+                self.error(code::LENGTH, span, message);
+            }
+        }
+    }
+
+    /// Whether a value (with this term) of type `actual` is one of type `expected`.
+    pub(super) fn subtype(&mut self, actual: &Ty, expected: &Ty, term: &Term, span: Span) -> Result<(), Misfit> {
+        let (a, e) = (self.shallow(actual), self.shallow(expected));
+        match (&a, &e) {
+            (Ty::Wrong, _) | (_, Ty::Wrong | Ty::Any) => Ok(()),
+            (Ty::Meta(one), Ty::Meta(other)) if one == other => Ok(()),
+            (_, Ty::Meta(meta)) => self.solve_meta(*meta, &self.widened(&a)),
+            (Ty::Meta(meta), _) => self.solve_meta(*meta, &e),
+            (Ty::Refined(base, one), Ty::Refined(wanted, other)) if Arc::ptr_eq(one, other) => {
+                self.subtype(base, wanted, term, span)
+            }
+            (_, Ty::Refined(base, pred)) => {
+                self.subtype(&a, base, term, span)?;
+                self.require_predicate(&a, &e, pred, term, span);
+                Ok(())
+            }
+            (Ty::Refined(base, _), _) => self.subtype(base, &e, term, span),
+            (Ty::Con(one, args), Ty::Con(other, wanted)) if one == other && args.len() == wanted.len() => {
+                let covariant = self.scope.type_by_full(one).is_none_or(|info| info.covariant);
+                for (arg, want) in args.iter().zip(wanted) {
+                    self.subtype(arg, want, &Term::Opaque, span)?;
+                    if !covariant {
+                        self.subtype(want, arg, &Term::Opaque, span)?;
+                    }
+                }
+                Ok(())
+            }
+            (Ty::Seq(one, element, length), Ty::Seq(other, wanted, expected)) if one == other => {
+                self.subtype(element, wanted, &Term::Opaque, span)?;
+                self.same_length(length, expected)
+            }
+            (Ty::Tuple(parts), Ty::Tuple(wanted)) if parts.len() == wanted.len() => {
+                let known = if let Term::Tuple(terms) = term { &terms[..] } else { &[] };
+                for (at, (part, want)) in parts.iter().zip(wanted).enumerate() {
+                    self.subtype(part, want, known.get(at).unwrap_or(&Term::Opaque), span)?;
+                }
+                Ok(())
+            }
+            (Ty::Fn(params, result), Ty::Fn(wanted, value)) if params.len() == wanted.len() => {
+                for (param, want) in params.iter().zip(wanted) {
+                    self.subtype(want, param, &Term::Opaque, span)?;
+                }
+                self.subtype(result, value, &Term::Opaque, span)
+            }
+            (Ty::Param(one), Ty::Param(other)) if one == other => Ok(()),
+            _ => Err(Misfit::Types),
+        }
+    }
+
+    /// What a variable type becomes when a value of this type flows into it: the refinements are forgotten, since
+    /// other values may follow. Inside of functions, and of types that hold some, nothing may be forgotten.
+    fn widened(&self, ty: &Ty) -> Ty {
+        match self.shallow(ty) {
+            Ty::Con(name, args) if self.scope.type_by_full(&name).is_none_or(|info| info.covariant) => {
+                Ty::Con(name, args.iter().map(|arg| self.widened(arg)).collect())
+            }
+            Ty::Refined(base, _) => self.widened(&base),
+            Ty::Seq(seq, element, _) => Ty::Seq(seq, Box::new(self.widened(&element)), Len::Unknown),
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| self.widened(part)).collect()),
+            other => other,
+        }
+    }
+
+    fn solve_meta(&mut self, meta: u32, ty: &Ty) -> Result<(), Misfit> {
+        let resolved = self.resolved(ty);
+        let mut inside = false;
+        resolved.map(&mut |part| {
+            inside |= matches!(part, Ty::Meta(other) if *other == meta);
+            None
+        });
+        if inside {
+            return if matches!(resolved, Ty::Meta(_)) { Ok(()) } else { Err(Misfit::Types) };
+        }
+        self.bind_meta(meta, resolved);
+        Ok(())
+    }
+
+    fn require_predicate(&mut self, actual: &Ty, expected: &Ty, pred: &Pred, term: &Term, span: Span) {
+        let mark = self.facts.len();
+        let term = match term {
+            // A value inside of another one: all that is known of it is its type.
+            Term::Opaque => {
+                let mut facts = Vec::new();
+                let term = self.term_of(actual, None, &mut facts);
+                self.facts.extend(facts);
+                term
+            }
+            known => known.clone(),
+        };
+        let goal = self.predicate(pred, &term);
+        let (wanted, found) = (self.show(expected), describe(&term, self));
+        let what = match found {
+            Some(found) => format!("{found} does not fit {wanted}"),
+            None => format!("the value does not fit {wanted}"),
+        };
+        self.require(&goal, span, code::Pair(code::REFUTED, code::UNPROVED), &what, None);
+        self.facts.truncate(mark);
+    }
+
+    fn same_length(&mut self, actual: &Len, expected: &Len) -> Result<(), Misfit> {
+        let Len::Term(expected) = expected else { return Ok(()) };
+        let expected = self.length(expected);
+        let actual = match actual {
+            Len::Term(term) => self.length(term),
+            _ if expected.factors.keys().any(|sym| self.open_lens.contains(sym)) => self.length_symbol(None),
+            _ => return Err(Misfit::Lengths("nothing is known of the length".to_owned())),
+        };
+        for (side, other) in [(&expected, &actual), (&actual, &expected)] {
+            let open = side.factors.iter().find(|(sym, factor)| self.open_lens.contains(sym) && factor.abs().is_one());
+            let Some((sym, factor)) = open.map(|(sym, factor)| (*sym, factor.clone())) else { continue };
+            let mut rest = side.clone();
+            rest.factors.remove(&sym);
+            let value = other.sub(&rest).times(&factor);
+            if !value.factors.contains_key(&sym) {
+                self.open_lens.remove(&sym);
+                self.lens.insert(sym, value);
+                return Ok(());
+            }
+        }
+        match self.prove(&Formula::eq(&actual, &expected)) {
+            super::prove::Proof::Holds => Ok(()),
+            _ => {
+                let name = |sym: Sym| self.symbol_name(sym).map_or_else(|| "_".to_owned(), str::to_owned);
+                let (actual, expected) = (show_linear(&actual, &name), show_linear(&expected, &name));
+                Err(Misfit::Lengths(if actual == expected || actual.contains('_') {
+                    "the lengths could not be proved equal".to_owned()
+                } else {
+                    format!("{actual} is not {expected}")
+                }))
+            }
+        }
+    }
+}
+
+/// A signature's type for one use: types for its parameters, terms for its names.
+pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Name, Linear>) -> Ty {
+    ty.map(&mut |part| match part {
+        Ty::Param(name) => types.get(name).cloned(),
+        Ty::Seq(seq, element, Len::Named(named)) => {
+            let mut term = Linear::number(named.constant);
+            for (name, factor) in &named.factors {
+                if let Some(value) = names.get(name) {
+                    term = term.plus(&(*factor).into(), value);
+                }
+            }
+            Some(Ty::Seq(*seq, Box::new(instantiate(element, types, names)), Len::Term(term)))
+        }
+        Ty::Refined(base, pred) if !names.is_empty() => {
+            let pred = Pred {
+                var: pred.var.clone(),
+                condition: pred.condition.clone(),
+                names: names.clone(),
+                text: pred.text.clone(),
+            };
+            Some(Ty::Refined(Box::new(instantiate(base, types, names)), Arc::new(pred)))
+        }
+        _ => None,
+    })
+}
+
+/// A number as it stands in a message.
+fn describe(term: &Term, body: &Body<'_>) -> Option<String> {
+    let Term::Int(linear) = term else { return None };
+    let named = linear.factors.keys().all(|sym| body.symbol_name(*sym).is_some());
+    let name = |sym: Sym| body.symbol_name(sym).unwrap_or("_").to_owned();
+    named.then(|| show_linear(linear, &name))
+}

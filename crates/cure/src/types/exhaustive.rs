@@ -1,0 +1,382 @@
+//! Whether a match leaves values out, and which clauses are never reached.
+//!
+//! The clauses are run over sets of values described by what is known of each position: which constructor or literal
+//! it is, or which it is not, and what the solver knows of numbers. Guards split the sets like patterns do. What is
+//! left after the last clause is missing, if such values exist.
+
+use std::collections::{HashMap, HashSet};
+
+use super::check::places::{Place, PlaceTerm, Places};
+use super::solver::{Formula, Linear, Model, Outcome};
+use super::tree::Shape;
+use super::ty::{Seq, Ty};
+use crate::diagnostic::Span;
+use crate::lower::form::Literal;
+use crate::resolve::interface::TypeInfoKind;
+use crate::resolve::scope::Scope;
+use crate::syntax::ast::Name;
+
+/// A step from a value to one inside of it: the tag of the constructor it is in, and the position.
+pub(crate) type Step = (Option<Name>, u16);
+/// The way from the scrutinee to a value inside of it.
+pub(crate) type Path = Vec<Step>;
+
+/// How many sets of values are looked at before giving up.
+const MOST: usize = 100_000;
+
+/// A clause.
+#[derive(Debug)]
+pub(crate) struct Arm {
+    pub shape: Shape,
+    pub guard: Guard,
+    pub span: Span,
+}
+
+/// The guard of a clause.
+#[derive(Debug)]
+pub(crate) enum Guard {
+    /// There is none.
+    None,
+    /// It says this.
+    Formula(Formula),
+    /// The solver cannot follow it.
+    Unknown,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub(crate) struct Verdict {
+    /// Patterns for values that no clause takes.
+    pub missing: Vec<String>,
+    /// Clauses that are never reached.
+    pub unreachable: Vec<usize>,
+    /// Whether there was too much to look at.
+    pub gave_up: bool,
+}
+
+/// What a position is, as far as one test can tell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Head {
+    Tag(Name, usize),
+    Literal(String),
+    Nil,
+    Cons,
+    Tuple(usize),
+}
+
+#[derive(Debug, Clone)]
+enum Known {
+    Is(Head),
+    Not(HashSet<Head>),
+}
+
+/// A set of values.
+#[derive(Debug, Clone, Default)]
+struct Set {
+    known: HashMap<Path, Known>,
+    formulas: Vec<Formula>,
+    /// Whether a guard or a fact has a say, so that the solver has to be asked.
+    ask: bool,
+}
+
+/// Runs the clauses. `possible` asks the solver, given what holds where the match stands.
+pub(crate) fn run(
+    arms: &[Arm],
+    places: &Places,
+    scope: &Scope,
+    asks: bool,
+    possible: &dyn Fn(&[Formula]) -> Outcome,
+) -> Verdict {
+    let run = Run { places, scope, possible };
+    let mut verdict = Verdict::default();
+    let mut sets = vec![Set { ask: asks, ..Set::default() }];
+    let mut looked = 0;
+    for (at, arm) in arms.iter().enumerate() {
+        let mut tests = Vec::new();
+        flatten(&arm.shape, &Vec::new(), &mut tests);
+        let mut rest = Vec::new();
+        let mut reached = false;
+        for set in sets {
+            looked += 1;
+            reached |= run.step(&tests, &arm.guard, set, &mut rest);
+        }
+        if !reached {
+            verdict.unreachable.push(at);
+        }
+        if looked > MOST {
+            verdict.gave_up = true;
+            return verdict;
+        }
+        sets = rest;
+    }
+    for set in &sets {
+        if let Some(missing) = run.witness(set)
+            && !verdict.missing.contains(&missing)
+        {
+            verdict.missing.push(missing);
+            if verdict.missing.len() == 3 {
+                break;
+            }
+        }
+    }
+    verdict
+}
+
+/// One test of a pattern.
+enum Tested {
+    /// This position is this.
+    Head(Head),
+    /// Something that is known only when it runs.
+    Opaque,
+}
+
+fn flatten(shape: &Shape, path: &Path, tests: &mut Vec<(Path, Tested)>) {
+    let below = |tag: Option<&Name>, at: usize| {
+        let mut path = path.clone();
+        path.push((tag.cloned(), at as u16));
+        path
+    };
+    match shape {
+        Shape::Any | Shape::Bind(_) => {}
+        Shape::Same(_) => tests.push((path.clone(), Tested::Opaque)),
+        Shape::Literal(literal) => tests.push((path.clone(), Tested::Head(Head::Literal(text(literal))))),
+        Shape::Nil => tests.push((path.clone(), Tested::Head(Head::Nil))),
+        Shape::Cons(head, tail) => {
+            tests.push((path.clone(), Tested::Head(Head::Cons)));
+            flatten(head, &below(None, 0), tests);
+            flatten(tail, &below(None, 1), tests);
+        }
+        Shape::Tuple(parts) => {
+            tests.push((path.clone(), Tested::Head(Head::Tuple(parts.len()))));
+            parts.iter().enumerate().for_each(|(at, part)| flatten(part, &below(None, at), tests));
+        }
+        Shape::Tagged(tag, parts) => {
+            tests.push((path.clone(), Tested::Head(Head::Tag(tag.clone(), parts.len()))));
+            parts.iter().enumerate().for_each(|(at, part)| flatten(part, &below(Some(tag), at), tests));
+        }
+    }
+}
+
+fn text(literal: &Literal) -> String {
+    match literal {
+        Literal::Int(value) => value.to_string(),
+        Literal::Float(value) => format!("{value:?}"),
+        Literal::Atom(name) if matches!(&**name, "true" | "false") => name.to_string(),
+        Literal::Atom(name) if &**name == "unit" => "()".to_owned(),
+        Literal::Atom(name) => format!(":{name}"),
+        Literal::Binary(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+        other => format!("{other:?}"),
+    }
+}
+
+struct Run<'a> {
+    places: &'a Places,
+    scope: &'a Scope,
+    possible: &'a dyn Fn(&[Formula]) -> Outcome,
+}
+
+impl Run<'_> {
+    /// Runs one clause over one set: what it does not take goes to `rest`. Says whether it takes anything.
+    fn step(&self, tests: &[(Path, Tested)], guard: &Guard, set: Set, rest: &mut Vec<Set>) -> bool {
+        let mut set = set;
+        for (at, (path, test)) in tests.iter().enumerate() {
+            let Tested::Head(head) = test else {
+                rest.push(set.clone());
+                continue;
+            };
+            match set.known.get(path) {
+                Some(Known::Is(known)) if known == head => continue,
+                Some(Known::Is(_)) => {
+                    rest.push(set);
+                    return false;
+                }
+                Some(Known::Not(known)) if known.contains(head) => {
+                    rest.push(set);
+                    return false;
+                }
+                _ => {}
+            }
+            // The usual end of a clause: the set itself becomes what is left, nothing is copied.
+            if at + 1 == tests.len() && matches!(guard, Guard::None) {
+                let taken = !set.ask || {
+                    let mut formulas = set.formulas.clone();
+                    formulas.extend(self.says(path, head, true));
+                    self.exists(&set, &formulas)
+                };
+                if let Some(other) = self.without(set, path, head) {
+                    rest.push(other);
+                }
+                return taken;
+            }
+            if let Some(other) = self.without(set.clone(), path, head) {
+                rest.push(other);
+            }
+            set.formulas.extend(self.says(path, head, true));
+            set.known.insert(path.clone(), Known::Is(head.clone()));
+        }
+        match guard {
+            Guard::None => !set.ask || self.exists(&set, &set.formulas),
+            Guard::Unknown => {
+                let taken = !set.ask || self.exists(&set, &set.formulas);
+                rest.push(set);
+                taken
+            }
+            Guard::Formula(formula) => {
+                set.ask = true;
+                let mut inside = set.formulas.clone();
+                inside.push(formula.clone());
+                let taken = self.exists(&set, &inside);
+                set.formulas.push(formula.clone().not());
+                if self.exists(&set, &set.formulas) {
+                    rest.push(set);
+                }
+                taken
+            }
+        }
+    }
+
+    fn exists(&self, set: &Set, formulas: &[Formula]) -> bool {
+        let mut all = formulas.to_vec();
+        all.extend(self.excluded(set));
+        !matches!((self.possible)(&all), Outcome::Unsat)
+    }
+
+    /// What the solver learns from a test.
+    fn says(&self, path: &Path, head: &Head, holds: bool) -> Option<Formula> {
+        let place = self.places.seen.get(path)?;
+        let formula = match (&place.term, head) {
+            (PlaceTerm::Int(term), Head::Literal(text)) => {
+                Formula::eq(term, &Linear::number(text.parse::<num_bigint::BigInt>().ok()?))
+            }
+            (PlaceTerm::Bool(formula), Head::Literal(text)) => {
+                if text == "true" {
+                    formula.clone()
+                } else {
+                    formula.clone().not()
+                }
+            }
+            (PlaceTerm::Length(length), Head::Nil) => Formula::eq(length, &Linear::number(0)),
+            (PlaceTerm::Length(length), Head::Cons) => Formula::le(&Linear::number(1), length),
+            (PlaceTerm::Sign(term), Head::Literal(text)) if text == "0.0" => Formula::eq(term, &Linear::number(0)),
+            _ => return None,
+        };
+        Some(if holds { formula } else { formula.not() })
+    }
+
+    /// What the solver learns from literals that a position is not.
+    fn excluded(&self, set: &Set) -> Vec<Formula> {
+        let known = set.known.iter().filter_map(|(path, known)| match known {
+            Known::Not(heads) => Some((path, heads)),
+            Known::Is(_) => None,
+        });
+        known.flat_map(|(path, heads)| heads.iter().filter_map(|head| self.says(path, head, false))).collect()
+    }
+
+    /// The set without the values that have this head here; `None` if nothing is left.
+    fn without(&self, mut set: Set, path: &Path, head: &Head) -> Option<Set> {
+        let heads = self.heads(path, head);
+        let known = set.known.entry(path.clone()).or_insert_with(|| Known::Not(HashSet::new()));
+        if let Known::Not(not) = known {
+            not.insert(head.clone());
+            if heads.is_some_and(|all| not.len() >= all) {
+                return None;
+            }
+        }
+        if set.ask && !self.exists(&set, &set.formulas) {
+            return None;
+        }
+        Some(set)
+    }
+
+    /// How many heads values of this position can have, if that is a matter of their type.
+    fn heads(&self, path: &Path, head: &Head) -> Option<usize> {
+        let place: &Place = self.places.seen.get(path)?;
+        match (&place.ty, head) {
+            (Ty::Any, _) => None,
+            (_, Head::Tuple(_)) => Some(1),
+            (_, Head::Nil | Head::Cons) => Some(2),
+            (Ty::Con(name, _), Head::Tag(..)) => match &self.scope.type_by_full(name)?.kind {
+                TypeInfoKind::Sum(all) => Some(all.len()),
+                TypeInfoKind::Record(_) => Some(1),
+                TypeInfoKind::Alias(_) => None,
+            },
+            (_, Head::Literal(text)) if text == "true" || text == "false" => Some(2),
+            (_, Head::Literal(text)) if text == "()" => Some(1),
+            _ => None,
+        }
+    }
+
+    /// A pattern for the values of a set, if there are any.
+    fn witness(&self, set: &Set) -> Option<String> {
+        let mut formulas = set.formulas.clone();
+        formulas.extend(self.excluded(set));
+        let model = match (self.possible)(&formulas) {
+            Outcome::Unsat => return None,
+            Outcome::Sat(model) => model,
+            Outcome::Unknown => Model::new(),
+        };
+        Some(self.show(set, &Vec::new(), &model, 0))
+    }
+
+    fn show(&self, set: &Set, path: &Path, model: &Model, depth: u32) -> String {
+        let place = self.places.seen.get(path);
+        let below = |tag: Option<&Name>, at: usize| {
+            let mut path = path.clone();
+            path.push((tag.cloned(), at as u16));
+            self.show(set, &path, model, depth + 1)
+        };
+        let list =
+            |tag: Option<&Name>, count: usize| (0..count).map(|at| below(tag, at)).collect::<Vec<_>>().join(", ");
+        if depth > 20 {
+            return "_".to_owned();
+        }
+        match (set.known.get(path), place.map(|place| (&place.ty, &place.term))) {
+            (Some(Known::Is(head)), place) => match head {
+                Head::Literal(text) => text.clone(),
+                Head::Nil => "[]".to_owned(),
+                Head::Cons => format!("[{} | {}]", below(None, 0), below(None, 1)),
+                Head::Tuple(count) => format!("{{{}}}", list(None, *count)),
+                Head::Tag(tag, count) => {
+                    let name = place.and_then(|(ty, _)| self.constructor(ty, tag)).unwrap_or_else(|| tag.to_string());
+                    if *count == 0 { name } else { format!("{name}({})", list(Some(tag), *count)) }
+                }
+            },
+            (Some(Known::Not(not)), Some((Ty::Con(name, _), _))) if self.scope.type_by_full(name).is_some() => {
+                match self.scope.type_by_full(name).map(|info| &info.kind) {
+                    Some(TypeInfoKind::Sum(all)) => {
+                        let free = all.iter().find(|one| !not.contains(&Head::Tag(one.tag.clone(), one.fields.len())));
+                        free.map_or_else(
+                            || "_".to_owned(),
+                            |one| {
+                                let fields = vec!["_"; one.fields.len()].join(", ");
+                                if fields.is_empty() { one.name.to_string() } else { format!("{}({fields})", one.name) }
+                            },
+                        )
+                    }
+                    _ => "_".to_owned(),
+                }
+            }
+            (Some(Known::Not(not)), Some((ty, _))) if ty.is_con("Bool") => {
+                if not.contains(&Head::Literal("true".to_owned())) { "false" } else { "true" }.to_owned()
+            }
+            (Some(Known::Not(not)), Some((Ty::Seq(seq, ..), _))) => match (not.contains(&Head::Nil), seq) {
+                (true, _) => "[_ | _]".to_owned(),
+                (false, Seq::List) => "[]".to_owned(),
+                (false, Seq::Vector) => "‹›".to_owned(),
+            },
+            (_, Some((_, PlaceTerm::Int(term)))) if !term.factors.is_empty() => {
+                // A number for the reader; without anything known, any number will do.
+                if set.known.contains_key(path) || set.ask { term.value(model).to_string() } else { "_".to_owned() }
+            }
+            _ => "_".to_owned(),
+        }
+    }
+
+    fn constructor(&self, ty: &Ty, tag: &Name) -> Option<String> {
+        let Ty::Con(name, _) = ty else { return None };
+        match &self.scope.type_by_full(name)?.kind {
+            TypeInfoKind::Sum(all) => all.iter().find(|one| one.tag == *tag).map(|one| one.name.to_string()),
+            _ => Some(tag.to_string()),
+        }
+    }
+}

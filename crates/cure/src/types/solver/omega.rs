@@ -1,0 +1,244 @@
+//! Whether integers exist that satisfy linear equalities and inequalities, and which: the Omega test (W. Pugh, 1991).
+//! Complete: real shadow, dark shadow, then splinters. The budget bounds the work.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, Zero};
+
+use super::linear::{Linear, Sym};
+
+/// Values of symbols.
+pub(crate) type Model = BTreeMap<Sym, BigInt>;
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Yes, for example with these values.
+    Sat(Model),
+    /// No.
+    Unsat,
+    /// The budget was spent first.
+    Unknown,
+}
+
+/// Equalities (`term == 0`) and inequalities (`term <= 0`).
+#[derive(Debug, Clone, Default)]
+pub(super) struct System {
+    pub equal: Vec<Linear>,
+    pub at_most: Vec<Linear>,
+}
+
+/// Solves a system. `fresh` is above every symbol in it; `steps` counts down.
+pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Outcome {
+    let mut fresh = fresh;
+    // What was substituted, to be worked out backwards once the rest has values.
+    let mut replaced: Vec<(Sym, Linear)> = Vec::new();
+    while let Some(mut term) = system.equal.pop() {
+        if !spend(steps, 1) {
+            return Outcome::Unknown;
+        }
+        let gcd = term.gcd();
+        if gcd.is_zero() {
+            if term.constant.is_zero() {
+                continue;
+            }
+            return Outcome::Unsat;
+        }
+        if !term.constant.is_multiple_of(&gcd) {
+            return Outcome::Unsat;
+        }
+        if !gcd.is_one() {
+            term.constant /= &gcd;
+            term.factors.values_mut().for_each(|factor| *factor /= &gcd);
+        }
+        let (sym, factor) = smallest(&term);
+        let (value, again) = if factor.abs().is_one() {
+            let mut rest = term.clone();
+            rest.factors.remove(&sym);
+            (rest.times(&-factor), None)
+        } else {
+            (reduced(&term, sym, &factor, Sym(fresh)), Some(term.clone()))
+        };
+        fresh += u32::from(again.is_some());
+        for other in system.equal.iter_mut().chain(&mut system.at_most) {
+            *other = other.substitute(sym, &value);
+        }
+        system.equal.extend(again.map(|term| term.substitute(sym, &value)));
+        replaced.push((sym, value));
+    }
+    match inequalities(system.at_most, fresh, steps) {
+        Outcome::Sat(mut model) => {
+            for (sym, value) in replaced.into_iter().rev() {
+                let value = value.value(&model);
+                model.insert(sym, value);
+            }
+            Outcome::Sat(model)
+        }
+        other => other,
+    }
+}
+
+fn spend(steps: &mut u32, cost: usize) -> bool {
+    let cost = u32::try_from(cost).unwrap_or(u32::MAX);
+    *steps = steps.saturating_sub(cost);
+    *steps > 0
+}
+
+fn smallest(term: &Linear) -> (Sym, BigInt) {
+    let found = term.factors.iter().min_by_key(|(_, factor)| factor.abs());
+    found.map(|(sym, factor)| (*sym, factor.clone())).expect("the term has factors")
+}
+
+/// Pugh's step for an equality without a factor of one: a new symbol whose equality has smaller factors.
+fn reduced(term: &Linear, sym: Sym, factor: &BigInt, fresh: Sym) -> Linear {
+    let modulus = factor.abs() + 1;
+    let sign = factor.signum();
+    let balanced = |value: &BigInt| {
+        let rest = value.mod_floor(&modulus);
+        if &rest * 2 < modulus { rest } else { rest - &modulus }
+    };
+    let mut value = Linear::number(&sign * balanced(&term.constant));
+    for (other, times) in &term.factors {
+        if *other != sym {
+            value = value.plus(&(&sign * balanced(times)), &Linear::symbol(*other));
+        }
+    }
+    value.plus(&(-sign * modulus), &Linear::symbol(fresh))
+}
+
+/// Divides by what all factors share; over integers the constant may be rounded up.
+fn tighten(term: &mut Linear) {
+    let gcd = term.gcd();
+    if gcd > BigInt::one() {
+        term.factors.values_mut().for_each(|factor| *factor /= &gcd);
+        term.constant = -(-&term.constant).div_floor(&gcd);
+    }
+}
+
+fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome {
+    terms.iter_mut().for_each(tighten);
+    let mut strongest: BTreeMap<Vec<(Sym, BigInt)>, BigInt> = BTreeMap::new();
+    for term in terms {
+        if term.factors.is_empty() {
+            if term.constant.is_positive() {
+                return Outcome::Unsat;
+            }
+            continue;
+        }
+        let constant = strongest.entry(term.factors.into_iter().collect()).or_insert_with(|| term.constant.clone());
+        if *constant < term.constant {
+            *constant = term.constant;
+        }
+    }
+    let terms: Vec<_> = strongest
+        .into_iter()
+        .map(|(factors, constant)| Linear { factors: factors.into_iter().collect(), constant })
+        .collect();
+    if !spend(steps, terms.len() + 1) {
+        return Outcome::Unknown;
+    }
+    let Some(sym) = choose(&terms) else { return Outcome::Sat(Model::new()) };
+    let (mut lower, mut upper, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    for term in &terms {
+        match term.factors.get(&sym) {
+            None => rest.push(term.clone()),
+            Some(factor) if factor.is_positive() => upper.push(term.clone()),
+            Some(_) => lower.push(term.clone()),
+        }
+    }
+    if !spend(steps, lower.len() * upper.len()) {
+        return Outcome::Unknown;
+    }
+    let one = |terms: &[Linear]| terms.iter().all(|term| term.factors[&sym].abs().is_one());
+    let exact = one(&lower) || one(&upper);
+    let shadow = |dark: bool| {
+        let mut terms = rest.clone();
+        for low in &lower {
+            for high in &upper {
+                let (a, b) = (&high.factors[&sym], -&low.factors[&sym]);
+                let mut term = high.times(&b).plus(a, low);
+                if dark {
+                    term.constant += (a - 1) * (&b - 1);
+                }
+                terms.push(term);
+            }
+        }
+        terms
+    };
+    match inequalities(shadow(!exact), fresh, steps) {
+        Outcome::Sat(model) => return Outcome::Sat(with_value(sym, &lower, &upper, model)),
+        Outcome::Unknown => return Outcome::Unknown,
+        Outcome::Unsat if exact => return Outcome::Unsat,
+        Outcome::Unsat => {}
+    }
+    match inequalities(shadow(false), fresh, steps) {
+        Outcome::Unsat => return Outcome::Unsat,
+        Outcome::Unknown => return Outcome::Unknown,
+        Outcome::Sat(_) => {}
+    }
+    // Between the shadows: a solution lies close to a lower bound, if there is one.
+    let widest = upper.iter().map(|term| &term.factors[&sym]).max().cloned().unwrap_or_default();
+    for low in &lower {
+        let b = -&low.factors[&sym];
+        let mut offset = BigInt::zero();
+        let most = (&widest * &b - &widest - &b).div_floor(&widest);
+        while offset <= most {
+            if !spend(steps, terms.len()) {
+                return Outcome::Unknown;
+            }
+            let mut equal = low.clone();
+            equal.constant += &offset;
+            match solve(System { equal: vec![equal], at_most: terms.clone() }, fresh, steps) {
+                Outcome::Unsat => {}
+                other => return other,
+            }
+            offset += 1;
+        }
+    }
+    Outcome::Unsat
+}
+
+/// The symbol that is cheapest to eliminate, exactly if possible.
+fn choose(terms: &[Linear]) -> Option<Sym> {
+    let mut counts: BTreeMap<Sym, (usize, usize, bool, bool)> = BTreeMap::new();
+    for term in terms {
+        for (sym, factor) in &term.factors {
+            let (lower, upper, lower_ones, upper_ones) = counts.entry(*sym).or_insert((0, 0, true, true));
+            if factor.is_positive() {
+                *upper += 1;
+                *upper_ones &= factor.is_one();
+            } else {
+                *lower += 1;
+                *lower_ones &= (-factor).is_one();
+            }
+        }
+    }
+    let cost = |(lower, upper, lower_ones, upper_ones): &(usize, usize, bool, bool)| {
+        let inexact = *lower > 0 && *upper > 0 && !lower_ones && !upper_ones;
+        (inexact, lower * upper)
+    };
+    counts.iter().min_by_key(|(_, count)| cost(count)).map(|(sym, _)| *sym)
+}
+
+/// A value between the bounds, as near to zero as they allow: counter-examples are for reading.
+fn with_value(sym: Sym, lower: &[Linear], upper: &[Linear], mut model: Model) -> Model {
+    model.remove(&sym);
+    let bound = |term: &Linear| {
+        let factor = &term.factors[&sym];
+        let mut rest = term.clone();
+        rest.factors.remove(&sym);
+        (factor.clone(), rest.value(&model))
+    };
+    // b·x >= β, so x >= ceil(β / b); here the term is -b·x + β <= 0.
+    let least = lower.iter().map(bound).map(|(factor, rest)| -(-rest).div_floor(&-factor)).max();
+    let most = upper.iter().map(bound).map(|(factor, rest)| (-rest).div_floor(&factor)).min();
+    let value = match (least, most) {
+        (Some(least), _) if least.is_positive() => least,
+        (_, Some(most)) if most.is_negative() => most,
+        _ => BigInt::zero(),
+    };
+    model.insert(sym, value);
+    model
+}

@@ -1,0 +1,191 @@
+//! What types are, and how they are written in messages.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::solver::{Linear, Sym};
+use crate::syntax::ast::{Expr, Name};
+
+/// A type.
+#[derive(Debug, Clone)]
+pub(crate) enum Ty {
+    /// A named type with its arguments. Types of a module carry its name: `T.Color`.
+    Con(Name, Vec<Ty>),
+    /// A list or a vector with its length.
+    Seq(Seq, Box<Ty>, Len),
+    /// A tuple.
+    Tuple(Vec<Ty>),
+    /// A function.
+    Fn(Vec<Ty>, Box<Ty>),
+    /// A type parameter of the function or type at hand.
+    Param(Name),
+    /// A type not known yet.
+    Meta(u32),
+    /// Values of the type for which the predicate holds.
+    Refined(Box<Ty>, Arc<Pred>),
+    /// The type above all others.
+    Any,
+    /// The type of what is wrong already; fits everything, so that one mistake is said once.
+    Wrong,
+}
+
+/// Lists and vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seq {
+    /// `List`
+    List,
+    /// `Vector`
+    Vector,
+}
+
+/// A length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Len {
+    /// Not said.
+    Unknown,
+    /// A term over integers.
+    Term(Linear),
+    /// In a signature: an expression over its length parameters and integer parameters.
+    Named(Arc<NamedLen>),
+}
+
+/// `constant + Σ factor · name`
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct NamedLen {
+    /// The constant.
+    pub constant: i64,
+    /// The names with their factors.
+    pub factors: Vec<(Name, i64)>,
+}
+
+/// A predicate over a value.
+#[derive(Debug)]
+pub(crate) struct Pred {
+    /// What the value is called in it.
+    pub var: Name,
+    /// The condition.
+    pub condition: Expr,
+    /// What the other names in it mean, once it has been instantiated.
+    pub names: HashMap<Name, Linear>,
+    /// How the refined type was written.
+    pub text: String,
+}
+
+impl Ty {
+    pub(crate) fn con(name: &str) -> Ty {
+        Ty::Con(Name::from(name), Vec::new())
+    }
+
+    pub(crate) fn int() -> Ty {
+        Ty::con("Int")
+    }
+
+    pub(crate) fn float() -> Ty {
+        Ty::con("Float")
+    }
+
+    pub(crate) fn bool() -> Ty {
+        Ty::con("Bool")
+    }
+
+    pub(crate) fn string() -> Ty {
+        Ty::con("String")
+    }
+
+    pub(crate) fn atom() -> Ty {
+        Ty::con("Atom")
+    }
+
+    pub(crate) fn unit() -> Ty {
+        Ty::con("Unit")
+    }
+
+    pub(crate) fn list(element: Ty) -> Ty {
+        Ty::Seq(Seq::List, Box::new(element), Len::Unknown)
+    }
+
+    /// Whether it is this named type without arguments.
+    pub(crate) fn is_con(&self, wanted: &str) -> bool {
+        matches!(self, Ty::Con(name, args) if args.is_empty() && &**name == wanted)
+    }
+
+    /// With every part changed, inner ones first; `change` says what becomes of a part, or keeps it.
+    pub(crate) fn map(&self, change: &mut impl FnMut(&Ty) -> Option<Ty>) -> Ty {
+        if let Some(changed) = change(self) {
+            return changed;
+        }
+        match self {
+            Ty::Con(name, args) => Ty::Con(name.clone(), args.iter().map(|arg| arg.map(change)).collect()),
+            Ty::Seq(seq, element, len) => Ty::Seq(*seq, Box::new(element.map(change)), len.clone()),
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| part.map(change)).collect()),
+            Ty::Fn(params, result) => {
+                Ty::Fn(params.iter().map(|param| param.map(change)).collect(), Box::new(result.map(change)))
+            }
+            Ty::Refined(base, pred) => Ty::Refined(Box::new(base.map(change)), pred.clone()),
+            Ty::Param(_) | Ty::Meta(_) | Ty::Any | Ty::Wrong => self.clone(),
+        }
+    }
+}
+
+/// The type as it is written in the source.
+pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
+    let list = |types: &[Ty]| types.iter().map(|ty| show(ty, name_of)).collect::<Vec<_>>().join(", ");
+    match ty {
+        Ty::Con(name, args) => {
+            // The module's name is left out; a reader has it before the eyes.
+            let short = name.rsplit('.').next().unwrap_or(name);
+            if args.is_empty() { short.to_owned() } else { format!("{short}({})", list(args)) }
+        }
+        Ty::Seq(seq, element, len) => {
+            let name = if *seq == Seq::List { "List" } else { "Vector" };
+            let element = show(element, name_of);
+            match len {
+                Len::Unknown => format!("{name}({element})"),
+                Len::Term(term) => format!("{name}({element}, {})", show_linear(term, name_of)),
+                Len::Named(named) => format!("{name}({element}, {})", show_named(named)),
+            }
+        }
+        Ty::Tuple(parts) => format!("{{{}}}", list(parts)),
+        Ty::Fn(params, result) => match &params[..] {
+            [only] if !matches!(only, Ty::Fn(..)) => format!("{} => {}", show(only, name_of), show(result, name_of)),
+            _ => format!("fn({}) -> {}", list(params), show(result, name_of)),
+        },
+        Ty::Param(name) => name.to_string(),
+        Ty::Meta(_) => "_".to_owned(),
+        Ty::Refined(_, pred) => pred.text.clone(),
+        Ty::Any => "Any".to_owned(),
+        Ty::Wrong => "?".to_owned(),
+    }
+}
+
+/// A term as a person would write it.
+pub(crate) fn show_linear(term: &Linear, name_of: &impl Fn(Sym) -> String) -> String {
+    let factors = term.factors.iter().map(|(sym, factor)| (name_of(*sym), factor.to_string()));
+    sum(factors, &term.constant.to_string())
+}
+
+fn show_named(named: &NamedLen) -> String {
+    let factors = named.factors.iter().map(|(name, factor)| (name.to_string(), factor.to_string()));
+    sum(factors, &named.constant.to_string())
+}
+
+fn sum(factors: impl Iterator<Item = (String, String)>, constant: &str) -> String {
+    let mut text = String::new();
+    let mut add = |negative: bool, part: String| {
+        match (text.is_empty(), negative) {
+            (true, true) => text.push('-'),
+            (true, false) => {}
+            (false, true) => text.push_str(" - "),
+            (false, false) => text.push_str(" + "),
+        }
+        text.push_str(&part);
+    };
+    for (name, factor) in factors {
+        let size = factor.trim_start_matches('-');
+        add(factor.starts_with('-'), if size == "1" { name } else { format!("{size} * {name}") });
+    }
+    if constant != "0" {
+        add(constant.starts_with('-'), constant.trim_start_matches('-').to_owned());
+    }
+    if text.is_empty() { "0".to_owned() } else { text }
+}
