@@ -11,7 +11,8 @@ use crate::wire::Framer;
 
 /// The size of a first read; busy connections read more at once.
 const SMALL: usize = 8 << 10;
-const LARGE: usize = 128 << 10;
+/// As much as a pipe holds.
+const LARGE: usize = 64 << 10;
 
 /// A buffer that was larger than this shrinks again once it is empty.
 const KEEP: usize = 256 << 10;

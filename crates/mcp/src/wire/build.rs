@@ -51,7 +51,8 @@ pub fn result(out: &mut Vec<u8>, id: &Id, result: &str) {
 /// line; [`push_json`] and [`push_string`] do.
 pub fn result_with(out: &mut Vec<u8>, id: &Id, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    push_json(out, id.as_json());
+    // An id has no line breaks.
+    out.extend_from_slice(id.as_json().as_bytes());
     out.extend_from_slice(b",\"result\":");
     write(out);
     out.extend_from_slice(b"}\n");

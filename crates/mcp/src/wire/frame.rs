@@ -220,6 +220,7 @@ mod tests {
 {"a":1}
 {"params":{"id":9,"s":"\"}{xxxxxxxxxxxxxxxxxxxxx"}, "method" : "m" , "id" : "x,}" }
 {"id":1,"id":2,"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx":[]}
+{"id":"\x","xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx":[]}
 {"id":1.5,"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx":[]}
 {"id":[1],"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx":[]}
 [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
@@ -230,6 +231,7 @@ mod tests {
                 {"a":1}
                 too long: 83 Some("x,}") true
                 too long: 62 None false
+                too long: 58 None false
                 too long: 57 None false
                 too long: 57 None false
                 too long: 36 None false

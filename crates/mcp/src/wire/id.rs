@@ -1,13 +1,24 @@
 //! Request ids, kept as the text they were written in.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// The longest id that is accepted, in bytes: ids are kept while their call runs and echoed.
 pub const MAX_ID: usize = 1024;
 
+/// As many bytes as an id may have to be kept without an allocation: any number of 64 bits, and short names.
+const SHORT: usize = 22;
+
 /// A request's id exactly as the peer wrote it, so that numbers beyond 64 bits and odd escapes come back unchanged.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(Box<str>);
+#[derive(Clone)]
+pub struct Id(Text);
+
+#[derive(Clone)]
+enum Text {
+    Short(u8, [u8; SHORT]),
+    Long(Box<str>),
+}
 
 impl Id {
     /// The id in this JSON text, if it is a legal one: a string or an integer, no longer than [`MAX_ID`].
@@ -18,35 +29,78 @@ impl Id {
             [b'-' | b'0'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
             _ => false,
         };
-        (legal && text.len() <= MAX_ID).then(|| Id(text.into()))
+        (legal && text.len() <= MAX_ID).then(|| Id::keep(text))
     }
 
     /// An integer id.
     pub fn number(number: u64) -> Id {
-        Id(number.to_string().into())
+        Id::keep(&number.to_string())
+    }
+
+    fn keep(text: &str) -> Id {
+        let mut short = [0; SHORT];
+        Id(match short.get_mut(..text.len()) {
+            Some(bytes) => {
+                bytes.copy_from_slice(text.as_bytes());
+                Text::Short(text.len() as u8, short)
+            }
+            None => Text::Long(text.into()),
+        })
     }
 
     /// The JSON text.
     pub fn as_json(&self) -> &str {
-        &self.0
+        match &self.0 {
+            Text::Short(len, bytes) => {
+                std::str::from_utf8(&bytes[..usize::from(*len)]).expect("it was copied from a whole text")
+            }
+            Text::Long(text) => text,
+        }
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Id) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+impl Eq for Id {}
+
+impl Hash for Id {
+    // As a text is hashed: tables are searched by either.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_json().hash(state);
+    }
+}
+
+impl PartialOrd for Id {
+    fn partial_cmp(&self, other: &Id) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Id {
+    fn cmp(&self, other: &Id) -> Ordering {
+        self.as_json().cmp(other.as_json())
     }
 }
 
 impl std::borrow::Borrow<str> for Id {
     fn borrow(&self) -> &str {
-        &self.0
+        self.as_json()
     }
 }
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_json())
     }
 }
 
 impl fmt::Debug for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_json())
     }
 }
 
@@ -56,7 +110,16 @@ mod tests {
 
     #[test]
     fn strings_and_integers_of_any_size_are_ids() {
-        for text in ["0", "-1", "7", "123456789012345678901234567890", r#""a""#, r#""\u0061""#, r#""""#] {
+        for text in [
+            "0",
+            "-1",
+            "7",
+            "123456789012345678901234567890",
+            r#""a""#,
+            r#""\u0061""#,
+            r#""""#,
+            r#""äöüäöüäöüäöüäöüäöü""#,
+        ] {
             assert_eq!(Id::from_json(text).map(|id| id.to_string()).as_deref(), Some(text));
         }
         let long = format!("\"{}\"", "x".repeat(MAX_ID));

@@ -1,6 +1,6 @@
 //! Reads the id of a message too long to keep, in one pass and bounded memory, wherever in the message it stands.
 
-use super::{Id, MAX_ID};
+use super::{Id, Json, MAX_ID};
 
 /// Follows one JSON object byte by byte and keeps what stands at its top level under `id`.
 #[derive(Debug, Default)]
@@ -96,7 +96,8 @@ impl TopLevel {
             match self.key {
                 Key::Id => {
                     self.ids += 1;
-                    self.id = std::str::from_utf8(&self.token).ok().and_then(Id::from_json);
+                    let text = std::str::from_utf8(&self.token).ok().filter(|text| Json::check(text).is_some());
+                    self.id = text.and_then(Id::from_json);
                 }
                 Key::Method => self.method = true,
                 Key::Other => {}
