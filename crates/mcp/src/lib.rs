@@ -88,6 +88,11 @@ pub mod wire;
 #[cfg(feature = "server")]
 pub use era::Era;
 
+/// The pieces of code in the guide are compiled and run.
+#[cfg(all(doctest, feature = "server"))]
+#[doc = include_str!("../../../docs/mcp-library.md")]
+mod guide {}
+
 // The examples' tools are compiled into the tests too, and name the library as everybody does.
 #[cfg(all(test, feature = "server"))]
 extern crate self as mcp;
