@@ -170,7 +170,7 @@ impl Tools {
 }
 
 /// Runs `install` unless the mark already repeats the list it works from.
-fn once(mark: &Path, list: &Path, what: &str, install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(crate) fn once(mark: &Path, list: &Path, what: &str, install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let wanted = std::fs::read(list).with_context(|| format!("could not read {list:?}"))?;
     if std::fs::read(mark).is_ok_and(|done| done == wanted) {
         println!("setup: {what}: there");

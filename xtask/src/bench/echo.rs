@@ -164,7 +164,7 @@ impl Contender {
 }
 
 /// A connection to the project's daemon, greeted and acknowledged.
-fn greet(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> {
+pub(super) fn greet(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> {
     let named = bench.dir().join(".hob/socket");
     let path =
         std::fs::read_link(&named).or_else(|_| std::fs::read_to_string(&named).map(|text| PathBuf::from(text.trim())));

@@ -34,21 +34,26 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
 }
 
 /// In MiB.
-struct Memory {
-    anonymous: f64,
-    resident: f64,
+pub(super) struct Memory {
+    pub(super) anonymous: f64,
+    pub(super) resident: f64,
 }
 
 impl Memory {
-    fn of(pid: u32) -> Result<Self> {
-        let text =
-            std::fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid} is gone"))?;
-        let field = |name: &str| -> Result<f64> {
-            let line =
-                text.lines().find(|line| line.starts_with(name)).with_context(|| format!("no {name} of {pid}"))?;
-            let kib: f64 = line.split_whitespace().nth(1).unwrap_or_default().parse().context("no number")?;
-            Ok(kib / 1024.0)
-        };
-        Ok(Self { anonymous: field("RssAnon:")?, resident: field("VmRSS:")? })
+    pub(super) fn of(pid: u32) -> Result<Self> {
+        Ok(Self { anonymous: field(pid, "RssAnon:")?, resident: field(pid, "VmRSS:")? })
     }
+
+    /// The most that was ever resident.
+    pub(super) fn peak(pid: u32) -> Result<f64> {
+        field(pid, "VmHWM:")
+    }
+}
+
+fn field(pid: u32, name: &str) -> Result<f64> {
+    let text =
+        std::fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid} is gone"))?;
+    let line = text.lines().find(|line| line.starts_with(name)).with_context(|| format!("no {name} of {pid}"))?;
+    let kib: f64 = line.split_whitespace().nth(1).unwrap_or_default().parse().context("no number")?;
+    Ok(kib / 1024.0)
 }

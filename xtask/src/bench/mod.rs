@@ -6,6 +6,7 @@
 
 mod echo;
 mod evaluate;
+mod mcp;
 mod memory;
 mod report;
 mod start;
@@ -34,9 +35,13 @@ const PARTS: &[Part] = &[
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let is_quick = args.iter().any(|arg| arg == "--quick");
     let wanted: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
+    // Against programs that have to be built first, and with a page of its own.
+    if wanted == ["mcp"] {
+        return mcp::run(is_quick);
+    }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        bail!("there is no part {unknown:?}; the parts are: {}", parts.join(" "));
+        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, mcp", parts.join(" "));
     }
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;
@@ -48,7 +53,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     report::show(&figures);
     if wanted.is_empty() && !is_quick {
-        report::keep(&figures)?;
+        report::keep(&report::ALL, &figures)?;
     }
     Ok(())
 }

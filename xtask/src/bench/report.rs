@@ -28,8 +28,10 @@ pub(super) enum Target {
     AtMost(f64),
     /// At most this above the floor.
     Above(f64),
-    /// At least this part of the floor.
+    /// At least this part, or this many times, the floor.
     Share(f64),
+    /// At most this many times the floor.
+    Times(f64),
 }
 
 impl Figure {
@@ -39,6 +41,7 @@ impl Figure {
             Target::AtMost(most) => self.value <= most,
             Target::Above(most) => self.value - floor <= most,
             Target::Share(least) => self.value / floor >= least,
+            Target::Times(most) => self.value / floor <= most,
         })
     }
 
@@ -51,7 +54,9 @@ impl Figure {
         let target = match self.target {
             Some(Target::AtMost(most)) => format!("≤ {} {unit}", number(most)),
             Some(Target::Above(most)) => format!("≤ floor + {} {unit}", number(most)),
+            Some(Target::Share(least)) if least > 1.0 => format!("≥ {least} × floor"),
             Some(Target::Share(least)) => format!("≥ {:.0} % of floor", least * 100.0),
+            Some(Target::Times(most)) => format!("≤ {most} × floor"),
             None => String::new(),
         };
         let verdict = self.holds().map_or("", |holds| if holds { "holds" } else { "MISSED" });
@@ -69,19 +74,34 @@ pub(super) fn show(figures: &[Figure]) {
     println!("\nbench: {held} targets hold, {missed} missed");
 }
 
-/// Writes docs/generated/bench.md.
-pub(super) fn keep(figures: &[Figure]) -> Result<()> {
-    let path = root().join("docs/generated/bench.md");
+/// A page of figures.
+pub(super) struct Page {
+    /// Below the root.
+    pub(super) file: &'static str,
+    /// What writes it.
+    pub(super) task: &'static str,
+    /// What is measured, in sentences; may be empty.
+    pub(super) about: &'static str,
+}
+
+/// The product's own.
+pub(super) const ALL: Page = Page { file: "docs/generated/bench.md", task: "cargo xtask bench", about: "" };
+
+/// Writes the page.
+pub(super) fn keep(page: &Page, figures: &[Figure]) -> Result<()> {
+    let path = root().join(page.file);
+    let about = if page.about.is_empty() { String::new() } else { format!("\n{}\n", page.about) };
     let text = format!(
-        "# Figures\n\nWritten by `cargo xtask bench`: one interleaved run, each figure beside its floor in the same run.\n\
-         Read ratios and differences; absolute times are of this machine on that day.\n\n{}\n## The machine\n\n{}",
+        "# Figures\n\nWritten by `{}`: one interleaved run, each figure beside its floor in the same run.\n\
+         Read ratios and differences; absolute times are of this machine on that day.\n{about}\n{}\n## The machine\n\n{}",
+        page.task,
         table(figures),
         machine()
     );
     std::fs::create_dir_all(path.parent().expect("it has a folder")).context("could not make docs/generated")?;
     std::fs::write(&path, text).with_context(|| format!("could not write {path:?}"))?;
-    println!("bench: written to docs/generated/bench.md");
-    run(Command::new("git").args(["diff", "--stat", "--", "docs/generated/bench.md"]).current_dir(root()))
+    println!("bench: written to {}", page.file);
+    run(Command::new("git").args(["diff", "--stat", "--", page.file]).current_dir(root()))
 }
 
 /// A Markdown table whose columns are aligned, so that it reads well on a terminal too.

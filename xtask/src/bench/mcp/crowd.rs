@@ -1,0 +1,122 @@
+//! Many connections to one daemon: what a thousand idle ones cost, and what one that never reads does to another.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::super::echo::{daemon_pid, greet};
+use super::super::memory::Memory;
+use super::super::report::{Figure, Target};
+use super::super::{Bench, Samples};
+
+const CONNECTIONS: usize = 1_000;
+/// How long nothing happens while the processor's time is looked at.
+const STILL: Duration = Duration::from_secs(2);
+/// Requests of the one that does not read; their answers are many times what any buffer on the way holds.
+const UNREAD: usize = 20_000;
+
+pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
+    // The first call starts the daemon.
+    let started = bench.hob(&["call", "repl_list"]).output().context("could not run `hob call`")?;
+    if !started.status.success() {
+        bail!("`hob call repl_list` failed: {}", String::from_utf8_lossy(&started.stdout));
+    }
+    let daemon = daemon_pid(bench)?;
+    let mut figures = slow_reader(bench)?;
+    let before = Memory::of(daemon)?;
+    let mut idle = Vec::new();
+    for at in 0..CONNECTIONS {
+        let mut stream = greet(bench, "mcp").with_context(|| format!("connection {at}"))?;
+        round_trip(&mut stream, "tools/list", 1)?;
+        idle.push(stream);
+    }
+    let (resident, began) = (Memory::of(daemon)?, ticks(daemon)?);
+    std::thread::sleep(STILL);
+    let used = ticks(daemon)? - began;
+    let memory = |what: String, value, floor, target| Figure { what, unit: "MiB", value, floor, target };
+    figures.push(memory(
+        format!("daemon with {CONNECTIONS} idle connections, resident"),
+        resident.resident,
+        Some(("before them", before.resident)),
+        Some(Target::AtMost(40.0)),
+    ));
+    figures.push(Figure {
+        what: format!("daemon with {CONNECTIONS} idle connections, processor time in {} s", STILL.as_secs()),
+        unit: "ms",
+        // A tick is 10 ms wherever Linux runs.
+        value: used as f64 * 10.0,
+        floor: None,
+        target: Some(Target::AtMost(10.0)),
+    });
+    Ok(figures)
+}
+
+/// Round trips of one connection, alone and beside one that has asked for much and reads nothing.
+fn slow_reader(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut fast = greet(bench, "mcp")?;
+    let (mut alone, mut beside) = (Samples::default(), Samples::default());
+    let mut last = 0;
+    let mut turn = |samples: &mut Samples| -> Result<()> {
+        for _ in 0..bench.times(5_000) {
+            last += 1;
+            samples.push(round_trip(&mut fast, "ping", last)?);
+        }
+        Ok(())
+    };
+    turn(&mut alone)?;
+    let mut slow = greet(bench, "mcp")?;
+    let mut writer = slow.get_ref().try_clone().context("could not share the connection")?;
+    let flood = std::thread::spawn(move || -> std::io::Result<()> {
+        let line = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+        (1..=UNREAD).try_for_each(|id| writer.write_all(line(id).as_bytes()))
+    });
+    turn(&mut beside)?;
+    // Now it reads after all, and nothing is missing.
+    let mut line = Vec::new();
+    for id in 1..=UNREAD {
+        line.clear();
+        slow.read_until(b'\n', &mut line).context("the slow connection broke")?;
+        let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\"");
+        if !line.starts_with(head.as_bytes()) {
+            bail!("request {id} of the slow connection was answered with {:?}", String::from_utf8_lossy(&line));
+        }
+    }
+    flood.join().map_err(|_| anyhow::anyhow!("the writing thread panicked"))?.context("the daemon reads no more")?;
+    let figure = |percent, target| Figure {
+        what: format!("`ping` at the daemon beside a connection that reads nothing, p{percent}"),
+        unit: "µs",
+        value: beside.percentile(percent),
+        floor: Some(("alone", alone.percentile(percent))),
+        target,
+    };
+    Ok(vec![figure(50, Some(Target::Times(1.25))), figure(99, None)])
+}
+
+fn round_trip(stream: &mut BufReader<UnixStream>, method: &str, id: usize) -> Result<Duration> {
+    let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}\n");
+    let mut line = Vec::new();
+    let sent = Instant::now();
+    stream.get_mut().write_all(request.as_bytes()).context("the daemon reads no more")?;
+    if stream.read_until(b'\n', &mut line).context("the connection broke")? == 0 {
+        bail!("the daemon closed the connection");
+    }
+    let took = sent.elapsed();
+    let answer: Value = serde_json::from_slice(&line).context("a line that is no message")?;
+    match answer["id"] == id && answer.get("result").is_some() {
+        true => Ok(took),
+        false => bail!("{method} was answered with {answer}"),
+    }
+}
+
+/// The processor time that a process has used, in ticks.
+fn ticks(pid: u32) -> Result<u64> {
+    let text =
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid} is gone"))?;
+    // After the name, which may hold anything, stand the state and 10 numbers before the two times.
+    let rest = text.rsplit(')').next().unwrap_or_default();
+    let times = rest.split_whitespace().skip(11).take(2).map(|word| word.parse::<u64>().unwrap_or_default());
+    Ok(times.sum())
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask bench mcp`: the library against the official SDKs and against floors, in one interleaved run.
+//!
+//! Every contender is the same server: one tool, `echo`. What one connection does is in [`pipes`], what HTTP adds in
+//! [`http`], what many connections and slow readers do to a daemon in [`crowd`].
+
+mod crowd;
+mod http;
+mod peers;
+mod pipes;
+
+use anyhow::{Context, Result};
+
+use super::Bench;
+use super::report::{self, Figure, Page, Target};
+use crate::workspace::{Profile, build};
+use peers::Peers;
+use pipes::{Era, Measured};
+
+const PAGE: Page = Page {
+    file: "docs/generated/bench-mcp.md",
+    task: "cargo xtask bench mcp",
+    about: "The MCP library beside the official SDKs, each with one tool `echo`; and beside two programs that do nothing \
+            else: a synchronous loop, and a loop on tokio that parses with serde and answers all of one read in one \
+            write.",
+};
+
+/// Measures everything, or a tenth of it.
+pub(super) fn run(is_quick: bool) -> Result<()> {
+    let library = ["-p", "mcp", "--features", "http", "--example", "echo", "--example", "http"];
+    let floors = ["--example", "floor", "--example", "floor_tokio"];
+    let examples = build(Profile::Release, &[&library[..], &floors[..]].concat())?.join("examples");
+    let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
+    let peers = Peers::build()?;
+    let bench = Bench::new(programs, is_quick)?;
+
+    let mut figures = one_connection(&bench, &pipes::contenders(&examples, &peers))?;
+    println!("bench: HTTP …");
+    figures.extend(http::measure(&bench, &examples, &peers)?);
+    println!("bench: many connections …");
+    figures.extend(crowd::measure(&bench)?);
+    bench.stop()?;
+    report::show(&figures);
+    match is_quick {
+        true => Ok(()),
+        false => report::keep(&PAGE, &figures),
+    }
+}
+
+/// Round trips, pipelined calls and memory of each contender, in turns.
+fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<Figure>> {
+    let mut measured: Vec<Measured> = contenders.iter().map(|_| Measured::default()).collect();
+    for round in 0..bench.times(5) {
+        println!("bench: one connection, round {} …", round + 1);
+        for (contender, measured) in contenders.iter().zip(&mut measured) {
+            contender.measure(bench, measured).with_context(|| contender.name.to_owned())?;
+        }
+    }
+    let of = |name: &str| contenders.iter().position(|contender| contender.name == name).map(|at| &measured[at]);
+    let get = |name: &str| of(name).with_context(|| format!("{name} was not measured"));
+    let (floor, batching) = (get(pipes::FLOOR)?, get(pipes::BATCHING)?);
+    let rmcp = [get("rmcp 3.9, legacy")?, get("rmcp 3.9, modern")?];
+    let mut figures = Vec::new();
+    for (contender, measured) in contenders.iter().zip(&measured) {
+        for percent in [50, 99] {
+            let mut row = |floor: (&'static str, &Measured), target| {
+                figures.push(Figure {
+                    what: format!("round trip, {}, p{percent}", contender.name),
+                    unit: "µs",
+                    value: measured.round_trips.percentile(percent),
+                    floor: Some((floor.0, floor.1.round_trips.percentile(percent))),
+                    target,
+                });
+            };
+            row(("synchronous loop", floor), (contender.is_ours && percent == 50).then_some(Target::Times(1.5)));
+            if contender.is_ours {
+                let peer = if contender.era == Era::Legacy { rmcp[0] } else { rmcp[1] };
+                row(("rmcp, same era", peer), Some(Target::Times(1.0)));
+            }
+        }
+    }
+    let better = if rmcp[0].per_second > rmcp[1].per_second { rmcp[0] } else { rmcp[1] };
+    for (contender, measured) in contenders.iter().zip(&measured) {
+        let mut row = |floor: (&'static str, &Measured), target| {
+            figures.push(Figure {
+                what: format!("pipelined, {}", contender.name),
+                unit: "calls/s",
+                value: measured.per_second,
+                floor: Some((floor.0, floor.1.per_second)),
+                target,
+            });
+        };
+        let batching = match contender.era {
+            Era::Legacy => batching,
+            Era::Modern => get(pipes::BATCHING_MODERN)?,
+        };
+        row(("batching loop, same calls", batching), contender.is_ours.then_some(Target::Share(0.5)));
+        if contender.is_ours {
+            row(("rmcp, better era", better), Some(Target::Share(3.0)));
+        }
+    }
+    for (contender, measured) in contenders.iter().zip(&measured) {
+        let mut row = |what: &str, unit, value, target| {
+            figures.push(Figure { what: format!("{what}, {}", contender.name), unit, value, floor: None, target });
+        };
+        let ours = |target| contender.is_ours.then_some(target);
+        row("spawn to first answer, p50", "ms", measured.cold.percentile(50) / 1000.0, None);
+        row("idle, resident", "MiB", measured.idle, ours(Target::AtMost(4.0)));
+        let what = format!("{} calls at once, all answered, peak resident", contender.at_once);
+        row(&what, "MiB", measured.peak, ours(Target::AtMost(16.0)));
+    }
+    Ok(figures)
+}

@@ -1,0 +1,227 @@
+//! One connection on pipes: how long a call takes, how many go through, and what the server holds.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::super::memory::Memory;
+use super::super::{Bench, Samples};
+use super::peers::Peers;
+
+pub(super) const FLOOR: &str = "synchronous loop";
+pub(super) const BATCHING: &str = "batching loop";
+pub(super) const BATCHING_MODERN: &str = "batching loop, modern calls";
+
+/// As many calls as must all succeed in bounded memory when they come at once.
+const AT_ONCE: usize = 20_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Era {
+    Legacy,
+    Modern,
+}
+
+/// A server to measure.
+pub(super) struct Contender {
+    pub(super) name: &'static str,
+    pub(super) is_ours: bool,
+    pub(super) era: Era,
+    /// How many calls come at once: fewer where they take long.
+    pub(super) at_once: usize,
+    /// How many make its speed, in a process that has warmed up.
+    pipelined: usize,
+    round_trips: usize,
+    command: Vec<std::ffi::OsString>,
+}
+
+/// What was measured of one, over all rounds.
+#[derive(Default)]
+pub(super) struct Measured {
+    pub(super) cold: Samples,
+    pub(super) round_trips: Samples,
+    /// The best round's.
+    pub(super) per_second: f64,
+    /// In MiB.
+    pub(super) idle: f64,
+    pub(super) peak: f64,
+}
+
+pub(super) fn contenders(examples: &Path, peers: &Peers) -> Vec<Contender> {
+    let native = |name, program: &Path, is_ours, era, pipelined| Contender {
+        name,
+        is_ours,
+        era,
+        at_once: AT_ONCE,
+        pipelined,
+        round_trips: 4_000,
+        command: vec![program.into()],
+    };
+    let script = |name, era, interpreter: &Path, script: &Path, calls| Contender {
+        name,
+        is_ours: false,
+        era,
+        at_once: calls,
+        pipelined: calls,
+        round_trips: calls / 10,
+        command: vec![interpreter.into(), script.into()],
+    };
+    let (floor, batching, echo) = (examples.join("floor"), examples.join("floor_tokio"), examples.join("echo"));
+    let (sdk1, sdk2) = (peers.scripts.join("sdk1.mjs"), peers.scripts.join("sdk2.mjs"));
+    vec![
+        native(FLOOR, &floor, false, Era::Legacy, 10 * AT_ONCE),
+        native(BATCHING, &batching, false, Era::Legacy, 10 * AT_ONCE),
+        native("this library, legacy", &echo, true, Era::Legacy, 10 * AT_ONCE),
+        native(BATCHING_MODERN, &batching, false, Era::Modern, 10 * AT_ONCE),
+        native("this library, modern", &echo, true, Era::Modern, 10 * AT_ONCE),
+        native("rmcp 3.9, legacy", &peers.rmcp, false, Era::Legacy, AT_ONCE),
+        native("rmcp 3.9, modern", &peers.rmcp, false, Era::Modern, AT_ONCE),
+        script("TypeScript SDK 1.32", Era::Legacy, &peers.node, &sdk1, 5_000),
+        script("TypeScript SDK 2.4, legacy", Era::Legacy, &peers.node, &sdk2, 5_000),
+        script("TypeScript SDK 2.4, modern", Era::Modern, &peers.node, &sdk2, 5_000),
+        script("Python mcp 2.3, legacy", Era::Legacy, &peers.python, &peers.script, 1_000),
+    ]
+}
+
+impl Contender {
+    /// One round, in a process of its own.
+    pub(super) fn measure(&self, bench: &Bench, measured: &mut Measured) -> Result<()> {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).current_dir(bench.dir()).stderr(Stdio::null());
+        let started = Instant::now();
+        let mut server = Server::start(&mut command)?;
+        if self.era == Era::Legacy {
+            server.write(HELLO)?;
+            server.answers(1)?;
+            server.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        } else {
+            server.write(call(0, self.era).as_bytes())?;
+            server.answers(1)?;
+        }
+        measured.cold.push(started.elapsed());
+        let memory = Memory::of(server.child.id())?;
+        measured.idle = if measured.idle == 0.0 { memory.resident } else { measured.idle.min(memory.resident) };
+
+        for id in 1..=bench.times(self.round_trips) {
+            let line = call(id, self.era);
+            let sent = Instant::now();
+            server.write(line.as_bytes())?;
+            server.answers(1)?;
+            measured.round_trips.push(sent.elapsed());
+        }
+        server.pipeline(self.at_once, self.era)?;
+        measured.peak = measured.peak.max(Memory::peak(server.child.id())?);
+        let took = server.pipeline(self.pipelined, self.era)?;
+        measured.per_second = measured.per_second.max(self.pipelined as f64 / took.as_secs_f64());
+        server.finish()
+    }
+}
+
+const HELLO: &[u8] =
+    b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\
+    \"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}\n";
+
+const META: &str = ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+    \"io.modelcontextprotocol/clientInfo\":{\"name\":\"bench\",\"version\":\"1\"},\
+    \"io.modelcontextprotocol/clientCapabilities\":{}}";
+
+/// One call as a line; in the modern era it says itself which revision it is of.
+pub(super) fn call(id: usize, era: Era) -> String {
+    let meta = if era == Era::Modern { META } else { "" };
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":\
+         {{\"name\":\"echo\",\"arguments\":{{\"text\":\"hello, world\"}}{meta}}}}}\n"
+    )
+}
+
+/// A running server; what is read of it is only counted while time is taken.
+struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    read: Vec<u8>,
+}
+
+impl Server {
+    fn start(command: &mut Command) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not start {:?}", command.get_program()))?;
+        let output = child.stdout.take().context("the server has no stdout")?;
+        Ok(Self { input: child.stdin.take(), child, output, read: Vec::new() })
+    }
+
+    fn write(&mut self, line: &[u8]) -> Result<()> {
+        self.input.as_mut().context("its input is closed")?.write_all(line).context("the server reads no more")
+    }
+
+    /// Waits for so many lines, which it keeps; nothing more may come.
+    fn answers(&mut self, count: usize) -> Result<()> {
+        self.read.clear();
+        let mut lines = 0;
+        while lines < count {
+            let from = self.read.len();
+            self.read.resize(from + (64 << 10), 0);
+            let got = self.output.read(&mut self.read[from..]).context("the server's output broke")?;
+            if got == 0 {
+                bail!("the server ended after {lines} of {count} answers");
+            }
+            self.read.truncate(from + got);
+            lines += self.read[from..].iter().filter(|byte| **byte == b'\n').count();
+        }
+        Ok(())
+    }
+
+    /// Sends so many calls as fast as they go; each must be answered once and rightly. How long it took.
+    fn pipeline(&mut self, count: usize, era: Era) -> Result<Duration> {
+        let lines: String = (1..=count).map(|id| call(id, era)).collect();
+        let mut input = self.input.take().context("its input is closed")?;
+        let begun = Instant::now();
+        let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()).map(|()| input));
+        self.answers(count)?;
+        let took = begun.elapsed();
+        let written = writing.join().map_err(|_| anyhow::anyhow!("the writing thread panicked"))?;
+        self.input = Some(written.context("the server reads no more")?);
+        self.check(count)?;
+        Ok(took)
+    }
+
+    fn check(&self, count: usize) -> Result<()> {
+        let mut seen = vec![false; count + 1];
+        for line in self.read.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let answer: Value = serde_json::from_slice(line).context("a line that is no message")?;
+            let id =
+                answer["id"].as_u64().and_then(|id| usize::try_from(id).ok()).filter(|id| (1..=count).contains(id));
+            let id = id.with_context(|| format!("an answer to nothing: {answer}"))?;
+            if std::mem::replace(&mut seen[id], true) {
+                bail!("call {id} was answered twice");
+            }
+            if answer["result"]["content"][0]["text"] != "hello, world" {
+                bail!("call {id} was answered with {answer}");
+            }
+        }
+        match seen[1..].iter().all(|seen| *seen) {
+            true => Ok(()),
+            false => bail!("a call was not answered"),
+        }
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.input = None;
+        std::io::copy(&mut self.output, &mut std::io::sink()).context("the server's output broke")?;
+        self.child.wait().context("could not wait for the server")?;
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
