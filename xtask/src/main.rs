@@ -1,4 +1,4 @@
-//! The project's own tasks: `cargo xtask setup | demo | test | bench | tidy`.
+//! The project's own tasks: `cargo xtask setup | demo | test | bench | soak | tidy`.
 //!
 //! Owns what a developer or CI does around the product: installing what is missing, showing it, checking it,
 //! measuring it. Knows none of the product's crates; it talks to the built program as an agent or a shell would.
@@ -8,6 +8,7 @@
 
 mod demo;
 mod setup;
+mod soak;
 mod test;
 mod tidy;
 
@@ -32,6 +33,8 @@ usage: cargo xtask TASK
   bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
                            parts: start echo memory eval drain
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
+  bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
+  soak [--seconds N]       fuzz the MCP library, for ten minutes unless told otherwise
   clients                  the matrix of real clients only (needs `cargo xtask setup tests` once)
 ";
 
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(),
         "bench" => bench::run(&rest),
         "conformance" => conformance::run(),
+        "soak" => soak::run_task(&rest),
         "clients" => clients::run(),
         "" | "help" | "-h" | "--help" => {
             print!("{USAGE}");
