@@ -36,6 +36,14 @@ const TESTS: &[Need] = &[
         is_there: || on_path("setpriv").is_some() && on_path("unshare").is_some(),
     },
     Need { what: "kill", packages: &["procps"], is_there: || on_path("kill").is_some() },
+    Need {
+        what: "PostgreSQL's server",
+        packages: &["postgresql"],
+        is_there: || {
+            let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+            on_path("initdb").is_some() || versions.into_iter().any(|at| at.path().join("bin/initdb").is_file())
+        },
+    },
     Need { what: "mount", packages: &["mount"], is_there: || on_path("mount").is_some() },
 ];
 

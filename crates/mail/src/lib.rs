@@ -2,7 +2,8 @@
 //! wrong mailbox. The store is the truth; every way of waking an agent is only a hint.
 //!
 //! - [`model`]: names, priorities, messages, deliveries and their states.
-//! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::memory`] for tests), and what all of them promise.
+//! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::postgres`] for agents on many
+//!   machines, [`store::memory`] for tests), and what all of them promise.
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
 //! - [`desk`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
 //!   agents wrote is shown; [`hints`]: how an agent that does not wait is reached.

@@ -43,7 +43,11 @@ impl Address {
             ["agent", role, _] => (None, &bare[..], Some(role.to_owned())),
             _ => return Err(bad()),
         };
-        if name.is_empty() || text.trim().len() > 200 || alias_role.as_deref() == Some("") {
+        if name.is_empty()
+            || bare.chars().any(char::is_control)
+            || text.trim().len() > 200
+            || alias_role.as_deref() == Some("")
+        {
             return Err(bad());
         }
         // People write `@everyone` and `@all`; there is one such group.
@@ -234,7 +238,7 @@ mod tests {
         assert_eq!(meaning("agent:ops:1a2b"), "agent:eve → eve (also )");
         assert_eq!(meaning("agent:dev:zzzz"), "role:dev → bob (also )");
         assert_eq!(meaning("agent:nope:zzzz"), "unknown");
-        for bad in ["", "@", "a:b", "role:", "a:b:c:d", &"x".repeat(300)] {
+        for bad in ["", "@", "a:b", "role:", "a:b:c:d", "a\0b", &"x".repeat(300)] {
             assert_eq!(meaning(bad), "no address", "{bad}");
         }
     }

@@ -21,6 +21,7 @@
 pub mod change;
 pub mod memory;
 pub mod plan;
+pub mod postgres;
 pub mod query;
 pub mod sqlite;
 

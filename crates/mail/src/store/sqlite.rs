@@ -5,6 +5,7 @@
 //! committed apart and wait for no sync. Start with [`writer`].
 
 mod deliver;
+mod keep;
 mod look;
 mod rows;
 mod schema;

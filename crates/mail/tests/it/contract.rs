@@ -1,5 +1,10 @@
 //! The contract suite: every scenario on every store. What they share is in [`crate::place`].
 
+use std::pin::Pin;
+
+use crate::place::Place;
+use crate::postgres::Server;
+
 mod consuming;
 mod groups;
 mod limits;
@@ -7,6 +12,33 @@ mod looking;
 mod names;
 mod sending;
 mod waiting;
+
+/// A scenario and the limits it needs.
+pub(crate) struct Scenario {
+    name: &'static str,
+    limits: mail::Limits,
+    run: fn(Place) -> Pin<Box<dyn Future<Output = ()>>>,
+}
+
+/// One server for all scenarios, a space for each: starting one takes seconds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_scenario_on_postgresql() {
+    let Some(server) = Server::start() else { return };
+    let lists = [
+        consuming::list(),
+        groups::list(),
+        limits::list(),
+        looking::list(),
+        names::list(),
+        sending::list(),
+        waiting::list(),
+    ];
+    for scenario in lists.into_iter().flatten() {
+        eprintln!("{}", scenario.name);
+        let place = Place::postgres(&server, scenario.name, scenario.limits).await;
+        (scenario.run)(place).await;
+    }
+}
 
 /// Makes a test of each scenario for each store.
 macro_rules! scenarios {
@@ -22,6 +54,14 @@ macro_rules! scenarios {
             async fn $name() {
                 super::$name($crate::place::Place::sqlite(super::LIMITS()).await).await;
             })*
+        }
+        /// The scenarios as a list, for the store that is too dear to start for each.
+        pub(super) fn list() -> Vec<crate::contract::Scenario> {
+            vec![$(crate::contract::Scenario {
+                name: concat!(module_path!(), "::", stringify!($name)),
+                limits: LIMITS(),
+                run: |place| Box::pin($name(place)),
+            }),*]
         }
     };
 }

@@ -1,7 +1,8 @@
 //! Mail through its public face, the same scenarios on every store.
 
 // The lints' own exception for tests covers only functions that are marked as tests.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod contract;
 mod place;
+mod postgres;

@@ -25,7 +25,7 @@ pub(crate) struct Place {
     /// Sets the store's clock.
     pub(crate) hand: Hand,
     /// What must live as long as the store.
-    _kept: Box<dyn std::any::Any + Send>,
+    _kept: Box<dyn std::any::Any + Send + Sync>,
 }
 
 /// Moves the clock of a store.
@@ -51,11 +51,17 @@ impl Place {
         Place::with(store, limits, Hand(hand), Box::new(dir)).await
     }
 
+    pub(crate) async fn postgres(server: &crate::postgres::Server, space: &str, limits: Limits) -> Place {
+        let (clock, hand) = Clock::manual(EPOCH);
+        let store = Arc::new(server.store(space, "one", Some(clock), &limits).await);
+        Place::with(store, limits, Hand(hand), Box::new(())).await
+    }
+
     pub(crate) async fn with(
         store: Arc<dyn Store>,
         limits: Limits,
         hand: Hand,
-        kept: Box<dyn std::any::Any + Send>,
+        kept: Box<dyn std::any::Any + Send + Sync>,
     ) -> Place {
         let options = MailOptions { limits, poll: Duration::from_millis(200), ..MailOptions::new(store.clone()) };
         let mail = Mail::open(options).await.unwrap();

@@ -1,5 +1,5 @@
-//! What happens to messages in SQLite: appended, handed out, confirmed, settled, freed, purged. Every change checks all
-//! it has to check before it writes.
+//! What happens to messages in SQLite: appended, handed out, confirmed, settled, freed. Every change checks all it has
+//! to check before it writes. What is done on the side is in [`super::keep`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,42 +13,39 @@ use crate::model::order::{Place, pick};
 use crate::model::{
     AgentName, Clock, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, Session, SessionId, Settled,
 };
-use crate::store::change::{
-    Append, Appended, BeginHint, Claim, Claimed, EndHint, HandBack, HintVerdict, Import, Imported, Purge, Purged,
-    Recipient, Release, Released, Settle,
-};
+use crate::store::change::{Append, Appended, Claim, Claimed, HandBack, Recipient, Release, Released, Settle};
 use crate::store::plan;
 
 /// A message's row before it has a number.
-struct NewMessage<'a> {
-    id: &'a MessageId,
-    kind: Kind,
-    sender: &'a AgentName,
-    to: &'a [String],
-    content: &'a str,
-    priority: Priority,
-    at: Millis,
-    thread: &'a MessageId,
-    reply_to: Option<&'a MessageId>,
-    metadata: &'a str,
-    key: Option<(&'a str, &'a [u8])>,
+pub(super) struct NewMessage<'a> {
+    pub(super) id: &'a MessageId,
+    pub(super) kind: Kind,
+    pub(super) sender: &'a AgentName,
+    pub(super) to: &'a [String],
+    pub(super) content: &'a str,
+    pub(super) priority: Priority,
+    pub(super) at: Millis,
+    pub(super) thread: &'a MessageId,
+    pub(super) reply_to: Option<&'a MessageId>,
+    pub(super) metadata: &'a str,
+    pub(super) key: Option<(&'a str, &'a [u8])>,
 }
 
 /// A mailbox that a message goes into.
-struct Target {
-    agent: AgentName,
-    mailbox: Mailbox,
+pub(super) struct Target {
+    pub(super) agent: AgentName,
+    pub(super) mailbox: Mailbox,
 }
 
 /// A delivery that a session has in hand.
-struct Held {
-    agent: i64,
-    seq: u64,
-    message: i64,
-    priority: u8,
-    attempts: u32,
-    bytes: u64,
-    state: u8,
+pub(super) struct Held {
+    pub(super) agent: i64,
+    pub(super) seq: u64,
+    pub(super) message: i64,
+    pub(super) priority: u8,
+    pub(super) attempts: u32,
+    pub(super) bytes: u64,
+    pub(super) state: u8,
 }
 
 impl Writer {
@@ -98,7 +95,7 @@ impl Writer {
     }
 
     /// Whether there is or was a message of that id.
-    fn is_known(&self, id: &MessageId) -> rusqlite::Result<bool> {
+    pub(super) fn is_known(&self, id: &MessageId) -> rusqlite::Result<bool> {
         let sql = "SELECT 1 FROM message WHERE public = ?1 UNION ALL SELECT 1 FROM tomb WHERE public = ?1";
         self.db.prepare_cached(sql)?.exists([id.as_str()])
     }
@@ -138,7 +135,7 @@ impl Writer {
     }
 
     /// Puts a message into mailboxes. Everything was checked.
-    fn deliver(&mut self, message: &NewMessage<'_>, to: Vec<Target>) -> Result<Vec<Recipient>, Fault> {
+    pub(super) fn deliver(&mut self, message: &NewMessage<'_>, to: Vec<Target>) -> Result<Vec<Recipient>, Fault> {
         let sql = "INSERT INTO message (public, space, kind, sender, addresses, content, priority, at, thread, \
                    reply_to, metadata, key, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
         let addresses = serde_json::to_string(message.to).unwrap_or_default();
@@ -295,7 +292,7 @@ impl Writer {
     }
 
     /// Moves a delivery forward to a state in which it no longer waits. The mailbox is saved by the caller.
-    fn finish(
+    pub(super) fn finish(
         &self,
         mailbox: &mut Mailbox,
         one: &Held,
@@ -462,132 +459,6 @@ impl Writer {
             self.save(&mailbox)?;
         }
         Ok(())
-    }
-
-    pub(super) fn begin_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
-        let now = self.clock.now();
-        let sql = "SELECT d.agent, d.seq, d.message FROM message m JOIN delivery d ON d.message = m.id \
-                   JOIN agent a ON a.id = d.agent WHERE m.public = ?1 AND a.space = ?2 AND a.name = ?3 \
-                   AND d.state < 3 AND d.session IS NULL";
-        let values = params![hint.message.as_str(), self.space, hint.agent.as_str()];
-        let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(i64, u64, i64)> {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        };
-        let Some((agent, seq, message)) = self.db.prepare_cached(sql)?.query_row(values, row).optional()? else {
-            return Ok(HintVerdict::Moot);
-        };
-        let sql = "INSERT OR IGNORE INTO hint (message, agent, rung, at) VALUES (?1, ?2, ?3, ?4)";
-        if self.db.prepare_cached(sql)?.execute(params![message, agent, hint.rung, now])? == 0 {
-            return Ok(HintVerdict::Tried);
-        }
-        let sql = "UPDATE delivery SET state = max(state, 1), hinted_at = coalesce(hinted_at, ?3) \
-                   WHERE agent = ?1 AND seq = ?2";
-        self.db.prepare_cached(sql)?.execute(params![agent, seq, now])?;
-        Ok(HintVerdict::Go)
-    }
-
-    pub(super) fn end_hint(&mut self, hint: &EndHint) -> Result<(), Fault> {
-        let sql = "UPDATE hint SET outcome = ?5 WHERE rung = ?4 AND message = (SELECT id FROM message WHERE \
-                   public = ?1) AND agent = (SELECT id FROM agent WHERE space = ?2 AND name = ?3)";
-        let values = params![hint.message.as_str(), self.space, hint.agent.as_str(), hint.rung, hint.outcome];
-        self.db.prepare_cached(sql)?.execute(values)?;
-        Ok(())
-    }
-
-    pub(super) fn purge(&mut self, purge: &Purge) -> Result<Purged, Fault> {
-        let now = self.clock.now();
-        // The line only moves forward, even when the clock does not.
-        let sql = "SELECT coalesce(max(before), 0) FROM purge WHERE space = ?1";
-        let last: Millis = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
-        let before = last.max(now.saturating_sub(plan::millis(self.limits.keep)));
-        let sql = "SELECT m.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND (d.state < 3 \
-                   OR coalesce(d.settled_at, d.read_at) >= ?3)) FROM message m WHERE m.id > ?1 AND m.space = ?2 \
-                   ORDER BY m.id LIMIT ?4";
-        let examined: Vec<(i64, bool)> = {
-            let mut statement = self.db.prepare_cached(sql)?;
-            let rows = statement.query_map(params![self.purged_to, self.space, before, purge.max], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
-            rows.collect::<rusqlite::Result<_>>()?
-        };
-        let more = examined.len() == purge.max;
-        // At the end it begins anew, the next time.
-        self.purged_to = examined.last().filter(|_| more).map_or(0, |(id, _)| *id);
-        let old: Vec<i64> = examined.into_iter().filter(|(_, is_old)| *is_old).map(|(id, _)| id).collect();
-        for id in &old {
-            let sql = "INSERT OR IGNORE INTO tomb SELECT public, space, sender, key, hash FROM message WHERE id = ?1";
-            for sql in [
-                sql,
-                "DELETE FROM hint WHERE message = ?1",
-                "DELETE FROM delivery WHERE message = ?1",
-                "DELETE FROM words WHERE rowid = ?1",
-                "DELETE FROM message WHERE id = ?1",
-            ] {
-                self.db.prepare_cached(sql)?.execute([id])?;
-            }
-        }
-        if !old.is_empty() {
-            let sql = "INSERT INTO purge (space, at, before, messages) VALUES (?1, ?2, ?3, ?4)";
-            self.db.prepare_cached(sql)?.execute(params![self.space, now, before, old.len()])?;
-        }
-        Ok(Purged { messages: old.len() as u64, before, more })
-    }
-
-    pub(super) fn import(&mut self, import: &Import) -> Result<Imported, Fault> {
-        let now = self.clock.now();
-        plan::check_size(&import.content, &import.metadata, &self.limits)?;
-        if self.is_known(&import.id)? {
-            return Ok(Imported { is_new: false, stored: Vec::new(), full: Vec::new() });
-        }
-        let bytes = plan::size(&import.content, &import.metadata);
-        let (mut open, mut full, mut read) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for (agent, is_read) in &import.recipients {
-            let row = self.find_agent(agent.as_str())?.ok_or_else(|| unknown(agent.as_str()))?;
-            let mailbox = self.mailbox(row.id)?;
-            let has_room =
-                mailbox.waiting() < self.limits.mailbox_messages && mailbox.bytes + bytes <= self.limits.mailbox_bytes;
-            if !*is_read && !has_room {
-                full.push(agent.clone());
-                continue;
-            }
-            if *is_read {
-                read.insert(agent.clone());
-            }
-            open.push(Target { agent: agent.clone(), mailbox });
-        }
-        let parent = match &import.reply_to {
-            Some(id) => {
-                let sql = "SELECT thread FROM message WHERE public = ?1";
-                self.db.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get::<_, String>(0)).optional()?
-            }
-            None => None,
-        };
-        let thread = parent.map_or_else(|| import.id.clone(), MessageId::stored);
-        let stored: Vec<AgentName> = open.iter().map(|target| target.agent.clone()).collect();
-        let message = NewMessage {
-            id: &import.id,
-            kind: Kind::Mail,
-            sender: &import.sender,
-            to: &import.to,
-            content: &import.content,
-            priority: import.priority,
-            at: import.at,
-            thread: &thread,
-            reply_to: import.reply_to.as_ref(),
-            metadata: &import.metadata,
-            key: None,
-        };
-        for recipient in self.deliver(&message, open)?.into_iter().filter(|to| read.contains(&to.agent)) {
-            let row = self.find_agent(recipient.agent.as_str())?.ok_or_else(|| unknown(recipient.agent.as_str()))?;
-            let mut mailbox = self.mailbox(row.id)?;
-            let level = import.priority.level();
-            let one =
-                Held { agent: row.id, seq: recipient.seq, message: 0, priority: level, attempts: 0, bytes, state: 0 };
-            *mailbox.free(level) -= 1;
-            self.finish(&mut mailbox, &one, DeliveryState::Read, now, None)?;
-            self.save(&mailbox)?;
-        }
-        Ok(Imported { is_new: true, stored, full })
     }
 }
 

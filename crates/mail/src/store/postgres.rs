@@ -1,0 +1,209 @@
+//! The store in PostgreSQL, for agents on many machines: a daemon on each, one database.
+//!
+//! One task writes, in groups as they gather, each group in one transaction: first it finds out which mailboxes are
+//! concerned, then locks their rows in the order of their numbers and holds them to the commit, so that sequences become
+//! visible in order and daemons never wait for each other in a ring. One notification without content goes out with
+//! each group; daemons then read what they lack. Start with [`writer`].
+
+mod deliver;
+mod keep;
+mod look;
+mod rows;
+mod schema;
+mod writer;
+
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgSslMode};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::change::{Change, Changed};
+use super::query::{Found, Query};
+use super::{BoxFuture, Ear, News, Store, Wake};
+use crate::error::StoreError;
+use crate::model::{Clock, Limits, Space};
+use writer::{Job, Writer};
+
+/// Changes that wait for their turn.
+const CHANGES: usize = 1_024;
+/// Connections for queries.
+const READERS: u32 = 4;
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long to wait before listening again.
+const LISTEN_AGAIN: Duration = Duration::from_millis(250);
+
+/// Where a PostgreSQL store is and what bounds it.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// `postgres://user:password@host/database`. Beyond this machine the connection is encrypted, or refused.
+    pub url: String,
+    /// The space; a database holds many.
+    pub space: Space,
+    /// Names this daemon, the same in each of its lives: whose leases it looks after.
+    pub owner: String,
+    /// The limits.
+    pub limits: Limits,
+    /// A clock instead of the database's: for tests that move it.
+    pub clock: Option<Clock>,
+}
+
+/// A space in a PostgreSQL database.
+pub struct PostgresStore {
+    jobs: mpsc::Sender<Job>,
+    pool: PgPool,
+    place: Arc<Place>,
+    news: Arc<Mutex<Option<Ear>>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What everything of one store shares.
+struct Place {
+    connect: PgConnectOptions,
+    space: i64,
+    channel: String,
+    owner: String,
+    limits: Limits,
+    clock: Option<Clock>,
+}
+
+impl PostgresStore {
+    /// Connects, and makes the tables where there are none.
+    ///
+    /// # Errors
+    /// When the database cannot be reached, or was written by a newer version.
+    pub async fn connect(options: PostgresOptions) -> Result<PostgresStore, StoreError> {
+        let connect = connect_options(&options.url)?;
+        let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(CONNECT);
+        let pool = pool.connect_lazy_with(connect.clone());
+        let mut db = pool.acquire().await.map_err(explain)?;
+        let space = schema::prepare(&mut db, options.space.as_str()).await?;
+        drop(db);
+        let place = Arc::new(Place {
+            connect,
+            space,
+            channel: format!("hob_mail_{space}"),
+            owner: options.owner,
+            limits: options.limits,
+            clock: options.clock,
+        });
+        let news: Arc<Mutex<Option<Ear>>> = Arc::default();
+        let (jobs, taken) = mpsc::channel(CHANGES);
+        let writing = tokio::spawn(Writer::new(Arc::clone(&place)).run(taken));
+        let listening = tokio::spawn(listen(Arc::clone(&place), Arc::clone(&news)));
+        Ok(PostgresStore { jobs, pool, place, news, tasks: Mutex::new(vec![listening, writing]) })
+    }
+}
+
+/// Beyond this machine nobody may listen in.
+fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let bad = |error: sqlx::Error| StoreError::Failed { reason: format!("the database's address: {error}") };
+    let options = PgConnectOptions::from_str(url).map_err(bad)?;
+    let host = options.get_host();
+    let is_here = options.get_socket().is_some() || ["localhost", "127.0.0.1", "::1", "[::1]"].contains(&host);
+    let is_here = is_here || host.starts_with('/');
+    let is_open = matches!(options.get_ssl_mode(), PgSslMode::Disable | PgSslMode::Allow | PgSslMode::Prefer);
+    let options = if !is_here && is_open { options.ssl_mode(PgSslMode::Require) } else { options };
+    Ok(options.application_name("hob").options([("search_path", schema::SCHEMA)]))
+}
+
+/// Passes notifications on, for ever. After every new connection everybody looks: one may have been missed.
+async fn listen(place: Arc<Place>, news: Arc<Mutex<Option<Ear>>>) {
+    let tell = || {
+        let ear = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(ear) = ear {
+            ear(Wake::Look);
+        }
+    };
+    loop {
+        let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT);
+        let pool = pool.connect_lazy_with(place.connect.clone());
+        let listening = async {
+            let mut listener = PgListener::connect_with(&pool).await?;
+            listener.listen(&place.channel).await?;
+            tell();
+            loop {
+                // `None`: the connection was lost and made anew.
+                listener.try_recv().await?;
+                tell();
+            }
+        };
+        let ended: Result<(), sqlx::Error> = listening.await;
+        if let Err(error) = ended {
+            tracing::warn!(%error, "listen to the mail database; trying again");
+        }
+        tokio::time::sleep(LISTEN_AGAIN).await;
+    }
+}
+
+impl Store for PostgresStore {
+    fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
+        Box::pin(async move {
+            let (done, answer) = oneshot::channel();
+            let closed = || StoreError::Away { reason: "it is closed".to_owned() };
+            self.jobs.send((Box::new(change), done)).await.map_err(|_| closed())?;
+            answer.await.map_err(|_| StoreError::Uncertain { reason: "the writer ended".to_owned() })?
+        })
+    }
+
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+        Box::pin(async move {
+            let mut db = self.pool.acquire().await.map_err(explain)?;
+            look::answer(&mut db, &self.place, query).await.map_err(explain)
+        })
+    }
+
+    fn listen(&self, ear: Ear) {
+        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(ear);
+    }
+
+    fn news(&self) -> News {
+        News::Unsure
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                task.abort();
+            }
+            self.pool.close().await;
+        })
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            task.abort();
+        }
+    }
+}
+
+/// What an error of the database means to those who use the store. Before the commit nothing has happened.
+fn explain(error: sqlx::Error) -> StoreError {
+    let reason = error.to_string();
+    match &error {
+        sqlx::Error::Database(fault) => match fault.code().as_deref() {
+            Some("53100") => StoreError::DiskFull,
+            Some("25006") => StoreError::ReadOnly { reason },
+            // Shutting down, starting up, too many connections, cut by an administrator, deadlock, conflict.
+            Some(code) if code.starts_with("57P") || code.starts_with("53") || code.starts_with("08") => {
+                StoreError::Away { reason }
+            }
+            Some("40P01" | "40001" | "55P03") => StoreError::Away { reason },
+            Some("XX001" | "XX002") => StoreError::Corrupt { reason },
+            _ => StoreError::Failed { reason },
+        },
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::Protocol(_) => StoreError::Away { reason },
+        _ => StoreError::Failed { reason },
+    }
+}

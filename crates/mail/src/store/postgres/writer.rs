@@ -1,0 +1,254 @@
+//! The one task that writes: it takes what has gathered, makes all of it in one transaction, notifies once, answers all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection, Row};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::{CONNECT, Place, explain};
+use crate::error::{Refusal, StoreError};
+use crate::model::{Limits, Millis};
+use crate::store::change::{Change, Changed};
+
+/// Changes of one transaction.
+const GROUP: usize = 64;
+/// How often a change is tried that another daemon's got in the way of.
+const TRIES: usize = 5;
+/// How often a daemon says that it lives.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(30);
+
+pub(super) type Job = (Box<Change>, oneshot::Sender<Result<Changed, StoreError>>);
+
+/// Why a change was not made.
+pub(super) enum Fault {
+    /// It may not be. It has written nothing.
+    Refused(Refusal),
+    /// The database failed. The transaction is of no use any more.
+    Sql(sqlx::Error),
+}
+
+impl From<sqlx::Error> for Fault {
+    fn from(error: sqlx::Error) -> Fault {
+        Fault::Sql(error)
+    }
+}
+
+impl<R: Into<Refusal>> From<R> for Fault {
+    fn from(refusal: R) -> Fault {
+        Fault::Refused(refusal.into())
+    }
+}
+
+/// Writes.
+pub(super) struct Writer {
+    place: Arc<Place>,
+    db: Option<PgConnection>,
+    beaten_at: Option<Instant>,
+    purged_to: i64,
+}
+
+/// A transaction under way.
+pub(super) struct Act<'a> {
+    pub(super) db: &'a mut PgConnection,
+    pub(super) space: i64,
+    pub(super) owner: &'a str,
+    pub(super) limits: &'a Limits,
+    pub(super) now: Millis,
+    /// How far the search for old mail has come.
+    pub(super) purged_to: &'a mut i64,
+    /// Whether something can be handed out now that could not before.
+    pub(super) has_news: bool,
+}
+
+/// How a transaction failed.
+enum Failure {
+    /// It has not happened.
+    Before(sqlx::Error),
+    /// It may have happened: the connection broke at the commit.
+    During(sqlx::Error),
+}
+
+impl Writer {
+    pub(super) fn new(place: Arc<Place>) -> Writer {
+        Writer { place, db: None, beaten_at: None, purged_to: 0 }
+    }
+
+    /// Writes until nobody can ask any more.
+    pub(super) async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        loop {
+            let first = match tokio::time::timeout(HEARTBEAT, jobs.recv()).await {
+                Ok(Some(first)) => Some(first),
+                Ok(None) => return,
+                Err(_) => None,
+            };
+            let mut group: Vec<Job> = first.into_iter().collect();
+            while !group.is_empty() && group.len() < GROUP {
+                match jobs.try_recv() {
+                    Ok(job) => group.push(job),
+                    Err(_) => break,
+                }
+            }
+            self.make(group).await;
+        }
+    }
+
+    /// Makes changes in one transaction and answers them; when that fails at one, each by itself.
+    async fn make(&mut self, group: Vec<Job>) {
+        let mut results = Vec::new();
+        let changes: Vec<&Change> = group.iter().map(|(change, _)| &**change).collect();
+        match self.attempt(&changes, &mut results).await {
+            Ok(()) => {
+                for ((_, answer), result) in group.into_iter().zip(results) {
+                    let _ = answer.send(result);
+                }
+            }
+            Err(error @ StoreError::Uncertain { .. }) => {
+                for (_, answer) in group {
+                    let _ = answer.send(Err(error.clone()));
+                }
+            }
+            Err(_) => {
+                for (change, answer) in group {
+                    let mut result = Err(StoreError::Away { reason: "not tried".to_owned() });
+                    for _ in 0..TRIES {
+                        let mut one = Vec::new();
+                        result = match self.attempt(&[&change], &mut one).await {
+                            Ok(()) => one.pop().expect("one change has one result"),
+                            Err(error) => Err(error),
+                        };
+                        // Away may be a conflict or a connection that was cut; the next try has another.
+                        if !matches!(result, Err(StoreError::Away { .. })) {
+                            break;
+                        }
+                    }
+                    let _ = answer.send(result);
+                }
+            }
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        changes: &[&Change],
+        results: &mut Vec<Result<Changed, StoreError>>,
+    ) -> Result<(), StoreError> {
+        let mut db = match self.db.take() {
+            Some(db) => db,
+            None => {
+                let connecting = PgConnection::connect_with(&self.place.connect);
+                let connected = tokio::time::timeout(CONNECT, connecting).await;
+                let late = || StoreError::Away { reason: "connecting took too long".to_owned() };
+                connected.map_err(|_| late())?.map_err(explain)?
+            }
+        };
+        match self.transact(&mut db, changes, results).await {
+            Ok(()) => {
+                self.db = Some(db);
+                Ok(())
+            }
+            Err(Failure::Before(error)) => {
+                // A fault of the database leaves the connection good; anything else does not.
+                if matches!(error, sqlx::Error::Database(_)) && sqlx::query("ROLLBACK").execute(&mut db).await.is_ok() {
+                    self.db = Some(db);
+                }
+                Err(explain(error))
+            }
+            Err(Failure::During(error)) => Err(StoreError::Uncertain { reason: error.to_string() }),
+        }
+    }
+
+    async fn transact(
+        &mut self,
+        db: &mut PgConnection,
+        changes: &[&Change],
+        results: &mut Vec<Result<Changed, StoreError>>,
+    ) -> Result<(), Failure> {
+        results.clear();
+        let purged_before = self.purged_to;
+        self.fill(db, changes, results).await.map_err(Failure::Before)?;
+        if let Err(error) = sqlx::query("COMMIT").execute(&mut *db).await {
+            self.purged_to = purged_before;
+            // The database's own word means that it did not happen; silence means nothing.
+            return Err(match error {
+                sqlx::Error::Database(_) => Failure::Before(error),
+                _ => Failure::During(error),
+            });
+        }
+        Ok(())
+    }
+
+    /// Everything up to the commit.
+    async fn fill(
+        &mut self,
+        db: &mut PgConnection,
+        changes: &[&Change],
+        results: &mut Vec<Result<Changed, StoreError>>,
+    ) -> Result<(), sqlx::Error> {
+        let place = Arc::clone(&self.place);
+        sqlx::query("BEGIN").execute(&mut *db).await?;
+        let now = now(&mut *db, &place).await?;
+        if self.beaten_at.is_none_or(|at| at.elapsed() >= HEARTBEAT) {
+            let sql = "INSERT INTO daemon VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET seen_at = $2";
+            sqlx::query(sql).bind(&place.owner).bind(now as i64).execute(&mut *db).await?;
+            self.beaten_at = Some(Instant::now());
+        }
+        let mut act = Act {
+            db,
+            space: place.space,
+            owner: &place.owner,
+            limits: &place.limits,
+            now,
+            purged_to: &mut self.purged_to,
+            has_news: false,
+        };
+        act.lock(changes).await?;
+        for change in changes {
+            results.push(match act.apply(change).await {
+                Ok(changed) => Ok(changed),
+                Err(Fault::Refused(refusal)) => Err(refusal.into()),
+                Err(Fault::Sql(error)) => return Err(error),
+            });
+        }
+        if act.has_news {
+            let sql = "SELECT pg_notify($1, '')";
+            sqlx::query(sql).bind(&place.channel).execute(&mut *act.db).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The time by the database's clock.
+pub(super) async fn now(db: &mut PgConnection, place: &Place) -> Result<Millis, sqlx::Error> {
+    if let Some(clock) = &place.clock {
+        return Ok(clock.now());
+    }
+    let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let now: i64 = sqlx::query(sql).fetch_one(db).await?.try_get(0)?;
+    Ok(now.max(0) as Millis)
+}
+
+impl Act<'_> {
+    #[allow(clippy::unit_arg)]
+    async fn apply(&mut self, change: &Change) -> Result<Changed, Fault> {
+        Ok(match change {
+            Change::Enter(it) => Changed::Enter(self.enter(it).await?),
+            Change::Touch(it) => Changed::Touch(self.touch(it).await?),
+            Change::Append(it) => Changed::Append(self.append(it).await?),
+            Change::Claim(it) => Changed::Claim(self.claim(it).await?),
+            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, None).await?),
+            Change::Settle(it) => Changed::Settle(self.settle(it).await?),
+            Change::Release(it) => Changed::Release(self.release(it).await?),
+            Change::HandBack(it) => Changed::HandBack(self.hand_back(it).await?),
+            Change::CreateGroup(it) => Changed::CreateGroup(self.create_group(it).await?),
+            Change::DeleteGroup(it) => Changed::DeleteGroup(self.delete_group(it).await?),
+            Change::AddMember(it) => Changed::AddMember(self.add_member(it).await?),
+            Change::RemoveMember(it) => Changed::RemoveMember(self.remove_member(it).await?),
+            Change::BeginHint(it) => Changed::BeginHint(self.begin_hint(it).await?),
+            Change::EndHint(it) => Changed::EndHint(self.end_hint(it).await?),
+            Change::Purge(it) => Changed::Purge(self.purge(it).await?),
+            Change::Import(it) => Changed::Import(self.import(it).await?),
+        })
+    }
+}
