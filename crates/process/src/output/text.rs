@@ -32,8 +32,8 @@ pub struct Excerpt {
     pub total: u64,
     /// Bytes of those that the text stands for, folded and stripped ones included.
     pub shown: u64,
-    /// Bytes that were left out of the middle, or of long lines; where bytes are no UTF-8, or were folded, it is counted
-    /// in the text that would have stood there.
+    /// Bytes that were left out of the middle, or of long lines; where lines were folded, it is counted in the text that
+    /// would have stood there.
     pub omitted: u64,
     /// Bytes before or among them that the log no longer keeps; not part of the total.
     pub lost: u64,
@@ -61,10 +61,11 @@ pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
         let tail = tail_of(&all.text[head.len()..], shape.max_bytes - shape.max_bytes * 3 / 5);
         let out = &all.text[head.len()..all.text.len() - tail.len()];
         // Counted in printed bytes as far as those are known: stripping and folding are not leaving out.
-        shown.omitted = (out.len() as u64 + all.cut).min(shown.total);
-        shown.text = join(head, tail, out.len() as u64, Some(lines_in(out)));
+        shown.omitted = (printed(out) + all.cut).min(shown.total);
+        shown.text = join(head, tail, printed(out), Some(lines_in(out)));
     }
     shown.shown = shown.total - shown.omitted;
+    shown.text = presentable(shown.text);
     shown
 }
 
@@ -77,10 +78,10 @@ pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> 
     let front = head_of(&first.text, shape.max_bytes * 3 / 5);
     let back = tail_of(&last.text, shape.max_bytes - shape.max_bytes * 3 / 5);
     let between = total.saturating_sub((head.len() + tail.len()) as u64);
-    let unused = (first.text.len() - front.len() + last.text.len() - back.len()) as u64;
+    let unused = printed(&first.text[front.len()..]) + printed(&last.text[..last.text.len() - back.len()]);
     let omitted = (between + unused + first.cut + last.cut).min(total);
     Excerpt {
-        text: join(front, back, between + unused, None),
+        text: presentable(join(front, back, between + unused, None)),
         total,
         shown: total - omitted,
         omitted,
@@ -195,7 +196,7 @@ impl Tidied {
     fn new(bytes: &[u8], shape: &Shape) -> Tidied {
         let stripped = if shape.strip { strip_escapes(bytes) } else { Cow::Borrowed(bytes) };
         let lossy = std::str::from_utf8(&stripped).is_err();
-        let text = String::from_utf8_lossy(&stripped);
+        let text = if lossy { decoded(&stripped) } else { String::from_utf8_lossy(&stripped) };
         let (text, folded) = fold_lines(&text, shape.fold);
         let mut tidied = Tidied { text: String::with_capacity(text.len()), folded, cut: 0, lossy };
         for line in text.split_inclusive('\n') {
@@ -205,14 +206,49 @@ impl Tidied {
                 continue;
             }
             let keep = floor(content, shape.max_line);
-            let left = content.len() - keep;
-            tidied.cut += left as u64;
+            let left = printed(&content[keep..]);
+            tidied.cut += left;
             tidied.text.push_str(&content[..keep]);
-            tidied.text.push_str(&format!("[… {} more bytes in this line]", grouped(left as u64)));
+            tidied.text.push_str(&format!("[… {} more bytes in this line]", grouped(left)));
             tidied.text.push_str(&line[content.len()..]);
         }
         tidied
     }
+}
+
+/// What stands for one, two or three bytes that are no UTF-8, until the text is cut and counted: as long as the character
+/// that is shown instead, and no character that text is made of.
+const BROKEN: [char; 3] = ['\u{FDD0}', '\u{FDD1}', '\u{FDD2}'];
+
+/// As text, with [`BROKEN`] for what is none.
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        if chunk.valid().contains(BROKEN) {
+            // Whoever prints these gets a count that is a little off.
+            return String::from_utf8_lossy(bytes);
+        }
+        text.push_str(chunk.valid());
+        let broken = chunk.invalid().len().checked_sub(1).and_then(|more| BROKEN.get(more));
+        text.extend(broken);
+    }
+    Cow::Owned(text)
+}
+
+/// How many printed bytes a text stands for.
+fn printed(text: &str) -> u64 {
+    // All noncharacters of their kind begin with these two bytes.
+    let broken = memchr::memmem::find_iter(text.as_bytes(), b"\xEF\xB7");
+    let more: usize = broken
+        .filter_map(|at| BROKEN.iter().position(|broken| text[at..].starts_with(*broken)))
+        .map(|missing| BROKEN.len() - 1 - missing)
+        .sum();
+    (text.len() - more) as u64
+}
+
+/// With what is no UTF-8 as it is shown.
+fn presentable(text: String) -> String {
+    if text.contains(BROKEN) { text.replace(BROKEN, "\u{FFFD}") } else { text }
 }
 
 fn join(head: &str, tail: &str, bytes: u64, lines: Option<u64>) -> String {
@@ -340,6 +376,33 @@ mod tests {
             -- total 34, shown 34, omitted 0, folded 0, lossy false
         "#]],
         );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_counted_as_they_were_printed() {
+        check(
+            &[b"head\n".as_slice(), &[0xFF; 100], b"\ntail\n"].concat(),
+            100,
+            expect![[r#"
+            head
+            �������������[… 87 more bytes in this line]
+            tail
+
+            -- total 111, shown 24, omitted 87, folded 0, lossy true
+        "#]],
+        );
+        let shape = Shape { max_bytes: 30, max_line: 10_000, ..Shape::default() };
+        let shown = excerpt(&[0xFF; 1000], &shape);
+        assert_eq!((shown.total, shown.shown, shown.omitted), (1000, 10, 990), "ten are shown: {}", shown.text);
+        let parts = excerpt_of_parts(&[0xFF; 100], &[0xE2, 0x82, b'a', 0xE2, 0x82, b'b'], 5000, &shape);
+        assert_eq!((parts.total, parts.shown + parts.omitted), (5000, 5000));
+        assert!(
+            parts.text.starts_with(&"\u{FFFD}".repeat(6)) && parts.text.ends_with("\n\u{FFFD}a\u{FFFD}b"),
+            "{parts:?}"
+        );
+        assert_eq!(parts.shown, 6 + 6);
+        // One broken character of two bytes stands for two.
+        assert_eq!(printed(&decoded(&[b'x', 0xE2, 0x82, b'y', 0xFF])), 5);
     }
 
     #[test]
