@@ -1,19 +1,19 @@
 //! The conversation that users of ghc-mcp know, on the real GHCi.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use expect_test::expect;
 use mcp::tool::{AnyTool, Context, LogLevel, NotifyError, Peer, Progress};
 use process::Guard;
-use project::{Caller, Role};
+use project::Caller;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::ghc_mcp_tools;
 use crate::sessions::{Repl, ReplOptions, StartRequest};
+use crate::tools::house_tests;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -48,22 +48,7 @@ struct Connection {
 impl Connection {
     fn new() -> Connection {
         let dir = tempfile::tempdir().expect("a directory");
-        let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
-        let caller = Caller {
-            connection: 1,
-            role: Role::Mcp,
-            pid: 0,
-            cwd: dir.path().to_owned(),
-            worktree: dir.path().to_owned(),
-            env: BTreeMap::from([keep("PATH"), keep("HOME")]),
-            session: None,
-            name: None,
-            takeover: false,
-            run: None,
-            answers_lost: false,
-            stands_in: None,
-            profile: Some("ghc-mcp".to_owned()),
-        };
+        let caller = Caller { profile: Some("ghc-mcp".to_owned()), ..house_tests::caller(dir.path()) };
         let repl = Repl::new(ReplOptions { guard: Guard::Without, ..ReplOptions::default() });
         Connection::of(repl, caller, Arc::new(dir))
     }

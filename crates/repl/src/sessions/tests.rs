@@ -3,30 +3,11 @@
 use std::collections::HashSet;
 
 use process::Guard;
-use project::Role;
 
 use super::*;
+use crate::tools::house_tests::caller;
 
 const LONG: Duration = Duration::from_secs(60);
-
-fn caller(worktree: &std::path::Path) -> Caller {
-    let env = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
-    Caller {
-        connection: 1,
-        role: Role::Mcp,
-        pid: 1,
-        cwd: worktree.to_owned(),
-        worktree: worktree.to_owned(),
-        env: BTreeMap::from(env),
-        session: None,
-        name: None,
-        takeover: false,
-        run: None,
-        answers_lost: false,
-        stands_in: None,
-        profile: None,
-    }
-}
 
 fn sessions(limits: Limits) -> Arc<Repl> {
     Repl::new(ReplOptions { guard: Guard::Without, limits, ..ReplOptions::default() })

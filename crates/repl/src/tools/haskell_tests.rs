@@ -7,7 +7,7 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use mcp::tool::{AnyTool, Context};
 use process::Guard;
-use project::{Caller, Role};
+use project::Caller;
 use serde_json::{Value, json};
 
 use super::tools;
@@ -141,21 +141,7 @@ fn caller(dir: &Path) -> Caller {
     env.insert("PATH".to_owned(), std::env::var("PATH").unwrap_or_default());
     env.insert("HOME".to_owned(), dir.join(".home").display().to_string());
     env.insert("CABAL_DIR".to_owned(), dir.join(".home/cabal").display().to_string());
-    Caller {
-        connection: 1,
-        role: Role::Mcp,
-        pid: 0,
-        cwd: dir.to_owned(),
-        worktree: dir.to_owned(),
-        env,
-        session: None,
-        name: None,
-        takeover: false,
-        run: None,
-        answers_lost: false,
-        stands_in: None,
-        profile: None,
-    }
+    Caller { env, ..super::house_tests::caller(dir) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

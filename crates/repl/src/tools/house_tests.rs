@@ -1,6 +1,7 @@
 //! What the tests of tools stand in: the tools over fresh sessions, in two worktrees.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::Expect;
@@ -41,24 +42,10 @@ impl House {
         House { tools: tools(repl.clone()), repl, ..self }
     }
 
-    pub(super) fn caller(&self, worktree: usize) -> Caller {
-        let dir = self.dirs[worktree].path().to_owned();
+    fn caller(&self, worktree: usize) -> Caller {
+        let dir = self.dirs[worktree].path();
         let env = [("PATH".to_owned(), self.path.clone()), ("HOME".to_owned(), dir.display().to_string())];
-        Caller {
-            connection: 1,
-            role: Role::Mcp,
-            pid: 1,
-            cwd: dir.clone(),
-            worktree: dir,
-            env: BTreeMap::from(env),
-            session: None,
-            name: Some("tester".to_owned()),
-            takeover: false,
-            run: None,
-            answers_lost: false,
-            stands_in: None,
-            profile: None,
-        }
+        Caller { env: BTreeMap::from(env), name: Some("tester".to_owned()), ..caller(dir) }
     }
 
     /// The text of the answer, or of the error after `error: `.
@@ -112,5 +99,25 @@ impl House {
             text = plain + rest;
         }
         text
+    }
+}
+
+/// Somebody in a directory, with this process's search path and home.
+pub(crate) fn caller(dir: &Path) -> Caller {
+    let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
+    Caller {
+        connection: 1,
+        role: Role::Mcp,
+        pid: 1,
+        cwd: dir.to_owned(),
+        worktree: dir.to_owned(),
+        env: BTreeMap::from([keep("PATH"), keep("HOME")]),
+        session: None,
+        name: None,
+        takeover: false,
+        run: None,
+        answers_lost: false,
+        stands_in: None,
+        profile: None,
     }
 }

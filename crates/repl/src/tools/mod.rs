@@ -5,7 +5,7 @@ mod eval;
 #[cfg(test)]
 mod haskell_tests;
 #[cfg(test)]
-mod house;
+pub(crate) mod house_tests;
 mod input;
 mod interrupt;
 mod list;

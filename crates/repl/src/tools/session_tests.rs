@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 
-use super::house::House;
+use super::house_tests::House;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_from_start_to_end() {

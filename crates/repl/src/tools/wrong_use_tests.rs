@@ -4,7 +4,7 @@ use expect_test::expect;
 use project::Limits;
 use serde_json::json;
 
-use super::house::House;
+use super::house_tests::House;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_use_says_what_to_do() {
