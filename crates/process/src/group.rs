@@ -60,6 +60,13 @@ impl Group {
         &self.0.identity.nonce
     }
 
+    /// The command line of the first process, in words, as it is now: another program may have taken its place.
+    pub fn command_line(&self) -> Option<String> {
+        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).ok().filter(|line| !line.is_empty())?;
+        let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+        Some(words.join(" ").trim_end().to_owned())
+    }
+
     /// How the first process ended, once it has.
     pub fn exit(&self) -> watch::Receiver<Option<Exit>> {
         self.0.exit.clone()

@@ -198,7 +198,7 @@ limits! {
     sessions: 8, 1..=1000;
     /// Evaluations that wait in one session.
     queued_evaluations: 16, 1..=10_000;
-    /// Bytes of memory one session's processes may take; 0 for no limit.
+    /// Bytes of memory one session's processes may take; 0 for three quarters of the machine's.
     session_memory: 0, 0..=u64::MAX;
     /// Bytes of a session's output kept in memory.
     output_memory: 4 * MIB, 64 * KIB..=1024 * MIB;

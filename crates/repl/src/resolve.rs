@@ -35,7 +35,9 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     // escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
-    let own = wanted.command.map(|command| Profile { command, requires: Vec::new(), ..profile.clone() });
+    // What somebody gives whole is started as it was given.
+    let own =
+        wanted.command.map(|command| Profile { command, requires: Vec::new(), memory: Vec::new(), ..profile.clone() });
     let profile = own.as_ref().unwrap_or(profile);
     Ok(profile.launch(env.into_iter().collect(), cwd, memory_limit(wanted.memory_limit))?)
 }

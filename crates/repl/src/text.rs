@@ -20,11 +20,9 @@ pub fn evaluation(result: &EvalResult) -> String {
     if let Some(exception) = result.exception.as_deref().filter(|exception| !shows(&result.stderr, exception)) {
         block(&mut text, None, exception);
     }
-    match (&result.value, &result.type_) {
-        (Some(value), Some(type_)) => block(&mut text, None, &format!("{value} :: {type_}")),
-        (Some(value), None) => block(&mut text, None, value),
-        (None, Some(type_)) => block(&mut text, None, &format!(":: {type_}")),
-        (None, None) => {}
+    // As the language's own prompt shows it, which is without its type.
+    if let Some(value) = &result.value {
+        block(&mut text, None, value);
     }
     text.push_str(&facts(result));
     for note in &result.notes {
@@ -183,7 +181,7 @@ mod tests {
         check(
             EvalResult { value: Some("42".into()), type_: Some("int".into()), ..result("", "") },
             expect![[r#"
-                42 :: int
+                42
                 [main #3: done, 2.3 ms]"#]],
         );
     }

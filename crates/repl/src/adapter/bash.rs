@@ -12,17 +12,12 @@ pub struct Bash;
 
 impl Adapter for Bash {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
-        // Copies of the descriptors, so that the end is seen even after `exec >file`. Read-only, so that it cannot be
-        // taken away by accident; `$?` is handed on to the next command.
-        format!(
-            "set +o history; exec {{__hob_out}}>&1 {{__hob_err}}>&2; __hob_number=0; printf 'GNU bash %s\\n' \
-             \"$BASH_VERSION\"; __hob_mark() {{ local status=$?; __hob_number=$((__hob_number + 1)); builtin printf '%s %d \
-             %d\\n' '{nonce}' \"$__hob_number\" \"$status\" >&\"$__hob_out\"; builtin printf '%s %d %d\\n' '{nonce}' \
-             \"$__hob_number\" \"$status\" >&\"$__hob_err\"; return \"$status\"; }}; readonly -f __hob_mark; PS1= PS2= \
-             PROMPT_COMMAND=__hob_mark; readonly PROMPT_COMMAND __hob_out __hob_err\n",
-            nonce = nonce.as_str(),
-        )
-        .into_bytes()
+        format!("{}; printf 'GNU bash %s\\n' \"$BASH_VERSION\"\n", marks(nonce, 0)).into_bytes()
+    }
+
+    fn revive(&self, command: &str, nonce: &Nonce, number: u64) -> Option<Vec<u8>> {
+        let program = command.split(' ').next()?.rsplit('/').next()?;
+        (program == "bash").then(|| format!("{INTERACTIVE}\n{}\n", marks(nonce, number)).into_bytes())
     }
 
     fn version(&self, banner: &str) -> Option<String> {
@@ -94,6 +89,24 @@ impl Adapter for Bash {
         let mut lines = code.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
         lines.peek().is_some() && lines.all(one)
     }
+}
+
+/// Makes a bash that reads commands from a pipe an interactive one. It complains of the missing terminal at its start:
+/// that goes nowhere, and its standard error comes back from descriptor 9.
+const INTERACTIVE: &str = "exec \"$BASH\" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null";
+
+/// Installs the marks, which go on after a number.
+fn marks(nonce: &Nonce, number: u64) -> String {
+    // Copies of the descriptors, so that the end is seen even after `exec >file`. Read-only, so that it cannot be
+    // taken away by accident; `$?` is handed on to the next command.
+    format!(
+        "[ -e /dev/fd/9 ] && exec 2>&9 9>&-; set +o history; exec {{__hob_out}}>&1 {{__hob_err}}>&2; \
+         __hob_number={number}; __hob_mark() {{ local status=$?; __hob_number=$((__hob_number + 1)); builtin printf '%s %d \
+         %d\\n' '{nonce}' \"$__hob_number\" \"$status\" >&\"$__hob_out\"; builtin printf '%s %d %d\\n' '{nonce}' \
+         \"$__hob_number\" \"$status\" >&\"$__hob_err\"; return \"$status\"; }}; readonly -f __hob_mark; PS1= PS2= \
+         PROMPT_COMMAND=__hob_mark; readonly PROMPT_COMMAND __hob_out __hob_err",
+        nonce = nonce.as_str(),
+    )
 }
 
 /// 128 and the number of SIGINT.

@@ -148,6 +148,8 @@ pub struct Verdict {
     pub diagnostics: Vec<Diagnostic>,
     /// Whether the output says that an interrupt ended it.
     pub interrupted: bool,
+    /// Another signal that the REPL says has ended it.
+    pub signal: Option<i32>,
     /// The exception that ended the evaluation.
     pub exception: Option<String>,
     /// The value, where it can be told from the output.
@@ -182,6 +184,12 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// Where numbered markers could not be installed: a line, sent after each unnumbered one, that prints the
     /// numbered marker to both streams.
     fn fallback_mark(&self, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// What to write to a program that replaced the REPL in its own process, so that it becomes one, whose marks go on
+    /// after `number`. None where it is another kind of program. `command` is its command line.
+    fn revive(&self, _command: &str, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
         None
     }
 

@@ -87,6 +87,7 @@ impl Adapter for Python {
             error: report.exception.is_some(),
             diagnostics: report.syntax.map(diagnostic).into_iter().collect(),
             interrupted: report.interrupted,
+            signal: None,
             exception: report.exception,
             value: report.value,
             type_: report.type_,

@@ -59,6 +59,9 @@ pub struct Profile {
     /// When several profiles fit, the lowest wins.
     #[serde(default = "default_rank")]
     pub rank: u32,
+    /// Added to the command to bound the program's memory from within; `{mib}` stands for the bound.
+    #[serde(default)]
+    pub memory: Vec<String>,
     /// Added to the session's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -356,7 +359,7 @@ mod tests {
     fn the_built_in_ones_are_usable() {
         let show = |profile: &Profile| format!("{} {:?} {}", profile.name, profile.driver, profile.command.join(" "));
         expect![[r#"
-            bash Bash bash --noprofile --norc --noediting +H -i
+            bash Bash bash -c exec "$BASH" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null
             cabal Ghci cabal repl --repl-options=-ferror-spans --repl-options=-haddock
             ghci Ghci ghci -ferror-spans -haddock
             python Python python3
@@ -373,7 +376,7 @@ mod tests {
         };
         expect![[r#"
             fine
-            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `env`, `start_timeout_ms`, `install`
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `install`
             the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]

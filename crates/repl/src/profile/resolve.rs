@@ -40,9 +40,12 @@ impl Profile {
         env.retain(|(name, _)| !self.env.contains_key(name));
         env.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let arguments = self.driver.arguments().iter().map(|argument| (*argument).to_owned());
+        // Less than what it is killed for, since a program is more than its heap: it may still say what was too much.
+        let mib = (memory_limit / 4 * 3) >> 20;
+        let memory = self.memory.iter().map(|argument| argument.replace("{mib}", &mib.max(1).to_string()));
         Ok(Launch {
             profile: self.name.clone(),
-            command: self.command.iter().cloned().chain(arguments).collect(),
+            command: self.command.iter().cloned().chain(memory).chain(arguments).collect(),
             env,
             cwd,
             adapter: self.driver.adapter(),
@@ -67,6 +70,10 @@ mod tests {
         assert_eq!(launch.command[0], "bash");
         assert_eq!(launch.env.iter().filter(|(name, _)| name == "PS1").count(), 1);
         assert!(launch.env.contains(&("PS1".to_owned(), String::new())));
+        let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];
+        let launch =
+            profiles.get("ghci").expect("built in").launch(env, "/tmp".into(), 4 << 30).expect("ghci is there");
+        assert_eq!(launch.command[3..], ["+RTS", "-M3072m", "-RTS"]);
         let missing = profiles.get("python").expect("built in").launch(Vec::new(), "/tmp".into(), 1 << 30);
         assert!(matches!(missing, Err(ProfileError::Missing { .. })));
     }

@@ -18,7 +18,7 @@ use tokio::time::sleep_until;
 
 use super::cpu::CpuClock;
 use super::handle::{Command, Finished};
-use super::machine::{Action, Event, Machine, Owner, Probed, Waiter};
+use super::machine::{Action, Event, Machine, Owner, Waiter};
 use super::pipes::{Found, Inputs, Output};
 use super::replies::{Replies, Reply};
 use super::scan::Piece;
@@ -61,8 +61,10 @@ pub(super) struct Rest {
     /// Those who wait for the process to be gone.
     stopping: Vec<oneshot::Sender<()>>,
     /// Under way: kept here, so that a dropped wait loses nothing.
-    probe: Option<JoinHandle<(Prober, Doing)>>,
+    probe: Option<JoinHandle<(Prober, Doing, Option<String>)>>,
     prober: Option<Prober>,
+    /// The command line of its process, as it was at a prompt.
+    command: Option<String>,
     measure: Option<JoinHandle<(u64, CpuClock)>>,
     clock: CpuClock,
     ending: Option<JoinHandle<()>>,
@@ -83,6 +85,7 @@ impl Rest {
             stopping: Vec::new(),
             probe: None,
             prober: Some(Prober::new(group)),
+            command: None,
             measure: None,
             clock: CpuClock::default(),
             ending: None,
@@ -100,7 +103,7 @@ enum Wake {
     Readable,
     Writable,
     Exit,
-    Probed(Probed),
+    Probed(Option<(Prober, Doing, Option<String>)>),
     Measured(Option<(u64, CpuClock)>),
     Ended,
     Time,
@@ -120,7 +123,8 @@ impl Actor {
                 Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),
                 Wake::Exit => self.died().await,
-                Wake::Probed(probed) => {
+                Wake::Probed(looked) => {
+                    let probed = self.looked(looked);
                     // What the program printed before it waited has to be seen first.
                     self.read();
                     self.on(Event::Probed(probed));
@@ -159,13 +163,7 @@ impl Actor {
             command = self.commands.recv(), if !self.rest.orphaned => Wake::Command(command),
             () = self.inputs.writable() => Wake::Writable,
             looked = joined(&mut self.rest.probe) => {
-                let (prober, doing) = looked.unzip();
-                self.rest.prober = prober;
-                Wake::Probed(match doing {
-                    Some(Doing::WaitingForInput) => Probed::Waiting,
-                    Some(Doing::Sleeping | Doing::Computing) => Probed::Busy,
-                    Some(Doing::Unknown) | None => Probed::Unknown,
-                })
+                Wake::Probed(looked)
             }
             measured = joined(&mut self.rest.measure) => Wake::Measured(measured),
             _ = joined(&mut self.rest.ending) => Wake::Ended,
@@ -362,7 +360,7 @@ impl Actor {
             session: &self.session,
             eval,
             completion: self.machine.completion(),
-            queue_depth: self.machine.queue_depth(),
+            queue_depth: self.machine.waiting_behind(eval),
             cursor: *self.log.end().borrow(),
             dropped,
             max_bytes,
@@ -412,6 +410,9 @@ impl Actor {
             }
             changed
         });
+        if state == SessionState::Idle && self.rest.command.is_none() {
+            self.rest.command = self.group.command_line();
+        }
         if ready && !dead {
             self.measure();
         }

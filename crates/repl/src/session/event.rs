@@ -91,6 +91,8 @@ pub enum SessionState {
     Exited,
     /// The process died of a signal of its own making.
     Crashed,
+    /// The process was ended because somebody asked for it, or because it was idle for too long.
+    Stopped,
     /// The process was ended from outside.
     Killed,
 }
@@ -107,13 +109,15 @@ impl SessionState {
             SessionState::Uninterruptible => "uninterruptible",
             SessionState::Exited => "exited",
             SessionState::Crashed => "crashed",
+            SessionState::Stopped => "stopped",
             SessionState::Killed => "killed",
         }
     }
 
     /// Whether the process is still there.
     pub fn is_alive(self) -> bool {
-        !matches!(self, SessionState::Exited | SessionState::Crashed | SessionState::Killed)
+        use SessionState::*;
+        !matches!(self, Exited | Crashed | Stopped | Killed)
     }
 }
 

@@ -188,17 +188,22 @@ impl Handle {
     }
 
     async fn submit(&self, request: EvalRequest, quiet: bool) -> Result<Finished, SessionError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         let mut withdraw = WithdrawOnDrop(Some(Arc::default()));
         let claim = withdraw.0.clone().expect("just made");
         let (wait, max_bytes) = (request.wait, request.max_bytes);
         self.send(Command::Eval { request, quiet, claim: claim.clone(), reply }).await?;
-        let answer = timeout(wait, answer).await;
+        let in_time = timeout(wait, &mut answer).await;
         // Answered or out of time: from here on the evaluation stands for itself.
         withdraw.0 = None;
-        match answer {
+        match in_time {
             Ok(answer) => answer.map_err(|_| self.has_ended())?,
-            Err(_) => self.look(Which::Claimed(claim), max_bytes).await,
+            Err(_) => {
+                let looked = self.look(Which::Claimed(claim), max_bytes).await;
+                // The session takes one command after the other: by now it has answered, if it refused the evaluation,
+                // which then has no number to look for.
+                answer.try_recv().unwrap_or(looked)
+            }
         }
     }
 

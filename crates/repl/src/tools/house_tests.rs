@@ -7,6 +7,7 @@ use std::sync::Arc;
 use expect_test::Expect;
 use mcp::tool::{AnyTool, Context};
 use process::Guard;
+use process::output::OutputLog;
 use project::{Caller, Limits, Role};
 use serde_json::Value;
 
@@ -36,8 +37,16 @@ impl House {
     }
 
     /// The same house in the next life of its daemon.
-    pub(super) fn again(self) -> House {
-        let output_dir = Some(self.dirs[0].path().join("output"));
+    pub(super) async fn again(mut self) -> House {
+        let output = self.dirs[0].path().join("output");
+        self.tools.clear();
+        self.repl = Repl::new(ReplOptions::default());
+        // The life before is over when it holds nothing any more.
+        let places = || std::fs::read_dir(&output).expect("it is there").flatten();
+        while places().any(|place| OutputLog::is_in_use(&place.path())) {
+            tokio::task::yield_now().await;
+        }
+        let output_dir = Some(output);
         let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..ReplOptions::default() });
         House { tools: tools(repl.clone()), repl, ..self }
     }

@@ -36,6 +36,8 @@ pub(super) struct Output {
     pub pending: usize,
     /// Whether standard input is closed after that.
     pub closed: bool,
+    /// Whether it ends within a line, so that a program which reads lines still waits for the rest.
+    pub open_line: bool,
 }
 
 /// The tool.
@@ -53,14 +55,20 @@ impl Tool for Input {
             return Err(ToolError::user("There is nothing to give.").hint("Put a line in `text`, or set `eof`."));
         }
         let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
+        let open_line = !args.eof && !args.text.ends_with('\n');
         let outcome = held(&cx, "giving input", handle.input(args.text, args.eof)).await?;
         let session = handle.info().name;
-        Ok(Output { session, eval: outcome.eval, pending: outcome.pending, closed: outcome.closed })
+        Ok(Output { session, eval: outcome.eval, pending: outcome.pending, closed: outcome.closed, open_line })
     }
 
     fn text(output: &Output) -> String {
         let closed = if output.closed { "; standard input closes after it" } else { "" };
-        format!("[{} #{}: {} bytes given{closed}; repl_wait waits on]", output.session, output.eval, output.pending)
+        let open =
+            if output.open_line { "; without \\n at its end, a program that reads lines still waits" } else { "" };
+        format!(
+            "[{} #{}: {} bytes given{closed}{open}; repl_wait waits on]",
+            output.session, output.eval, output.pending
+        )
     }
 
     fn examples() -> Vec<Example> {

@@ -121,13 +121,17 @@ fn item(info: SessionInfo, caller: &project::Caller) -> Item {
 }
 
 fn line(item: &Item) -> String {
-    let state = item.state.name();
-    let mut line = format!("{} ({}): {state}", item.session, item.profile);
+    let mut line = format!("{} ({}): ", item.session, item.profile);
+    // How it was stopped says that it was.
+    if item.state != SessionState::Stopped {
+        line.push_str(item.state.name());
+    }
     if let Some(eval) = item.eval {
         line.push_str(&format!(" #{eval}"));
     }
     if let Some(reason) = &item.reason {
-        line.push_str(&format!(", {reason}"));
+        line.push_str(if item.state == SessionState::Stopped { "" } else { ", " });
+        line.push_str(reason);
     }
     if item.queue_depth > 0 {
         line.push_str(&format!(", {} queued", item.queue_depth));

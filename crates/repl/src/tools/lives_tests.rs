@@ -10,7 +10,7 @@ async fn output_outlives_its_session_and_its_daemon() {
     let house = House::new();
     house.call("repl_eval", json!({"code": "putStrLn \"remember me\""})).await;
     house.repl.shutdown().await;
-    let house = house.again();
+    let house = house.again().await;
     house
         .check(
             "repl_read",
@@ -93,7 +93,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
     let (text, _) = house.call("repl_eval", json!({"code": "echo begun; sleep 1000", "wait_ms": 300})).await;
     assert!(text.starts_with("begun\n[main #3: running"), "{text}");
     house.repl.shutdown().await;
-    let house = house.again();
+    let house = house.again().await;
     house.check("repl_wait", json!({"eval": 3}), expect![[r#"
         error: Evaluation 3 of session "main" ran before hob was started anew; whether it had ended is not known, and its result is not kept.
         repl_read with `session` "main" and `eval` 3 has what it printed.

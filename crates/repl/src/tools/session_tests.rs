@@ -180,7 +180,7 @@ async fn a_session_from_start_to_end() {
                 [main #9: error, N ms]"#]],
         )
         .await;
-    house.check("repl_stop", json!({}), expect!["[main: killed, it was stopped]"]).await;
+    house.check("repl_stop", json!({}), expect!["[main: it was stopped]"]).await;
     house
         .check(
             "repl_wait",
@@ -191,7 +191,7 @@ async fn a_session_from_start_to_end() {
                 [main #9: error, N ms]"#]],
         )
         .await;
-    house.check("repl_list", json!({}), expect!["main (ghci): killed, it was stopped, up N s"]).await;
+    house.check("repl_list", json!({}), expect!["main (ghci): it was stopped, up N s"]).await;
     house
         .check(
             "repl_eval",

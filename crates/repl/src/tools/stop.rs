@@ -51,7 +51,10 @@ impl Tool for Stop {
     }
 
     fn text(output: &Output) -> String {
-        format!("[{}: {}, {}]", output.session, output.state.name(), output.reason)
+        match output.state {
+            SessionState::Stopped => format!("[{}: {}]", output.session, output.reason),
+            state => format!("[{}: {}, {}]", output.session, state.name(), output.reason),
+        }
     }
 
     fn examples() -> Vec<Example> {

@@ -59,7 +59,15 @@ impl Adapter for Ghci {
     fn classify(&self, printed: Printed<'_>) -> Verdict {
         // The last word, unless a thread of the program had one more.
         let interrupted = printed.stderr.lines().rev().take(20).any(|line| line == "Interrupted.");
-        Verdict { interrupted, ..diagnostics::judge(printed.code, printed.stdout, printed.stderr) }
+        let verdict = diagnostics::judge(printed.code, printed.stdout, printed.stderr);
+        // GHCi turns some signals into exceptions of its own. Between two evaluations it only says so, and ends.
+        let said = verdict
+            .exception
+            .as_deref()
+            .into_iter()
+            .chain(printed.stdout.lines().rfind(|line| *line != "Leaving GHCi."));
+        let signal = said.filter_map(signal).next();
+        Verdict { interrupted, signal, ..verdict }
     }
 
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
@@ -116,6 +124,13 @@ impl Adapter for Ghci {
     fn definitions(&self, code: &str) -> Option<String> {
         code::definitions(code).map(|definitions| definitions.code)
     }
+}
+
+/// The number in `ghc: signal: 15`.
+fn signal(line: &str) -> Option<i32> {
+    let (program, number) = line.split_once(": signal: ")?;
+    let ghc = program.starts_with("ghc") && !program.contains(char::is_whitespace);
+    number.parse().ok().filter(|_| ghc)
 }
 
 /// The word of the barriers: not the nonce, which is never shown to anyone.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use process::Ladder;
-use process::probe::Prober;
+use process::probe::{Doing, Prober};
 
 use super::{Actor, DRAIN, take};
 use crate::session::cpu::CpuClock;
@@ -16,11 +16,29 @@ impl Actor {
             // It has not even read what was written.
             return self.on(Event::Probed(Probed::Busy));
         }
+        let group = self.group.clone();
         let mut prober = self.rest.prober.take().unwrap_or_else(|| Prober::new(&self.group));
         self.rest.probe = Some(tokio::spawn(async move {
             let doing = prober.look().await;
-            (prober, doing)
+            let command = if doing == Doing::WaitingForInput { group.command_line() } else { None };
+            (prober, doing, command)
         }));
+    }
+
+    /// What the kernel's answer means for the machine.
+    pub(super) fn looked(&mut self, looked: Option<(Prober, Doing, Option<String>)>) -> Probed {
+        let Some((prober, doing, command)) = looked else { return Probed::Unknown };
+        self.rest.prober = Some(prober);
+        match (doing, command, &self.rest.command) {
+            (Doing::WaitingForInput, Some(now), Some(before)) if now != *before => {
+                // Known again at the next prompt, if there is one.
+                self.rest.command = None;
+                Probed::Replaced(now)
+            }
+            (Doing::WaitingForInput, ..) => Probed::Waiting,
+            (Doing::Sleeping | Doing::Computing, ..) => Probed::Busy,
+            (Doing::Unknown, ..) => Probed::Unknown,
+        }
     }
 
     pub(super) fn measure(&mut self) {

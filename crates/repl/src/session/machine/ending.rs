@@ -4,24 +4,29 @@ use std::time::Instant;
 
 use super::super::handle::SessionError;
 use super::super::{InterruptOutcome, SessionEvent, Status, Stream};
-use super::{Action, Death, Ending, Machine, Phase};
+use crate::adapter::Printed;
+
+use super::{Action, Death, Ending, Intent, Machine, Phase};
 
 impl Machine {
-    /// Ends the process. The first reason stands.
-    pub(super) fn stop(&mut self, reason: String) {
+    /// Ends the process. The first reason stands. `stopped` says that nothing was wrong with it.
+    pub(super) fn stop(&mut self, reason: String, stopped: bool) {
         // At its prompt it can end by itself; otherwise the line would only be read by what runs.
         let listens = matches!(self.phase, Phase::Idle { .. });
-        self.end(reason, if listens { Ending::Ask(self.adapter.quit()) } else { Ending::Terminate });
+        self.end(
+            Intent { reason, stopped },
+            if listens { Ending::Ask(self.adapter.quit()) } else { Ending::Terminate },
+        );
     }
 
     /// Ends the process without asking it.
     pub(super) fn kill(&mut self, reason: String) {
-        self.end(reason, Ending::Kill);
+        self.end(Intent { reason, stopped: false }, Ending::Kill);
     }
 
-    fn end(&mut self, reason: String, ending: Ending) {
+    fn end(&mut self, intent: Intent, ending: Ending) {
         if self.ending.is_none() && !matches!(self.phase, Phase::Ended { .. }) {
-            self.ending = Some(reason);
+            self.ending = Some(intent);
             self.actions.push(Action::End(ending));
         }
     }
@@ -37,12 +42,13 @@ impl Machine {
         self.keep_strays();
         self.log_rest();
         let unstarted = matches!(self.phase, Phase::Starting { .. });
-        let (running, waiters) =
-            match std::mem::replace(&mut self.phase, Phase::Ended { status, reason: reason.clone() }) {
-                Phase::Running(run) => (Some(run.eval), Vec::new()),
-                Phase::Syncing(sync) => (sync.eval(), sync.waiters),
-                Phase::Starting { .. } | Phase::Idle { .. } | Phase::Ended { .. } => (None, Vec::new()),
-            };
+        let stopped = self.ending.as_ref().is_some_and(|intent| intent.stopped);
+        let ended = Phase::Ended { status, stopped, reason: reason.clone() };
+        let (running, waiters) = match std::mem::replace(&mut self.phase, ended) {
+            Phase::Running(run) => (Some(run.eval), Vec::new()),
+            Phase::Syncing(sync) => (sync.eval(), sync.waiters),
+            Phase::Starting { .. } | Phase::Idle { .. } | Phase::Ended { .. } => (None, Vec::new()),
+        };
         if let Some(eval) = running {
             self.records.running(eval).notes.push(format!("The session ended: {reason}."));
             self.finish(eval, Some(status), now);
@@ -65,42 +71,64 @@ impl Machine {
     }
 
     fn verdict_on(&self, death: Death) -> (Status, String) {
-        if let Some(reason) = &self.ending {
-            return (Status::Killed, reason.clone());
+        if let Some(intent) = &self.ending {
+            return (Status::Killed, intent.reason.clone());
         }
         let quit =
             self.current().and_then(|eval| self.records.get(eval)).is_some_and(|run| self.adapter.is_quit(&run.code));
+        let signalled = death
+            .code
+            .and_then(|_| self.last_word())
+            .map(|signal| (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal))));
         match (death.code, death.signal) {
+            (Some(_), _) if let Some(verdict) = signalled => verdict,
             (Some(_), _) if quit => (Status::Exited, "it was asked to quit".to_owned()),
             (Some(code), _) if matches!(self.phase, Phase::Starting { .. }) => {
                 (Status::Exited, format!("it exited with status {code} before its first prompt"))
             }
             (Some(code), _) => (Status::Exited, format!("it exited with status {code}")),
             (None, Some(9)) => (Status::Killed, "somebody else killed it (signal 9, SIGKILL)".to_owned()),
-            (None, Some(15)) => (Status::Killed, "somebody else ended it (signal 15, SIGTERM)".to_owned()),
-            (None, Some(signal)) => {
-                (Status::Crashed, format!("it crashed with signal {signal}{}", signal_name(signal)))
+            (None, Some(signal @ (1 | 15))) => {
+                (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal)))
             }
+            (None, Some(signal)) => (Status::Crashed, format!("it crashed with {}", signal_in_words(signal))),
             (None, None) => (Status::Exited, "it ended, nobody knows how".to_owned()),
         }
     }
 
+    /// The signal that the REPL itself named as the last thing it said.
+    fn last_word(&self) -> Option<i32> {
+        if let Some(eval) = self.current() {
+            return self.judge(eval).signal;
+        }
+        let [stdout, stderr] =
+            self.between.each_ref().map(|said| String::from_utf8_lossy(&said.bytes().0).into_owned());
+        self.adapter.classify(Printed { code: "", stdout: &stdout, stderr: &stderr, payload: "" }).signal
+    }
+
     pub(super) fn has_ended(&self) -> Option<SessionError> {
         let reason = match (&self.phase, &self.ending) {
-            (Phase::Ended { reason, .. }, _) | (_, Some(reason)) => reason.clone(),
+            (Phase::Ended { reason, .. }, _) | (_, Some(Intent { reason, .. })) => reason.clone(),
             _ => return None,
         };
         Some(SessionError::Ended { session: self.name.clone(), reason })
     }
 }
 
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
+/// `signal 15 (SIGTERM)`
+pub(super) fn signal_in_words(signal: i32) -> String {
+    let name = match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
         4 => " (SIGILL)",
         6 => " (SIGABRT)",
         7 => " (SIGBUS)",
         8 => " (SIGFPE)",
         11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
         _ => "",
-    }
+    };
+    format!("signal {signal}{name}")
 }

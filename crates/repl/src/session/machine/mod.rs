@@ -58,7 +58,7 @@ pub(super) struct Machine {
     /// Code that ended well and only defined something, for a new process.
     history: VecDeque<String>,
     /// Set when the end was asked for, with the reason.
-    ending: Option<String>,
+    ending: Option<Intent>,
     actions: Vec<Action>,
 }
 
@@ -68,7 +68,7 @@ enum Phase {
     Idle { since: Instant },
     Running(Box<Run>),
     Syncing(Box<Sync>),
-    Ended { status: Status, reason: String },
+    Ended { status: Status, stopped: bool, reason: String },
 }
 
 /// What is known of one stream.
@@ -78,6 +78,14 @@ struct Side {
     number: u64,
     /// Markers without a number since the last code was written.
     unnumbered: usize,
+}
+
+/// Why the end was asked for.
+#[derive(Debug, Clone)]
+struct Intent {
+    reason: String,
+    /// In good order, and not because something was wrong.
+    stopped: bool,
 }
 
 #[derive(Debug)]
@@ -206,7 +214,7 @@ impl Machine {
             },
             Event::Input { text, eof, waiter } => self.input(text, eof, waiter, now),
             Event::Interrupt { waiter } => self.interrupt(waiter, now),
-            Event::Stop { reason } => self.stop(reason),
+            Event::Stop { reason } => self.stop(reason, true),
             Event::Kill { reason } => self.kill(reason),
             Event::Probed(probed) => self.probed(probed, now),
             Event::Closed(stream) => self.closed(stream),
@@ -220,7 +228,7 @@ impl Machine {
             Phase::Starting { until, .. } if now >= *until => self.start_timed_out(now),
             Phase::Idle { since } => {
                 if let Some(idle) = self.bounds.idle.filter(|idle| now >= *since + *idle) {
-                    self.stop(format!("it was idle for {}", minutes(idle)));
+                    self.stop(format!("it was idle for {}", minutes(idle)), true);
                 }
             }
             Phase::Running(_) => self.running_tick(now),
@@ -322,6 +330,7 @@ impl Machine {
             Phase::Running(run) if run.is_waiting() => SessionState::WaitingForInput,
             Phase::Running(_) => SessionState::Running,
             Phase::Syncing(sync) => sync.state(),
+            Phase::Ended { stopped: true, .. } => SessionState::Stopped,
             Phase::Ended { status: Status::Exited, .. } => SessionState::Exited,
             Phase::Ended { status: Status::Crashed, .. } => SessionState::Crashed,
             Phase::Ended { .. } => SessionState::Killed,
@@ -347,6 +356,12 @@ impl Machine {
 
     pub(super) fn queue_depth(&self) -> usize {
         self.queue.iter().filter(|queued| !queued.claim.withdrawn.load(Ordering::Acquire)).count()
+    }
+
+    /// How many wait for one evaluation, by way of those before them too.
+    pub(super) fn waiting_behind(&self, eval: u64) -> usize {
+        let waits = |queued: &&Queued| queued.eval > eval && !queued.claim.withdrawn.load(Ordering::Acquire);
+        self.queue.iter().filter(waits).count()
     }
 
     pub(super) fn finished(&self) -> u64 {

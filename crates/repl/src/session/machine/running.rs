@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use super::super::capture::Capture;
 use super::super::handle::SessionError;
 use super::super::{InputOutcome, SessionEvent, Status};
+use super::ending::signal_in_words;
 use super::syncing::{Sync, Why};
-use super::{Action, Machine, Phase, Probed, Side, Waiter};
+use super::{Action, Intent, Machine, Phase, Probed, Side, Waiter};
 use crate::adapter::{Printed, Step};
 
 /// Silence after which the kernel is asked whether the program waits for input.
@@ -45,6 +46,8 @@ pub(super) struct Run {
     probe_gap: Duration,
     probing: bool,
     doubt: Option<Instant>,
+    /// Another program was found in its place.
+    replaced: bool,
 }
 
 impl Run {
@@ -113,6 +116,7 @@ impl Machine {
             probe_gap: QUIET,
             probing: false,
             doubt: None,
+            replaced: false,
         };
         if let Some(stdin) = &queued.stdin {
             run.push_input(stdin);
@@ -190,7 +194,7 @@ impl Machine {
     }
 
     /// What the output so far means.
-    fn judge(&self, eval: u64) -> crate::adapter::Verdict {
+    pub(super) fn judge(&self, eval: u64) -> crate::adapter::Verdict {
         let Some(record) = self.records.get(eval) else { return Default::default() };
         let (stdout, stderr) = (record.output[0].bytes().0, record.output[1].bytes().0);
         self.adapter.classify(Printed {
@@ -210,20 +214,26 @@ impl Machine {
         };
         let mut verdict = self.judge(eval);
         let load = verdict.load.take();
-        let status = status.unwrap_or(match (verdict.interrupted, verdict.error) {
+        let stopped = verdict.interrupted || verdict.signal.is_some();
+        // The signal that ends the session reaches the program as an exception.
+        let killed = (stopped || verdict.error) && self.ending.is_some();
+        let signal = verdict.signal.filter(|_| status.is_none() && !killed);
+        let status = status.unwrap_or(match (stopped, verdict.error) {
+            _ if killed => Status::Killed,
             (true, _) => Status::Interrupted,
-            // The signal that ends the session reaches the program as an exception.
-            (false, true) if self.ending.is_some() => Status::Killed,
             (false, true) => Status::Error,
             (false, false) => Status::Done,
         });
         let record = self.records.running(eval);
+        if let Some(signal) = signal {
+            record.notes.push(format!("It was ended by {}, which somebody else sent.", signal_in_words(signal)));
+        }
         record.verdict = verdict;
         if unread > 0 {
             record.notes.push(format!("The program did not read {unread} byte{} of its input.", plural(unread)));
         }
         let dead = matches!(self.phase, Phase::Ended { .. });
-        if let (Status::Killed, Some(reason), false) = (status, &self.ending, dead) {
+        if let (Status::Killed, Some(Intent { reason, .. }), false) = (status, &self.ending, dead) {
             record.notes.push(format!("The session ended: {reason}."));
         }
         let quiet = record.quiet;
@@ -284,6 +294,7 @@ impl Machine {
         run.probe_at = now + run.probe_gap;
         match probed {
             Probed::Waiting => self.feed(now),
+            Probed::Replaced(command) => self.replaced(&command, now),
             Probed::Unknown if !run.input.is_empty() || run.close_input => self.feed(now),
             Probed::Busy | Probed::Unknown => {
                 if run.waiting {
@@ -293,6 +304,23 @@ impl Machine {
                 }
             }
         }
+    }
+
+    /// The REPL's process runs another program, which waits for input. One of the same kind becomes the REPL again.
+    fn replaced(&mut self, command: &str, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let (eval, number) = (run.eval, run.before);
+        if run.input.is_empty() && !run.replaced {
+            run.replaced = true;
+            let bytes = self.adapter.revive(command, &self.nonce, number);
+            let notes = &mut self.records.running(eval).notes;
+            if let Some(bytes) = bytes {
+                notes.push("The shell was replaced by a new one: what was not exported is gone.".to_owned());
+                return self.write(bytes, None, 1);
+            }
+            notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it anew."));
+        }
+        self.feed(now);
     }
 
     /// The program asks for input: gives it the next line, or tells everybody that it waits.

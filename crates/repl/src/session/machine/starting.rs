@@ -92,6 +92,6 @@ impl Machine {
 
     pub(super) fn start_timed_out(&mut self, _now: Instant) {
         let limit = super::minutes(self.bounds.start);
-        self.stop(format!("it printed no prompt within {limit}"));
+        self.stop(format!("it printed no prompt within {limit}"), false);
     }
 }

@@ -63,6 +63,8 @@ pub(super) struct Sync {
     why: Why,
     run: Option<Run>,
     stage: Stage,
+    /// The evaluation had ended, and what was interrupted is input that it had left.
+    overrun: bool,
     /// Barriers that have succeeded.
     passed: usize,
     recovered: bool,
@@ -80,6 +82,7 @@ impl Sync {
             why,
             run,
             stage: Stage::Settling { until: now },
+            overrun: false,
             passed: 0,
             recovered: false,
             begun: now,
@@ -164,7 +167,14 @@ impl Machine {
                     self.send_signal(now);
                 }
             }
-            // Nothing runs that an interrupt could hit; where a barrier is under way it ends by itself.
+            // Input that the program left unread runs as code, for as long as it likes.
+            Phase::Syncing(sync) if sync.run.is_some() => {
+                sync.overrun = sync.why == Why::Input;
+                (sync.why, sync.passed, sync.begun) = (Why::Interrupt, 0, now);
+                sync.waiters.push(waiter);
+                self.send_signal(now);
+            }
+            // Nothing runs that an interrupt could hit.
             _ => {
                 let outcome = match self.has_ended() {
                     Some(_) => InterruptOutcome::Ended,
@@ -293,7 +303,7 @@ impl Machine {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         if sync.why != Why::Interrupt {
             let why = "it got out of step and did not answer a barrier";
-            return self.stop(why.to_owned());
+            return self.stop(why.to_owned(), false);
         }
         sync.stage = Stage::GaveUp;
         let eval = sync.eval();
@@ -345,7 +355,7 @@ impl Machine {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let took = now - sync.begun;
         let waiters = std::mem::take(&mut sync.waiters);
-        let left = sync.run.as_ref().map_or(0, |run| run.steps.len());
+        let (left, overrun) = (sync.run.as_ref().map_or(0, |run| run.steps.len()), sync.overrun);
         // Without a marker of its own, the barrier was the first thing to answer.
         let status = None;
         if left > 0 {
@@ -353,7 +363,8 @@ impl Machine {
             self.records.running(eval).notes.push(note);
         }
         self.finish(eval, status, now);
-        let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted) || left > 0;
+        let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted);
+        let stopped = stopped || left > 0 || overrun;
         let outcome = if stopped { InterruptOutcome::Interrupted } else { InterruptOutcome::Finished };
         for waiter in waiters {
             self.actions.push(Action::Interrupted { waiter, outcome, eval: Some(eval), took });
@@ -363,8 +374,11 @@ impl Machine {
     /// What came after the evaluation's end is nobody's, except what the barriers themselves said.
     pub(super) fn keep_strays(&mut self) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        let (why, eval) = (sync.why, sync.eval());
+        let (why, overrun, eval) = (sync.why, sync.overrun, sync.eval());
         let strays = std::mem::replace(&mut sync.strays, [Capture::new(), Capture::new()]);
+        if let (true, Some(eval)) = (overrun, eval) {
+            self.records.running(eval).notes.push(RAN_AS_CODE.to_owned());
+        }
         for (stream, stray) in [Stream::Stdout, Stream::Stderr].into_iter().zip(strays) {
             let kept = self.adapter.without_barriers(&stray.bytes().0, &self.nonce);
             if kept.is_empty() {

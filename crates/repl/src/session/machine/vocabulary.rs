@@ -28,9 +28,11 @@ pub(in super::super) enum Which {
 }
 
 /// What the kernel says about the session's standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Probed {
     Waiting,
+    /// It waits, and it is another program by now, with this command line.
+    Replaced(String),
     Busy,
     Unknown,
 }

@@ -1,6 +1,7 @@
 //! Sessions on real programs.
 
 mod cabal;
+mod ends;
 mod ghci;
 mod hostile;
 mod sharing;

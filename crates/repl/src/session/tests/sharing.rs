@@ -1,7 +1,8 @@
 //! Several callers, several sessions, callers that go away, and limits.
 
 use super::*;
-use crate::session::{InterruptOutcome, Status};
+use crate::session::handle::Command;
+use crate::session::{InterruptOutcome, SessionError, Status};
 
 fn request(code: &str, wait: Duration) -> EvalRequest {
     EvalRequest { wait, ..EvalRequest::new(code) }
@@ -106,4 +107,20 @@ async fn code_that_does_not_react_is_said_so_and_a_restart_helps() {
     assert_eq!(session.wait(None, Duration::ZERO, 100).await.expect("an answer").status, Status::Running);
     session.stop("it was restarted").await;
     assert_eq!(session.wait(None, LONG, 100).await.expect("an answer").status, Status::Killed);
+}
+
+#[tokio::test]
+async fn a_refusal_that_comes_when_the_time_is_over_is_the_answer() {
+    let real = ghci();
+    // The session's place is taken by the test, so that the order is sure.
+    let (commands, mut received) = tokio::sync::mpsc::channel(4);
+    let handle = Handle { commands, shared: real.shared.clone() };
+    let asked = tokio::spawn(async move { handle.eval(request("1", Duration::ZERO)).await });
+    let Some(Command::Eval { reply: refuse, .. }) = received.recv().await else { panic!("it is asked first") };
+    let Some(Command::Look { reply: look, .. }) = received.recv().await else { panic!("then its time is over") };
+    let full = SessionError::QueueFull { session: "main".to_owned(), limit: 1 };
+    assert!(refuse.send(Err(full)).is_ok() && look.send(Err(SessionError::NothingYet { session: "x".into() })).is_ok());
+    let answer = asked.await.expect("no panic").expect_err("it was refused");
+    assert!(matches!(answer, SessionError::QueueFull { .. }), "{answer}");
+    real.stop("the test is over").await;
 }
