@@ -399,6 +399,8 @@ impl Downward {
                 }
                 output.flush()?;
             }
+            // Not by reading: who waits so on a socket is woken also when the daemon takes what was written to it.
+            let _ = wait(&stream, PollFlags::IN);
             if !read_some(&stream, framer.buffer()) {
                 return Ok(());
             }

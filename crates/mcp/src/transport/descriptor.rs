@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
@@ -20,6 +21,8 @@ use crate::server::Drained;
 /// One direction of a descriptor.
 pub(super) enum Descriptor {
     Socket(AsyncFd<OwnedFd>),
+    /// A socket that is written to.
+    Outgoing(Outgoing),
     /// Opened anew, not blocking.
     Pipe(AsyncFd<OwnedFd>),
     /// The same, but a short read does not mean that there is no more.
@@ -35,7 +38,10 @@ impl Descriptor {
 
     /// A stream to write to. Must run on a runtime with I/O.
     pub(super) fn writer(fd: OwnedFd) -> io::Result<Descriptor> {
-        Descriptor::new(fd, OFlags::WRONLY, Interest::WRITABLE)
+        match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+            FileType::Socket => Ok(Descriptor::Outgoing(Outgoing { fd, full: None })),
+            _ => Descriptor::new(fd, OFlags::WRONLY, Interest::WRITABLE),
+        }
     }
 
     fn new(fd: OwnedFd, access: OFlags, interest: Interest) -> io::Result<Descriptor> {
@@ -60,6 +66,35 @@ impl Descriptor {
     }
 }
 
+/// The writing side of a socket, registered only while the socket is full: whoever waits to write to a socket is woken
+/// each time its peer reads, and for a small answer that wake-up would cost more than the answer.
+pub(super) struct Outgoing {
+    fd: OwnedFd,
+    full: Option<AsyncFd<OwnedFd>>,
+}
+
+impl Outgoing {
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            match rustix::net::send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    self.full = None;
+                    return Poll::Ready(Ok(count));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let full = match &mut self.full {
+                        Some(full) => full,
+                        none => none.insert(register(self.fd.try_clone()?, Interest::WRITABLE)?),
+                    };
+                    ready!(full.poll_write_ready(cx))?.clear_ready();
+                }
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
+}
+
 fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     #[allow(unsafe_code)]
     // SAFETY: an `OwnedFd` always gives the same descriptor, and it is open for as long as the `AsyncFd` owns it.
@@ -72,6 +107,7 @@ impl AsyncRead for Descriptor {
             Descriptor::Socket(fd) => (fd, true, true),
             Descriptor::Pipe(fd) => (fd, false, true),
             Descriptor::Terminal(fd) => (fd, false, false),
+            Descriptor::Outgoing(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_read(cx, buf),
         };
         loop {
@@ -101,18 +137,15 @@ impl AsyncRead for Descriptor {
 
 impl AsyncWrite for Descriptor {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let (fd, is_socket) = match self.get_mut() {
-            Descriptor::Socket(fd) => (fd, true),
-            Descriptor::Pipe(fd) | Descriptor::Terminal(fd) => (fd, false),
+        let fd = match self.get_mut() {
+            Descriptor::Outgoing(socket) => return socket.poll_write(cx, bytes),
+            Descriptor::Pipe(fd) | Descriptor::Terminal(fd) => fd,
+            Descriptor::Socket(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_write(cx, bytes),
         };
         loop {
             let mut guard = ready!(fd.poll_write_ready(cx))?;
-            let done = guard.try_io(|fd| match is_socket {
-                true => Ok(rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
-                false => Ok(rustix::io::write(fd, bytes)?),
-            });
-            match done {
+            match guard.try_io(|fd| Ok(rustix::io::write(fd, bytes)?)) {
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(done) => return Poll::Ready(done),
                 Err(_would_block) => {}

@@ -1,11 +1,12 @@
 //! A connection over a Unix socket. Who may connect is the listener's business; so is a greeting before the protocol
 //! (what was read past it goes into [`ConnectionOptions::initial`]).
 
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
 use tokio::net::UnixStream;
 
-use super::descriptor;
+use super::descriptor::{self, Descriptor};
 use crate::server::{ConnectionOptions, End, Server};
 
 /// Serves one connection until it ends.
@@ -14,6 +15,14 @@ pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionO
         // Without a second descriptor nobody knows what the peer has read, and answers keep a fixed distance.
         options.drained = stream.as_fd().try_clone_to_owned().ok().and_then(descriptor::drained);
     }
-    let (reader, writer) = stream.into_split();
-    server.serve(reader, writer, options).await
+    match halves(stream) {
+        Ok((reader, writer)) => server.serve(reader, writer, options).await,
+        Err(error) => End::PeerGone(error),
+    }
+}
+
+/// Both directions apart: one that waits for input only, and one that waits only when it has to.
+fn halves(stream: UnixStream) -> io::Result<(Descriptor, Descriptor)> {
+    let fd = OwnedFd::from(stream.into_std()?);
+    Ok((Descriptor::reader(fd.try_clone()?)?, Descriptor::writer(fd)?))
 }
