@@ -254,6 +254,10 @@ fn check_cwd(cwd: &Path) -> Result<(), SpawnError> {
     rustix::fs::access(cwd, rustix::fs::Access::EXEC_OK).map_err(|errno| wrong(errno.into()))
 }
 
+/// How much a program can print while we are busy, in bytes: with the usual 64 KiB it and we would wait for each other
+/// all the time during a flood. The kernel allows as much to everybody.
+const OUTPUT_PIPE: usize = 1 << 20;
+
 /// A pipe with one end on each side. Only our end is non-blocking: the two ends are separate open files.
 struct Ends<Ours> {
     ours: Ours,
@@ -267,6 +271,8 @@ fn our_writer() -> io::Result<Ends<pipe::Sender>> {
 
 fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    // Memory is taken only for what is in it. Where so much is not allowed, a smaller pipe does as well.
+    let _ = rustix::pipe::fcntl_setpipe_size(&read, OUTPUT_PIPE);
     Ok(Ends { ours: pipe::Receiver::from_owned_fd(read)?, child: write })
 }
 

@@ -10,6 +10,8 @@ use super::{Disk, Shared, State};
 
 /// It lets bytes gather for so long, so that a session with many small outputs costs few wake-ups.
 const GATHER: Duration = Duration::from_millis(20);
+/// After it has written, it looks by itself every [`GATHER`] for so long: a session at work need not wake it each time.
+const AWAKE: Duration = Duration::from_secs(1);
 /// With so many bytes gathered it starts at once.
 const SOON: u64 = 256 << 10;
 /// What is written in one go.
@@ -33,7 +35,9 @@ pub(super) fn run(shared: &Shared) {
     let mut open: Option<Writer> = None;
     let mut chunk = Chunk { bytes: Vec::new(), records: Vec::new(), before: Counts::default(), start: 0 };
     let mut failed: Option<Instant> = None;
-    while wait_for_work(shared, failed) {
+    let mut wrote: Option<Instant> = None;
+    while wait_for_work(shared, failed, wrote) {
+        wrote = Some(Instant::now());
         if failed.is_some() && shared.state().closing {
             // Nobody is left to read what memory holds, so a last attempt is worth it only once.
             failed = None;
@@ -68,16 +72,27 @@ pub(super) fn run(shared: &Shared) {
 }
 
 /// False when the log is closed and nothing is to be done.
-fn wait_for_work(shared: &Shared, failed: Option<Instant>) -> bool {
+fn wait_for_work(shared: &Shared, failed: Option<Instant>, wrote: Option<Instant>) -> bool {
     let mut state = shared.state();
+    let awake_until = wrote.map(|wrote| wrote + AWAKE);
+    let mut gathered = false;
     // Sleeps until there is anything at all …
     while state.written >= state.ring.end() {
         if state.closing {
             return false;
         }
-        state.idle = true;
-        state = shared.work.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
-        state.idle = false;
+        gathered = awake_until.is_some_and(|until| Instant::now() < until);
+        if gathered {
+            state = shared.waited(shared.work.wait_timeout(state, GATHER));
+        } else {
+            state.idle = true;
+            state = shared.work.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            state.idle = false;
+        }
+    }
+    if gathered && failed.is_none() {
+        state.flushing = false;
+        return true;
     }
     // … and then for a while, unless there is much or it is the end.
     let until = failed.map_or_else(|| Instant::now() + GATHER, |when| when + RETRY);

@@ -14,8 +14,8 @@ use process::probe::{Doing, Prober};
 use process::{Exit, Group, Signal};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
-use tokio::time::sleep_until;
 
+use super::alarm::Alarm;
 use super::cpu::CpuClock;
 use super::handle::{Command, Finished};
 use super::machine::{Action, Event, Machine, Owner, Waiter};
@@ -72,6 +72,7 @@ pub(super) struct Rest {
     watched: Option<Instant>,
     /// Bytes in the log so far, per stream.
     logged: [u64; 2],
+    alarm: Alarm,
     dead: bool,
     /// Every handle is gone.
     orphaned: bool,
@@ -92,6 +93,7 @@ impl Rest {
             closed: None,
             watched: None,
             logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
+            alarm: Alarm::default(),
             dead: false,
             orphaned: false,
         }
@@ -142,13 +144,9 @@ impl Actor {
     }
 
     async fn wake(&mut self) -> Wake {
-        let deadline = self.next_deadline();
-        let time = async {
-            match deadline {
-                Some(at) => sleep_until(at.into()).await,
-                None => pending().await,
-            }
-        };
+        if let Some(deadline) = self.next_deadline() {
+            self.rest.alarm.ring_by(deadline);
+        }
         let exit = async {
             if self.rest.dead || self.exit.wait_for(Option::is_some).await.is_err() {
                 pending().await
@@ -167,7 +165,7 @@ impl Actor {
             }
             measured = joined(&mut self.rest.measure) => Wake::Measured(measured),
             _ = joined(&mut self.rest.ending) => Wake::Ended,
-            () = time => Wake::Time,
+            () = self.rest.alarm.rings() => Wake::Time,
         }
     }
 
@@ -189,10 +187,12 @@ impl Actor {
         if let Some((stream, _)) = self.rest.closed.take_if(|(_, at)| now >= *at + CLOSED) {
             self.on(Event::Closed(stream));
         }
-        if self.rest.measure.is_none() && self.rest.watched.is_some_and(|at| now >= at + WATCH[0]) {
+        let watch = WATCH[usize::from(self.machine.current().is_none())];
+        if self.rest.measure.is_none() && self.rest.watched.is_some_and(|at| now >= at + watch) {
             self.measure();
         }
-        // A deadline of the machine's that has come while its question is still open is not asked again at once.
+        // The alarm may ring early; then nothing is due. A deadline of the machine's that has come while its question is
+        // still open is not asked again at once.
         self.machine.on(Event::Tick, now);
     }
 
@@ -317,14 +317,15 @@ impl Actor {
 
     /// Notes at the start and at the end of an evaluation what the machine cannot know.
     fn account(&mut self, event: &SessionEvent) {
-        let cpu = self.rest.clock.now();
         match event {
             SessionEvent::EvalStarted { eval, .. } => {
+                let cpu = self.rest.clock.now();
                 if let Some(record) = self.machine.record_mut(*eval) {
                     (record.logged, record.cpu_from) = (self.rest.logged, cpu);
                 }
             }
             SessionEvent::EvalFinished { eval, .. } => {
+                let cpu = self.rest.clock.now();
                 if let Some(record) = self.machine.record_mut(*eval) {
                     record.cpu = cpu.zip(record.cpu_from).map(|(now, from)| now.saturating_sub(from));
                 }

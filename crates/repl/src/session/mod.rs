@@ -4,6 +4,7 @@
 //! results of what was printed, `start` puts everything together.
 
 mod actor;
+mod alarm;
 mod capture;
 mod cpu;
 mod event;

@@ -5,6 +5,7 @@ use std::future::pending;
 use std::io;
 
 use process::Extra;
+use rustix::io::Errno;
 use tokio::net::unix::pipe;
 
 use super::Stream;
@@ -28,6 +29,8 @@ pub(super) struct Output {
 pub(super) enum Found {
     /// Something; there may be more.
     Some,
+    /// Something, and that was all.
+    Last,
     /// Nothing at the moment.
     Nothing,
     /// The end, now or before.
@@ -55,31 +58,28 @@ impl Output {
     /// Reads once, past the runtime's idea of readiness: what the kernel has now counts.
     pub(super) fn read(&mut self, sink: impl FnMut(Piece<'_>)) -> Found {
         let Some(pipe) = &self.pipe else { return Found::End };
-        let read = match rustix::io::read(pipe, &mut self.buffer) {
-            Ok(0) => 0,
-            Ok(read) => read,
-            Err(rustix::io::Errno::INTR) => return Found::Some,
-            Err(rustix::io::Errno::AGAIN) => {
-                // Lets the runtime see it too, so that it waits for the next edge.
-                let mut one = [0; 1];
-                match pipe.try_read(&mut one) {
-                    Ok(1) => {
-                        self.scanner.push(&one, sink);
-                        return Found::Some;
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Found::Nothing,
-                    _ => 0,
-                }
-            }
+        let mut read = None;
+        // A pipe that gave less than it was asked for is empty. Saying so to the runtime in here, where it knows which
+        // edge was read, saves the read that would only say the same, and cannot hide a later edge.
+        let _ = pipe.try_io(|| {
+            let now = rustix::io::read(pipe, &mut self.buffer);
+            let more = matches!(now, Ok(CHUNK | 0) | Err(Errno::INTR));
+            read = Some(now);
+            if more { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+        });
+        let count = match read.unwrap_or_else(|| rustix::io::read(pipe, &mut self.buffer)) {
+            Ok(count) => count,
+            Err(Errno::INTR) => return Found::Some,
+            Err(Errno::AGAIN) => return Found::Nothing,
             Err(_) => 0,
         };
-        if read == 0 {
+        if count == 0 {
             self.pipe = None;
             self.scanner.finish(sink);
             return Found::End;
         }
-        self.scanner.push(&self.buffer[..read], sink);
-        Found::Some
+        self.scanner.push(&self.buffer[..count], sink);
+        if count == CHUNK { Found::Some } else { Found::Last }
     }
 
     /// Gives up on the rest.
