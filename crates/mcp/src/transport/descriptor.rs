@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -20,7 +21,8 @@ use crate::server::Drained;
 
 /// One direction of a descriptor.
 pub(super) enum Descriptor {
-    Socket(AsyncFd<OwnedFd>),
+    /// A socket that is read from.
+    Incoming(Incoming),
     /// A socket that is written to.
     Outgoing(Outgoing),
     /// Opened anew, not blocking.
@@ -44,6 +46,10 @@ impl Descriptor {
         }
     }
 
+    fn incoming(fd: AsyncFd<OwnedFd>) -> Descriptor {
+        Descriptor::Incoming(Incoming { fd, idle: None, brisk: false })
+    }
+
     fn new(fd: OwnedFd, access: OFlags, interest: Interest) -> io::Result<Descriptor> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
         let own = || -> io::Result<AsyncFd<OwnedFd>> {
@@ -52,7 +58,7 @@ impl Descriptor {
             register(rustix::fs::open(path, flags, Mode::empty())?, interest)
         };
         let polled = match kind {
-            FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::Socket),
+            FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::incoming),
             FileType::Fifo => own().map(Descriptor::Pipe),
             FileType::CharacterDevice if rustix::termios::isatty(&fd) => own().map(Descriptor::Terminal),
             _ => Err(io::ErrorKind::Unsupported.into()),
@@ -63,6 +69,67 @@ impl Descriptor {
             }
             Descriptor::Blocking(tokio::fs::File::from_std(File::from(fd)))
         }))
+    }
+}
+
+/// The reading side of a socket.
+///
+/// A peer that asks one quick question after the other would mostly find us going to sleep, and waking a sleeping
+/// processor takes longer than answering. So after messages in quick succession the next one is looked for a moment
+/// longer, letting everybody else go first.
+pub(super) struct Incoming {
+    fd: AsyncFd<OwnedFd>,
+    /// Nothing is there since then.
+    idle: Option<Instant>,
+    /// The last message came soon.
+    brisk: bool,
+}
+
+/// How soon a message comes that makes the next one worth looking out for: a round trip between sleeping processes.
+const BRISK: Duration = Duration::from_micros(200);
+/// How long it is looked out for.
+const LOOK_OUT: Duration = Duration::from_micros(100);
+
+impl Incoming {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let guard = match self.fd.poll_read_ready(cx)? {
+                Poll::Ready(guard) => Some(guard),
+                Poll::Pending => None,
+            };
+            if guard.is_none() {
+                let idle = *self.idle.get_or_insert_with(Instant::now);
+                self.brisk &= idle.elapsed() < LOOK_OUT;
+                if !self.brisk {
+                    return Poll::Pending;
+                }
+            }
+            let unfilled = buf.initialize_unfilled();
+            let room = unfilled.len();
+            match rustix::net::recv(&self.fd, unfilled, RecvFlags::DONTWAIT) {
+                Ok((count, _)) => {
+                    if let (Some(mut guard), true) = (guard, count > 0 && count < room) {
+                        // Saves the read that would only say that there is no more.
+                        guard.clear_ready();
+                    }
+                    if let Some(idle) = self.idle.take() {
+                        self.brisk = idle.elapsed() < BRISK;
+                    }
+                    buf.advance(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => match guard {
+                    Some(mut guard) => guard.clear_ready(),
+                    None => {
+                        std::thread::yield_now();
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                },
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
     }
 }
 
@@ -103,10 +170,10 @@ fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
 
 impl AsyncRead for Descriptor {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let (fd, is_socket, short_means_empty) = match self.get_mut() {
-            Descriptor::Socket(fd) => (fd, true, true),
-            Descriptor::Pipe(fd) => (fd, false, true),
-            Descriptor::Terminal(fd) => (fd, false, false),
+        let (fd, short_means_empty) = match self.get_mut() {
+            Descriptor::Incoming(socket) => return socket.poll_read(cx, buf),
+            Descriptor::Pipe(fd) => (fd, true),
+            Descriptor::Terminal(fd) => (fd, false),
             Descriptor::Outgoing(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_read(cx, buf),
         };
@@ -114,11 +181,7 @@ impl AsyncRead for Descriptor {
             let mut guard = ready!(fd.poll_read_ready(cx))?;
             let unfilled = buf.initialize_unfilled();
             let room = unfilled.len();
-            let done = guard.try_io(|fd| match is_socket {
-                true => Ok(rustix::net::recv(fd, unfilled, RecvFlags::DONTWAIT)?.0),
-                false => Ok(rustix::io::read(fd, unfilled)?),
-            });
-            match done {
+            match guard.try_io(|fd| Ok(rustix::io::read(fd, unfilled)?)) {
                 Ok(Ok(count)) => {
                     if short_means_empty && count > 0 && count < room {
                         // Saves the read that would only say so.
@@ -140,7 +203,7 @@ impl AsyncWrite for Descriptor {
         let fd = match self.get_mut() {
             Descriptor::Outgoing(socket) => return socket.poll_write(cx, bytes),
             Descriptor::Pipe(fd) | Descriptor::Terminal(fd) => fd,
-            Descriptor::Socket(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
+            Descriptor::Incoming(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_write(cx, bytes),
         };
         loop {
