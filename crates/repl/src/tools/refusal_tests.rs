@@ -11,9 +11,9 @@ async fn a_program_that_never_starts_is_no_answer() {
     let (p, dead) = (&package, "three");
     p.write("cabal.project", "packages: ./nowhere.cabal\n");
     for (tool, arguments) in [
-        ("repl_query", json!({"session": dead, "kind": "holes"})),
-        ("repl_query", json!({"session": dead, "kind": "type", "target": "map"})),
-        ("repl_reload", json!({"session": dead, "targets": ["Area"]})),
+        ("repl_query", json!({"session": dead, "kind": "holes", "wait_ms": 55_000})),
+        ("repl_query", json!({"session": dead, "kind": "type", "target": "map", "wait_ms": 55_000})),
+        ("repl_reload", json!({"session": dead, "targets": ["Area"], "wait_ms": 55_000})),
     ] {
         // Each of them starts it anew.
         let (text, _) = p.call(tool, arguments).await;
