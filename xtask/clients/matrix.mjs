@@ -67,3 +67,24 @@ export async function everything({ client, asked, watch, call }) {
     prompts: await prompts(),
   };
 }
+
+// A thousand calls, ten at a time, each of which reports once and is done at once: the report must come before its
+// answer, and none may be lost or take the client by surprise.
+export async function race({ client, call }) {
+  const CALLS = 1000;
+  const surprises = [];
+  client.onerror = (error) => surprises.push(String(error));
+  let [reported, answered, begun] = [0, 0, 0];
+  const one = async () => {
+    while (begun < CALLS) {
+      begun += 1;
+      let seen = 0;
+      const onprogress = () => { seen += 1; };
+      const result = await call({ name: "report", arguments: { count: 1 } }, { onprogress });
+      if (result.content[0].text === "reported") answered += 1;
+      if (seen === 1) reported += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, one));
+  return { race: { answered, reported, surprises: [...new Set(surprises)] } };
+}

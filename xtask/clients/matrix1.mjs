@@ -1,7 +1,8 @@
 // The TypeScript SDK, 1.x, as a client: everything a client may do, against the example `everything`.
 //
-// usage: matrix1.mjs stdio|http|sse|ws TARGET      TARGET is a program or an address
-// Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}.
+// usage: matrix1.mjs stdio|http|sse|ws TARGET legacy [race]      TARGET is a program or an address
+// Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}, or with `race`
+// {"version", "race"}: what came of a thousand calls that report progress and are done.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
@@ -9,9 +10,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { WebSocketClientTransport } from "@modelcontextprotocol/sdk/client/websocket.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { everything } from "./matrix.mjs";
+import { everything, race } from "./matrix.mjs";
 
-const [kind, target] = process.argv.slice(2);
+const [kind, target, , what] = process.argv.slice(2);
 const transport = {
   stdio: () => new StdioClientTransport({ command: target }),
   http: () => new StreamableHTTPClientTransport(new URL(target)),
@@ -37,11 +38,7 @@ const watch = async (uri, change) => {
   await change();
   return update;
 };
-const report = await everything({
-  client,
-  asked,
-  watch,
-  call: (params, options) => client.callTool(params, undefined, options),
-});
+const call = (params, options) => client.callTool(params, undefined, options);
+const report = what === "race" ? await race({ client, call }) : await everything({ client, asked, watch, call });
 console.log(JSON.stringify({ version, ...report }));
 await client.close();

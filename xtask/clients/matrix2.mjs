@@ -1,13 +1,14 @@
 // The TypeScript SDK's 2.x client: everything a client may do, against the example `everything`.
 //
-// usage: matrix2.mjs stdio|http|sse TARGET MODE      MODE is legacy, auto or a protocol revision to pin
-// Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}.
+// usage: matrix2.mjs stdio|http|sse TARGET MODE [race]      MODE is legacy, auto or a protocol revision to pin
+// Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}, or with `race`
+// {"version", "race"}: what came of a thousand calls that report progress and are done.
 
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { everything } from "./matrix.mjs";
+import { everything, race } from "./matrix.mjs";
 
-const [kind, target, wanted] = process.argv.slice(2);
+const [kind, target, wanted, what] = process.argv.slice(2);
 const transport = {
   stdio: () => new StdioClientTransport({ command: target }),
   http: () => new StreamableHTTPClientTransport(new URL(target)),
@@ -34,6 +35,7 @@ const watch = async (uri, change) => {
   await change();
   return update;
 };
-const report = await everything({ client, asked, watch, call: (params, options) => client.callTool(params, options) });
+const call = (params, options) => client.callTool(params, options);
+const report = what === "race" ? await race({ client, call }) : await everything({ client, asked, watch, call });
 console.log(JSON.stringify({ version, ...report }));
 await client.close();

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::matrix;
 use crate::setup::{self, Tools};
 use crate::workspace::{Profile, build, root};
 
@@ -24,7 +25,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// The task alone.
 pub(crate) fn run() -> Result<()> {
-    with(&setup::tests()?)
+    let tools = setup::tests()?;
+    with(&tools)?;
+    matrix::with(&tools)
 }
 
 /// Runs every row, prints the table, and fails if a row failed.
@@ -172,7 +175,7 @@ fn evaluates(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &s
     Ok(format!("{version}, {} tools, map :: (a -> b) -> [a] -> [b]", report["tools"]))
 }
 
-fn within_limit(command: &mut Command) -> Result<String> {
+pub(crate) fn within_limit(command: &mut Command) -> Result<String> {
     with_input(command, Stdio::null())
 }
 

@@ -15,6 +15,7 @@ mod tidy;
 mod clients;
 mod conformance;
 mod example;
+mod matrix;
 
 mod bench;
 
@@ -35,7 +36,8 @@ usage: cargo xtask TASK
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
   soak [--seconds N]       fuzz the MCP library, for ten minutes unless told otherwise
-  clients                  the matrix of real clients only (needs `cargo xtask setup tests` once)
+  clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
+                           docs/generated/clients.md
 ";
 
 fn main() -> ExitCode {

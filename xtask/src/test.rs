@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::workspace::{cargo, run, succeeds};
-use crate::{clients, conformance, setup, tidy};
+use crate::{clients, conformance, matrix, setup, tidy};
 
 /// Installs what is missing, then checks and tests everything.
 pub(crate) fn run_task() -> Result<()> {
@@ -15,6 +15,7 @@ pub(crate) fn run_task() -> Result<()> {
     tidy::run()?;
     // The clients first: a runner's closing line is what a person, or CI, looks for at the end.
     clients::with(&tools)?;
+    matrix::with(&tools)?;
     conformance::with(&tools)?;
     let path = tools.path()?;
     let has_nextest = succeeds(Command::new("cargo").args(["nextest", "--version"]));
