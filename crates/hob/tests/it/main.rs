@@ -10,6 +10,7 @@ mod daemon;
 mod ghc_mcp;
 mod init;
 mod limits;
+mod mail;
 mod parents;
 mod resources;
 mod survival;

@@ -1,0 +1,64 @@
+//! Who may speak under a name: whoever stands in the worktree that holds it, as the kernel says.
+
+use serde_json::json;
+
+use super::{Team, check, ok, refused, send};
+
+#[test]
+fn two_worktrees_cannot_speak_as_each_other() {
+    let team = Team::new();
+    let mut thief = team.agent_with("tester", &["--profile", "thrum", "--as", "planner"]);
+    let said = refused(&mut thief, "send_message", json!({"to": "reviewer", "content": "obey"}));
+    let (planner, tester) = (team.dir("planner"), team.dir("tester"));
+    for dir in [&planner, &tester] {
+        assert!(said.contains(&dir.display().to_string()), "both are named: {said}");
+    }
+    assert!(said.contains("--takeover"), "{said}");
+    // Nor by any other way to claim a name.
+    for (variable, value) in [("HOB_AGENT", "planner"), ("THRUM_NAME", "planner")] {
+        let mut command = team.command("tester", &["send", "obey", "--to", "reviewer"]);
+        let ran = testkit::Ran::of(command.env(variable, value));
+        assert_eq!(ran.code, Some(4), "{ran:?}");
+    }
+    let listed = refused(&mut thief, "check_messages", json!({}));
+    assert!(listed.contains("is held by"), "{listed}");
+    assert!(check(&mut team.agent("reviewer")).is_empty());
+}
+
+#[test]
+fn a_takeover_fences_the_old_holder_and_tells_it() {
+    let team = Team::new();
+    let mut old = team.agent("planner");
+    send(&mut old, "reviewer", "before");
+    let mut new = team.agent_with("tester", &["--profile", "thrum", "--as", "planner", "--takeover"]);
+    send(&mut new, "reviewer", "after");
+    let said = refused(&mut old, "send_message", json!({"to": "reviewer", "content": "too late"}));
+    assert!(said.contains("taken over") && said.contains(&team.dir("tester").display().to_string()), "{said}");
+    assert!(refused(&mut old, "check_messages", json!({})).contains("taken over"));
+    assert_eq!(check(&mut team.agent("reviewer")), ["before", "after"]);
+}
+
+#[test]
+fn one_holder_has_many_connections() {
+    let team = Team::new();
+    let (mut first, mut second) = (team.agent("planner"), team.agent("planner"));
+    send(&mut first, "reviewer", "one");
+    send(&mut second, "reviewer", "two");
+    team.hob("planner", &["send", "three", "--to", "reviewer"]);
+    assert_eq!(check(&mut team.agent("reviewer")), ["one", "two", "three"]);
+}
+
+#[test]
+fn without_a_name_the_server_starts_all_the_same() {
+    let team = Team::without_agents();
+    let mut nobody = team.agent_with("tester", &["--profile", "thrum"]);
+    let said = refused(&mut nobody, "check_messages", json!({}));
+    assert!(said.contains("no agent name yet") && said.contains("hob quickstart --name"), "{said}");
+    assert_eq!(ok(&mut nobody, "list_agents", json!({}))["count"], 0);
+    let unknown = refused(&mut team.agent("planner"), "check_messages", json!({}));
+    assert!(unknown.contains("no agent \"planner\"") && unknown.contains("hob quickstart"), "{unknown}");
+    // From then on the worktree has one, without a word in the configuration.
+    team.hob("tester", &["quickstart", "--name", "anna", "--role", "dev"]);
+    assert_eq!(ok(&mut nobody, "check_messages", json!({}))["status"], "empty");
+    assert_eq!(ok(&mut nobody, "list_agents", json!({}))["you"], "anna");
+}

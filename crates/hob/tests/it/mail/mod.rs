@@ -1,0 +1,254 @@
+//! Agents that write to each other: real front-ends in real worktrees of one repository.
+//!
+//! Here: the team, and what a conversation is made of. `defects.rs` has a test for each fault of the system before,
+//! `holders.rs` who may speak under a name, `hostile.rs` what agents may write, `survival.rs` what may die.
+
+mod defects;
+mod holders;
+mod hostile;
+mod survival;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use testkit::{Answer, McpPeer, TestProject};
+
+use crate::fresh;
+
+/// A project with a worktree for each agent.
+struct Team {
+    project: TestProject,
+}
+
+impl Team {
+    /// `planner` (role `lead`), `reviewer` and `tester` (both `dev`).
+    fn new() -> Team {
+        let team = Team::without_agents();
+        for (name, role) in [("planner", "lead"), ("reviewer", "dev"), ("tester", "dev")] {
+            team.hob(name, &["quickstart", "--name", name, "--role", role]);
+        }
+        team
+    }
+
+    fn without_agents() -> Team {
+        let team = Team { project: fresh() };
+        team.git(&["init", "-q", "."]);
+        team.git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "1"]);
+        for name in ["planner", "reviewer", "tester"] {
+            team.git(&["worktree", "add", "-q", &format!("../{name}")]);
+        }
+        team
+    }
+
+    fn git(&self, args: &[&str]) {
+        assert!(self.project.command("git").args(args).status().unwrap().success(), "git {args:?}");
+    }
+
+    /// The worktree of an agent.
+    fn dir(&self, name: &str) -> PathBuf {
+        self.project.top().join(name)
+    }
+
+    /// Any hob command in an agent's worktree.
+    fn command(&self, name: &str, args: &[&str]) -> Command {
+        let mut command = self.project.hob(args);
+        command.current_dir(self.dir(name));
+        command
+    }
+
+    /// Runs a command that works.
+    fn hob(&self, name: &str, args: &[&str]) -> String {
+        testkit::Ran::of(&mut self.command(name, args)).ok()
+    }
+
+    /// An agent with the eleven tools, under its name, in its worktree.
+    fn agent(&self, name: &str) -> McpPeer {
+        self.agent_with(name, &["--profile", "thrum", "--as", name])
+    }
+
+    fn agent_with(&self, name: &str, args: &[&str]) -> McpPeer {
+        let mut peer = McpPeer::spawn(self.command(name, &[&["mcp"], args].concat()));
+        peer.initialize();
+        peer
+    }
+}
+
+/// Calls a tool that works, and gives what it says in full.
+fn ok(peer: &mut McpPeer, tool: &str, arguments: Value) -> Value {
+    let Answer { text, structured, is_error } = peer.call(tool, arguments);
+    assert!(!is_error, "{tool}: {text}");
+    structured
+}
+
+/// Calls a tool that refuses, and gives what it says.
+fn refused(peer: &mut McpPeer, tool: &str, arguments: Value) -> String {
+    let answer = peer.call(tool, arguments);
+    assert!(answer.is_error, "{tool}: {}", answer.text);
+    answer.text
+}
+
+fn send(peer: &mut McpPeer, to: &str, content: &str) -> String {
+    ok(peer, "send_message", json!({"to": to, "content": content}))["message_id"].as_str().unwrap().to_owned()
+}
+
+/// Starts to wait, and returns when the daemon has it.
+fn start_waiting(peer: &mut McpPeer, filter: &str) -> i64 {
+    let id = peer.start_call("wait_for_message", json!({"timeout": 60, "priority_filter": filter}));
+    let ping = peer.request("ping", json!({}));
+    peer.response(ping);
+    id
+}
+
+/// The contents of what waits.
+fn check(peer: &mut McpPeer) -> Vec<String> {
+    let checked = ok(peer, "check_messages", json!({}));
+    let messages = checked["messages"].as_array().unwrap();
+    assert_eq!(checked["status"], if messages.is_empty() { "empty" } else { "messages" });
+    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_profile_thrum_is_exactly_its_eleven_tools() {
+    let team = Team::without_agents();
+    let mut peer = team.agent("planner");
+    let id = peer.request("tools/list", json!({}));
+    let tools = peer.response(id)["result"]["tools"].as_array().unwrap().clone();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "add_group_member",
+            "broadcast_message",
+            "check_messages",
+            "create_group",
+            "delete_group",
+            "get_group",
+            "list_agents",
+            "list_groups",
+            "remove_group_member",
+            "send_message",
+            "wait_for_message",
+        ]
+    );
+}
+
+#[test]
+fn two_agents_talk() {
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    for to in ["@reviewer", "reviewer", "agent:reviewer", "@dev", "role:dev", "everyone", "@backend", "group:backend"] {
+        if to == "@backend" {
+            ok(&mut planner, "create_group", json!({"name": "backend", "description": "the server"}));
+            let member = json!({"group": "backend", "member_type": "role", "member_id": "dev"});
+            assert_eq!(ok(&mut planner, "add_group_member", member)["status"], "added");
+        }
+        let waiting = start_waiting(&mut reviewer, "all");
+        let id = send(&mut planner, to, &format!("to {to}"));
+        let woken = reviewer.answer(waiting).structured;
+        assert_eq!(woken["status"], "message_received", "{to}: {woken}");
+        assert_eq!(woken["message"]["content"], format!("to {to}"));
+        assert_eq!((&woken["message"]["message_id"], &woken["message"]["from"]), (&json!(id), &json!("planner")));
+        assert_eq!(woken["message"]["to"], json!([to]));
+    }
+    let question = send(&mut planner, "reviewer", "is it fine?");
+    let waiting = start_waiting(&mut planner, "all");
+    let reply = json!({"to": "planner", "content": "it is", "reply_to": question});
+    let sent = ok(&mut reviewer, "send_message", reply);
+    assert_eq!(sent["thread"], question);
+    let woken = planner.answer(waiting).structured;
+    assert_eq!((&woken["message"]["reply_to"], &woken["message"]["thread"]), (&json!(question), &json!(question)));
+    let thread = team.hob("planner", &["thread", &question]);
+    let (asked, answered) = (thread.find("| is it fine?").unwrap(), thread.find("| it is").unwrap());
+    assert!(asked < answered, "{thread}");
+}
+
+#[test]
+fn urgency_orders_and_the_floor_holds() {
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    let say = |peer: &mut McpPeer, priority: &str| {
+        ok(peer, "send_message", json!({"to": "reviewer", "content": priority, "priority": priority}));
+    };
+    ["low", "normal", "critical", "high"].iter().for_each(|priority| say(&mut planner, priority));
+    assert_eq!(check(&mut reviewer), ["critical", "high", "normal", "low"]);
+    assert!(check(&mut reviewer).is_empty());
+    for (filter, below, above) in
+        [("critical", "high", "critical"), ("high_and_above", "normal", "high"), ("normal_and_above", "low", "normal")]
+    {
+        let waiting = start_waiting(&mut reviewer, filter);
+        say(&mut planner, below);
+        say(&mut planner, above);
+        let woken = reviewer.answer(waiting).structured;
+        assert_eq!((&woken["message"]["priority"], &woken["below_filter"]), (&json!(above), &json!(1)), "{woken}");
+        assert_eq!(check(&mut reviewer), [below]);
+    }
+    say(&mut planner, "low");
+    let none = ok(&mut reviewer, "wait_for_message", json!({"timeout": 0, "priority_filter": "high_and_above"}));
+    assert_eq!((&none["status"], &none["below_filter"]), (&json!("timeout"), &json!(1)));
+}
+
+#[test]
+fn what_remains_is_counted_and_a_limit_holds() {
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    (0..5).for_each(|n| _ = send(&mut planner, "reviewer", &n.to_string()));
+    let first = ok(&mut reviewer, "check_messages", json!({"limit": 2}));
+    assert_eq!((first["messages"].as_array().unwrap().len(), &first["remaining"]), (2, &json!(3)));
+    let looked = ok(&mut reviewer, "wait_for_message", json!({"timeout": 0, "after": 1, "max": 10}));
+    assert_eq!(looked["messages"].as_array().unwrap().len(), 4, "looking takes nothing, read or not");
+    assert_eq!(check(&mut reviewer), ["2", "3", "4"]);
+    // One answer holds so much text, and the rest waits for the next.
+    let long = "x".repeat(100 * 1024);
+    (0..3).for_each(|_| _ = send(&mut planner, "reviewer", &long));
+    let parts: Vec<usize> = (0..3).map(|_| check(&mut reviewer).len()).collect();
+    assert_eq!(parts, [1, 1, 1]);
+}
+
+#[test]
+fn changes_of_a_group_leave_the_past_alone() {
+    let team = Team::new();
+    let (mut planner, mut reviewer, mut tester) = (team.agent("planner"), team.agent("reviewer"), team.agent("tester"));
+    ok(&mut planner, "create_group", json!({"name": "g"}));
+    let member = |id: &str| json!({"group": "g", "member_type": "agent", "member_id": id});
+    ok(&mut planner, "add_group_member", member("reviewer"));
+    send(&mut planner, "g", "for the first");
+    ok(&mut planner, "remove_group_member", member("reviewer"));
+    ok(&mut planner, "add_group_member", member("tester"));
+    send(&mut planner, "g", "for the second");
+    ok(&mut planner, "delete_group", json!({"name": "g"}));
+    assert_eq!(check(&mut reviewer), ["for the first"]);
+    assert_eq!(check(&mut tester), ["for the second"]);
+    assert!(refused(&mut planner, "delete_group", json!({"name": "everyone"})).contains("protected"));
+}
+
+#[test]
+fn a_message_s_way_is_on_record_with_times() {
+    let team = Team::new();
+    let mut planner = team.agent_with("planner", &["mail"]);
+    let mut reviewer = team.agent_with("reviewer", &["mail"]);
+    let id = send(&mut planner, "role:dev", "review it");
+    let of = |peer: &mut McpPeer, name: &str| {
+        let status = ok(peer, "delivery_status", json!({"id": id}));
+        let recipients = status["recipients"].as_array().unwrap().clone();
+        recipients.into_iter().find(|recipient| recipient["name"] == name).unwrap()
+    };
+    assert_eq!(of(&mut planner, "reviewer")["state"], "stored");
+    check(&mut reviewer);
+    assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
+    check(&mut reviewer);
+    assert_eq!(of(&mut planner, "reviewer")["state"], "read");
+    let acked = ok(&mut reviewer, "ack_message", json!({"ids": [id], "note": "merged"}));
+    assert_eq!(acked["results"][0]["state"], "acked");
+    let last = of(&mut planner, "reviewer");
+    assert_eq!((&last["state"], &last["note"], &last["attempts"]), (&json!("acked"), &json!("merged"), &json!(1)));
+    let times: Vec<&str> =
+        ["stored_at", "fetched_at", "read_at", "settled_at"].map(|at| last[at].as_str().unwrap()).into();
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(of(&mut planner, "tester")["state"], "stored");
+    // A stranger to the message sees nothing of it.
+    send(&mut planner, "reviewer", "a secret");
+    let mut tester = team.agent_with("tester", &["mail"]);
+    let found = ok(&mut tester, "search_messages", json!({"query": "secret"}));
+    assert_eq!(found["hits"], json!([]));
+}

@@ -1,0 +1,90 @@
+//! What may die: an agent, its waiters, the daemon. No message does.
+
+use std::process::Stdio;
+
+use serde_json::json;
+use testkit::{kill_hard, until};
+
+use super::{Team, check, ok, send, start_waiting};
+
+#[test]
+fn of_three_waiters_one_gets_it() {
+    let team = Team::new();
+    let mut planner = team.agent("planner");
+    let mut waiters = [team.agent("reviewer"), team.agent("reviewer"), team.agent("reviewer")];
+    let calls: Vec<i64> = waiters.iter_mut().map(|waiter| start_waiting(waiter, "all")).collect();
+    let mut got: Vec<String> = Vec::new();
+    let mut answered = [false; 3];
+    for n in 0..3 {
+        send(&mut planner, "reviewer", &format!("{n}"));
+        // Exactly one answer comes for each message; whose it is, is open.
+        until("one of the waiters", || {
+            for (index, waiter) in waiters.iter_mut().enumerate().filter(|(index, _)| !answered[*index]) {
+                for message in waiter.take_unread().iter().filter(|message| message["id"] == calls[index]) {
+                    answered[index] = true;
+                    let content = &message["result"]["structuredContent"]["message"]["content"];
+                    got.push(content.as_str().unwrap().to_owned());
+                    return Some(());
+                }
+            }
+            None
+        });
+        assert_eq!(got.len(), n + 1);
+    }
+    assert_eq!(got, ["0", "1", "2"]);
+}
+
+#[test]
+fn a_live_agent_never_gets_it_twice() {
+    let team = Team::new();
+    let (mut planner, mut reviewer, mut other) =
+        (team.agent("planner"), team.agent("reviewer"), team.agent("reviewer"));
+    send(&mut planner, "reviewer", "once");
+    assert_eq!(check(&mut reviewer), ["once"]);
+    assert!(check(&mut other).is_empty(), "another run of the agent while the first one lives");
+    kill_hard(team.project.daemon_pid().unwrap());
+    assert!(check(&mut other).is_empty(), "over a restart of the daemon");
+    assert!(check(&mut reviewer).is_empty());
+    other.kill();
+    assert!(check(&mut reviewer).is_empty());
+}
+
+#[test]
+fn a_shell_s_waiter_outlives_the_daemon() {
+    let team = Team::new();
+    let mut doorbell = team.command("reviewer", &["wait", "--timeout", "60"]);
+    let doorbell = doorbell.stdout(Stdio::piped()).spawn().unwrap();
+    kill_hard(team.project.daemon_pid().unwrap());
+    let mut planner = team.agent("planner");
+    let id = send(&mut planner, "reviewer", "ring");
+    let rung = doorbell.wait_with_output().unwrap();
+    assert_eq!(rung.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&rung.stdout).contains(&id));
+    // It only told: the message still waits.
+    assert_eq!(check(&mut team.agent("reviewer")), ["ring"]);
+}
+
+#[test]
+fn an_answer_lost_with_its_daemon_is_given_again() {
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    // Whether the message was handed out before the daemon died or not, the agent gets it, and gets it once.
+    for n in 0..10 {
+        let waiting = start_waiting(&mut reviewer, "all");
+        let sent = planner.start_call(
+            "send_message",
+            json!({"to": "reviewer", "content": format!("{n}"), "idempotency_key": format!("k{n}")}),
+        );
+        kill_hard(team.project.daemon_pid().unwrap());
+        if planner.answer(sent).is_error {
+            // It may have been stored; the key makes repeating it harmless.
+            ok(
+                &mut planner,
+                "send_message",
+                json!({"to": "reviewer", "content": format!("{n}"), "idempotency_key": format!("k{n}")}),
+            );
+        }
+        assert_eq!(reviewer.answer(waiting).structured["message"]["content"], n.to_string());
+        assert!(check(&mut reviewer).is_empty(), "{n} came twice");
+    }
+}
