@@ -353,7 +353,7 @@ impl Downward {
     fn caller(&mut self) -> Result<(Project, Hello), String> {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
-        hello.answers_lost = self.shared.lock().ledger.awaits_mail();
+        (hello.answers_lost, hello.last_message) = self.shared.lock().ledger.awaits_mail();
         // Taken once: a second time would take the name back from whoever took it since.
         hello.takeover &= self.life.is_none();
         Ok((project, hello))

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use ::mail::desk::{Desk, DeskOptions};
+use ::mail::desk::{Desk, DeskOptions, away};
 use ::mail::service::{Mail, MailOptions};
 use ::mail::store::Store;
-use ::mail::store::memory::MemoryStore;
-use ::mail::{Clock, Limits, MailError, Space};
+use ::mail::store::sqlite::{SqliteOptions, SqliteStore};
+use ::mail::{Limits, MailError, Space, StoreError};
+use project::config::MailConfig;
 use project::{Config, Project};
 
 use crate::journal::Journal;
@@ -21,11 +22,13 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
     let limits =
         Limits { broadcast_max: usize::try_from(config.mail.broadcast_max).unwrap_or(usize::MAX), ..Limits::default() };
     let open = {
-        let (journal, limits) = (journal.clone(), limits.clone());
+        let (journal, project, space) = (journal.clone(), project.clone(), space.clone());
+        let mail = config.mail.clone();
         move || {
-            let (journal, limits) = (journal.clone(), limits.clone());
+            let (journal, limits, project) = (journal.clone(), limits.clone(), project.clone());
+            let (space, mail) = (space.clone(), mail.clone());
             Box::pin(async move {
-                let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Clock::system(), limits.clone()));
+                let store = store(&project, &mail, space, limits.clone()).await?;
                 Mail::open(MailOptions {
                     limits,
                     journal: Some(Arc::new(move |record| journal.record(record))),
@@ -41,6 +44,23 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
         space: space.to_string(),
         host: host(),
     })
+}
+
+/// The store: the database where one is configured, else a file of the project's.
+async fn store(
+    project: &Project,
+    mail: &MailConfig,
+    space: Space,
+    limits: Limits,
+) -> Result<Arc<dyn Store>, MailError> {
+    if let Some(_address) = mail.database(project).map_err(away)? {
+        return Err(away("PostgreSQL is not there yet"));
+    }
+    project.create_hob_dir().map_err(away)?;
+    let options = SqliteOptions { limits, ..SqliteOptions::new(project.hob_dir().join("mail.db"), space) };
+    let opened = tokio::task::spawn_blocking(move || SqliteStore::open(options)).await;
+    let opened = opened.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
+    Ok(Arc::new(opened))
 }
 
 /// The name of this machine.

@@ -18,7 +18,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::error::{MailError, StoreError};
 use crate::identity::{Identities, Identity, NoIdentity};
-use crate::model::{AgentName, Holder, Profile, Role, Session, SessionId};
+use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
 use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail};
 use crate::tools::failed;
@@ -170,8 +170,8 @@ impl Desk {
         };
         let request = EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
         let entry = mail.enter(request).await.map_err(failed)?;
-        if caller.answers_lost {
-            // What those answers held was never seen.
+        if caller.answers_lost && !self.is_in_hand(&mail, &entry.session, caller.last_message.as_deref()).await {
+            // The calls had run, and what their answers held was never seen.
             mail.end_session(&life).await;
         }
         let attached = Arc::new(mail.attach(&entry.session));
@@ -181,6 +181,18 @@ impl Desk {
             self.watch(cx, caller);
         }
         Ok((mail, entry.session, entry.created, entry.taken_from))
+    }
+
+    /// Whether the session has the message in hand. A call that hands out begins by confirming what was handed out
+    /// before: as long as that is unconfirmed, no later call has run.
+    async fn is_in_hand(&self, mail: &Mail, session: &Session, message: Option<&str>) -> bool {
+        let Some(message) = message else { return false };
+        let Ok(deliveries) = mail.delivery_status(session, message).await else { return false };
+        deliveries.iter().any(|delivery| {
+            delivery.recipient == session.agent
+                && delivery.state == DeliveryState::Fetched
+                && delivery.fetched_by.as_ref() == Some(&session.id)
+        })
     }
 
     /// Notices the caller's end: of its connection, which may come back, and of its process, which does not.

@@ -66,6 +66,9 @@ pub struct Hello {
     /// Answers that hand something out were lost with the connection before: it is handed out again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers_lost: bool,
+    /// The first message in the last such answer that did come. While it is not confirmed, the lost call had no effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_message: Option<String>,
     /// The environment for what is started on this connection's behalf: the allowed variables only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -92,6 +95,7 @@ impl Hello {
             takeover: false,
             run: None,
             answers_lost: false,
+            last_message: None,
             env: Environment::of_this_process(),
             version: VERSION.to_owned(),
             make_room: false,
@@ -251,6 +255,7 @@ mod tests {
             takeover: false,
             run: None,
             answers_lost: false,
+            last_message: None,
             env: BTreeMap::from([("PATH".into(), "/bin".into())]),
             version: "0.1.0".into(),
             make_room: false,

@@ -42,6 +42,8 @@ pub(super) struct Ledger {
     by_id: HashMap<Id, u64>,
     arrived: u64,
     handshake: Handshake,
+    /// The first message of the last answer that handed any out.
+    last_message: Option<String>,
     questions: Questions,
     /// The tools of the last daemon that only read: calls of them may be done twice.
     read_only: Vec<String>,
@@ -233,6 +235,9 @@ impl Ledger {
         if let Some(Item { line: asked, kind: Kind::Request(request), .. }) = self.remove(seq)
             && !failed
         {
+            if request.what == What::Call && peek::takes_mail(&asked) {
+                self.last_message = peek::first_message(line);
+            }
             self.handshake.answered(request.what, &asked, line);
         }
         if apart { Verdict::ForwardApart } else { Verdict::Forward }
@@ -329,16 +334,17 @@ impl Ledger {
     }
 
     /// Whether a daemon that went away may have handed out mail in an answer that never came: the next one is told, and
-    /// hands it out again. So those calls can be sent again.
-    pub(super) fn awaits_mail(&self) -> bool {
-        self.items.values().any(|item| {
+    /// hands it out again. So those calls can be sent again. Also what came last, by which it knows whether they had run.
+    pub(super) fn awaits_mail(&self) -> (bool, Option<String>) {
+        let lost = self.items.values().any(|item| {
             item.end.is_some()
                 && match &item.kind {
                     Kind::Request(request) => request.what == What::Call && peek::takes_mail(&item.line),
                     Kind::Batch(_) => peek::batch_calls(&item.line).any(peek::takes_mail),
                     Kind::Other => false,
                 }
-        })
+        });
+        (lost, self.last_message.clone())
     }
 
     /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what

@@ -221,6 +221,14 @@ pub(super) fn takes_mail(line: &[u8]) -> bool {
         && call(line).0.is_some_and(|name| NAMES.contains(&name.as_str()))
 }
 
+/// The first message that an answer to such a call holds.
+pub(super) fn first_message(line: &[u8]) -> Option<String> {
+    const FIELD: &[u8] = br#""message_id":""#;
+    let start = memchr::memmem::find(line, FIELD)? + FIELD.len();
+    let end = start + memchr::memchr(b'"', &line[start..])?;
+    String::from_utf8(line[start..end].to_vec()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,8 @@
 //! `hob init`: a commented `hob.toml`, a `.hob/` that git ignores, and hob registered with the agents found here.
 //! Twice is the same as once; `--undo` puts every byte back.
 
+mod mail;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +77,12 @@ impl Init {
             }
             found = true;
             match register(place, agent, &entry, &mut edits) {
-                Ok(said) => terminal::line(said),
+                Ok(said) => {
+                    terminal::line(said);
+                    if agent.name == "claude" && place.scope == Scope::Project {
+                        mail::set_up(&place.base, &mut edits)?.iter().for_each(terminal::line);
+                    }
+                }
                 Err(failure) => {
                     // One broken file is no reason to leave the other agents out.
                     terminal::report(&failure);
@@ -130,6 +137,9 @@ fn undo(project: &Project, place: &Place, edits: Edits) -> Result<Exit, Failure>
         return Ok(Exit::Done);
     }
     let without_entry = |owner: &str, text: &str| {
+        if owner == mail::CLAUDE_MD {
+            return mail::without_block(text);
+        }
         let agent = AGENTS.iter().find(|agent| agent.name == owner)?;
         agent.format.remove(text).ok().flatten()
     };

@@ -65,6 +65,25 @@ fn twice_is_once_and_undo_restores_every_byte() {
 }
 
 #[test]
+fn claude_gets_a_listener_and_a_block_which_both_go_again() {
+    let project = fresh();
+    project.write("CLAUDE.md", "# Mine, without an end");
+    let before = snapshot(project.top());
+    project.run(["init", "--agent", "claude"]).ok();
+    let page = project.read("CLAUDE.md");
+    assert!(page.starts_with("# Mine, without an end\n\n<!-- hob mail: begin"), "{page}");
+    assert!(project.read(".claude/agents/message-listener.md").contains("MESSAGES_RECEIVED"));
+    project.run(["init", "--agent", "claude", "--undo"]).ok();
+    assert_eq!(snapshot(project.top()), before);
+    // What somebody wrote since stays.
+    project.run(["init", "--agent", "claude"]).ok();
+    project.write("CLAUDE.md", &format!("{page}\nmore of mine\n"));
+    project.run(["init", "--undo"]).ok();
+    let page = project.read("CLAUDE.md");
+    assert!(page.contains("more of mine") && !page.contains("hob mail"), "{page}");
+}
+
+#[test]
 fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
     let project = lived_in();
     project.run(["init"]).ok();

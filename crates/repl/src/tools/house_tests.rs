@@ -126,6 +126,7 @@ pub(crate) fn caller(dir: &Path) -> Caller {
         takeover: false,
         run: None,
         answers_lost: false,
+        last_message: None,
         stands_in: None,
         profile: None,
     }

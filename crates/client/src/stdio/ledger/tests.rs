@@ -158,14 +158,15 @@ fn an_agent_that_was_promised_nothing_hears_nothing() {
 fn a_waiter_survives_its_daemon() {
     let mut ledger = connected();
     let wait = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait_for_message","arguments":{}}}"#;
-    assert!(!ledger.awaits_mail());
+    assert_eq!(ledger.awaits_mail(), (false, None));
     send(&mut ledger, wait);
     ledger.lost();
-    assert!(ledger.awaits_mail(), "the next daemon is told that an answer may be lost");
+    assert_eq!(ledger.awaits_mail(), (true, None), "the next daemon is told that an answer may be lost");
     assert!(ledger.resume(Fate::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
-    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
-    assert!(!ledger.awaits_mail());
+    ledger
+        .daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"message":{"message_id":"msg_A"}}}}"#);
+    assert_eq!(ledger.awaits_mail(), (false, Some("msg_A".to_owned())));
 }
 
 #[test]

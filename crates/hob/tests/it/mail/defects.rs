@@ -81,15 +81,17 @@ fn defect_06_more_than_a_thousand_wait_over_a_restart_and_wake_who_comes_later()
     team.hob("planner", &["stop"]);
     let mut reviewer = team.agent("reviewer");
     let first = ok(&mut reviewer, "wait_for_message", json!({"timeout": 60}));
-    assert_eq!((&first["message"]["content"], &first["remaining"]), (&json!("0"), &json!(1_099)));
-    let mut got = Vec::new();
-    while got.len() < 1_099 {
+    assert_eq!(first["remaining"], 1_099);
+    let mut got: Vec<u32> = vec![first["message"]["content"].as_str().unwrap().parse().unwrap()];
+    while got.len() < 1_100 {
         let more = ok(&mut reviewer, "check_messages", json!({"limit": 500}));
         let messages = more["messages"].as_array().unwrap();
         assert!(!messages.is_empty(), "{} came", got.len());
         got.extend(messages.iter().map(|message| message["content"].as_str().unwrap().parse::<u32>().unwrap()));
     }
-    assert_eq!(got, (1..1_100).collect::<Vec<_>>());
+    // They were sent at once, so their order is open; none is lost or doubled.
+    got.sort_unstable();
+    assert!(got.iter().copied().eq(0..1_100), "{} came", got.len());
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! What `hob init` gives Claude Code for the mail: a listener for the background, and what to know in CLAUDE.md.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::agents::Edits;
+
+const LISTENER: &str = include_str!("listener.md");
+const BLOCK: &str = include_str!("claude.md");
+const BEGIN: &str = "<!-- hob mail: begin";
+const END: &str = "<!-- hob mail: end -->\n";
+
+/// The owner of the edit of CLAUDE.md.
+pub(super) const CLAUDE_MD: &str = "CLAUDE.md";
+/// The owner of the listener's file.
+const LISTENER_FILE: &str = "message-listener";
+
+/// Writes both, where they are not there yet. Returns what to say.
+pub(super) fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
+    let mut said = Vec::new();
+    let listener = root.join(".claude/agents/message-listener.md");
+    match Edits::read(&listener)? {
+        Some(text) if text == LISTENER => {}
+        Some(_) => said
+            .push("Claude Code: .claude/agents/message-listener.md is somebody's own, and was left alone.".to_owned()),
+        None => {
+            edits.write(&listener, LISTENER_FILE, LISTENER)?;
+            said.push("Claude Code: wrote a listener for messages, .claude/agents/message-listener.md.".to_owned());
+        }
+    }
+    let page = root.join(CLAUDE_MD);
+    let text = Edits::read(&page)?.unwrap_or_default();
+    if !text.contains(BEGIN) {
+        edits.write(&page, CLAUDE_MD, &with_block(&text))?;
+        said.push("Claude Code: CLAUDE.md says how agents write to each other.".to_owned());
+    }
+    Ok(said)
+}
+
+/// The text with our block at its end.
+fn with_block(text: &str) -> String {
+    let gap = match text {
+        "" => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    };
+    format!("{text}{gap}{BLOCK}")
+}
+
+/// The text without our block, for a file that somebody changed since; `None` when it has none.
+pub(super) fn without_block(text: &str) -> Option<String> {
+    let begin = text.find(BEGIN)?;
+    let end = begin + text[begin..].find(END)? + END.len();
+    let before = text[..begin].strip_suffix('\n').filter(|before| before.ends_with('\n')).unwrap_or(&text[..begin]);
+    Some(format!("{before}{}", &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_goes_in_and_out() {
+        for text in ["", "# Mine\n", "# Mine\n\nwith\r\nodd ends\n"] {
+            let with = with_block(text);
+            assert!(with.starts_with(text) && with.ends_with(END));
+            assert_eq!(without_block(&with).as_deref(), Some(text));
+            assert_eq!(without_block(&format!("{with}\nmore\n")).as_deref(), Some(&*format!("{text}\nmore\n")));
+        }
+        assert_eq!(without_block("# Mine\n"), None);
+    }
+
+    #[test]
+    fn all_eleven_calls_are_named() {
+        for name in [
+            "send_message",
+            "check_messages",
+            "wait_for_message",
+            "list_agents",
+            "broadcast_message",
+            "create_group",
+            "delete_group",
+            "add_group_member",
+            "remove_group_member",
+            "list_groups",
+            "get_group",
+        ] {
+            assert!(BLOCK.contains(&format!("`{name}`")), "{name}");
+        }
+        for word in ["MESSAGES_RECEIVED", "NO_MESSAGES_TIMEOUT", "FROM:", "PRIORITY:", "CONTENT:", "TIMESTAMP:", "300"]
+        {
+            assert!(LISTENER.contains(word), "{word}");
+        }
+    }
+}
