@@ -20,7 +20,8 @@ fn of_three_waiters_one_gets_it() {
         // Exactly one answer comes for each message; whose it is, is open.
         until("one of the waiters", || {
             for (index, waiter) in waiters.iter_mut().enumerate().filter(|(index, _)| !answered[*index]) {
-                for message in waiter.take_unread().iter().filter(|message| message["id"] == calls[index]) {
+                let unread = waiter.take_unread();
+                if let Some(message) = unread.iter().find(|message| message["id"] == calls[index]) {
                     answered[index] = true;
                     let content = &message["result"]["structuredContent"]["message"]["content"];
                     got.push(content.as_str().unwrap().to_owned());
