@@ -1,4 +1,4 @@
-//! A server on HTTP, of the same tools as the example `everything`. `http [ADDRESS [TOKEN]]`; it says on standard error
+//! A server on HTTP and WebSocket, of the same tools as the example `everything`. `http [ADDRESS [TOKEN]]`; it says on standard error
 //! where it listens.
 
 #[path = "everything/all.rs"]
@@ -11,7 +11,7 @@ async fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:0".to_owned());
     let listener = tokio::net::TcpListener::bind(address).await?;
-    let mut options = HttpOptions::default();
+    let mut options = HttpOptions { sse: true, websocket: true, ..HttpOptions::default() };
     if let Some(token) = arguments.next() {
         options = options.bearer(&token);
     }

@@ -14,7 +14,7 @@ mod reading;
 mod sockets;
 mod streams;
 mod taps;
-mod wire_table;
+pub(crate) mod wire_table;
 
 use super::{ConnectionOptions, Server};
 pub(crate) use everything::server as everything;

@@ -15,14 +15,14 @@ const TABLE: &str = include_str!("../odd_input.md");
 /// Longer input is not cut at every byte: there is too much of it.
 const CUT: usize = 4096;
 
-struct Case {
+pub(crate) struct Case {
     /// What the table says it shows.
-    about: String,
-    input: Vec<u8>,
-    output: String,
+    pub about: String,
+    pub input: Vec<u8>,
+    pub output: String,
 }
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut about = String::new();
     let mut blocks = TABLE.split("```text\n");
@@ -83,7 +83,7 @@ fn unescaped(text: &str) -> Vec<u8> {
 }
 
 /// Random names replaced.
-fn settled(output: &str) -> String {
+pub(crate) fn settled(output: &str) -> String {
     let mut settled = String::new();
     let mut rest = output;
     while let Some((at, mark)) =
@@ -99,7 +99,7 @@ fn settled(output: &str) -> String {
 
 impl Case {
     /// Whether it starts programs that print: within the test's own process that is only noise.
-    fn prints(&self) -> bool {
+    pub(crate) fn prints(&self) -> bool {
         self.about.starts_with("What is printed")
     }
 }

@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::refusal::Refusal;
 use super::sessions::Sessions;
+use super::sse::Conversations;
 use super::{HttpOptions, Visitor};
 use crate::server::{ConnectionOptions, Server};
 use crate::wire::Id;
@@ -16,6 +17,7 @@ pub(super) struct Endpoint {
     pub server: Server,
     pub options: HttpOptions,
     pub sessions: Sessions,
+    pub conversations: Conversations,
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
     streams: Arc<Semaphore>,
@@ -38,6 +40,7 @@ impl Endpoint {
             waiting: AtomicUsize::new(0),
             streams: Arc::new(Semaphore::new(limits.streams)),
             sessions: Sessions::new(limits),
+            conversations: Conversations::default(),
             ends: watch::channel(false).0,
             options,
         }

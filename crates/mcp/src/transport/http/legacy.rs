@@ -81,7 +81,7 @@ pub(super) async fn message(
         Message::Batch(items) => batch(endpoint, session, &items, body).await,
         other => match take(endpoint, session, body, &other) {
             true => Ok(refusal::empty(StatusCode::ACCEPTED)),
-            false => Err(Refusal::busy(None, "bytes of waiting messages", session.options().limits.waiting_bytes)),
+            false => Err(Refusal::full(None)),
         },
     }
 }

@@ -1,4 +1,5 @@
-//! A server over HTTP: the Streamable HTTP of all revisions that have it, on one endpoint.
+//! A server over HTTP: the Streamable HTTP of all revisions that have it, on one endpoint; where asked for, the two
+//! routes of 2024-11-05 (`GET /sse`, `POST /messages`) and a WebSocket (`/ws`, feature `websocket`).
 //!
 //! Start with [`router`], for a program that has an HTTP server already, or [`serve`]. What a request goes through:
 //! who it comes from (`guard.rs`), its body and what it is (`post.rs`), and then either `modern.rs`, for requests that
@@ -31,9 +32,12 @@ mod options;
 mod post;
 mod refusal;
 mod sessions;
+mod sse;
 mod stream;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "websocket")]
+mod websocket;
 
 use std::sync::Arc;
 
@@ -58,7 +62,16 @@ pub fn router(server: Server, options: HttpOptions) -> Router {
 }
 
 fn routes(endpoint: Arc<Endpoint>) -> Router {
-    Router::new().route(&endpoint.options.path, any(handle)).with_state(endpoint)
+    let options = &endpoint.options;
+    let mut routes = Router::new().route(&options.path, any(handle));
+    if options.sse {
+        routes = routes.route(sse::STREAM, any(sse::open)).route(sse::MESSAGES, any(sse::message));
+    }
+    #[cfg(feature = "websocket")]
+    if options.websocket {
+        routes = routes.route(websocket::PATH, any(websocket::open));
+    }
+    routes.with_state(endpoint)
 }
 
 async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {

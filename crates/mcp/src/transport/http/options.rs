@@ -32,6 +32,9 @@ pub struct HttpOptions {
     pub path: String,
     /// Whether the transport of 2024-11-05 is served too, for old clients: `GET /sse` and `POST /messages`.
     pub sse: bool,
+    /// Whether a WebSocket is served too, on `/ws`: one message per text frame, subprotocol `mcp`.
+    #[cfg(feature = "websocket")]
+    pub websocket: bool,
     /// Whether every answer comes as a stream, even one that is there at once. Costs a little; but what a client of a
     /// session (2025-03-26 to 2025-11-25) lost with its connection it can come back for only where it was a stream.
     pub always_stream: bool,
@@ -114,6 +117,8 @@ impl Default for HttpOptions {
         HttpOptions {
             path: "/mcp".to_owned(),
             sse: false,
+            #[cfg(feature = "websocket")]
+            websocket: false,
             always_stream: false,
             hosts: Vec::new(),
             origins: Vec::new(),

@@ -93,7 +93,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The whole body, within its limits.
-async fn read(headers: &HeaderMap, body: Body, limits: &HttpLimits) -> Result<Bytes, Refusal> {
+pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &HttpLimits) -> Result<Bytes, Refusal> {
     let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limits.body as u64) {
         return Err(too_large(limits.body));

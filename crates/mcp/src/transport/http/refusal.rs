@@ -34,6 +34,13 @@ impl Refusal {
         Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error }
     }
 
+    /// Too much waits for a conversation already.
+    pub(super) fn full(id: Option<&Id>) -> Refusal {
+        let error = RpcError::new(code::INTERNAL, "too many messages wait to be taken: read the answers first")
+            .with_data(&json!({"reason": "overloaded"}));
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error }
+    }
+
     pub(super) fn into_response(self) -> Response<Body> {
         let Refusal { status, id, error } = self;
         tracing::warn!(status = status.as_u16(), code = error.code, reason = error.message, "a request was refused");

@@ -192,7 +192,7 @@ impl Session {
 }
 
 /// An id that cannot be guessed.
-fn random_id() -> String {
+pub(super) fn random_id() -> String {
     let mut bytes = [0; 20];
     // Without the system's randomness no session could be kept from others.
     getrandom::fill(&mut bytes).expect("the system has randomness");

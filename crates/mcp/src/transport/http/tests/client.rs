@@ -99,6 +99,17 @@ impl Request {
         self
     }
 
+    /// The same with another body.
+    pub(super) fn body(mut self, body: impl Into<Vec<u8>>) -> Request {
+        self.body = body.into();
+        self
+    }
+
+    /// The body.
+    pub(super) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
     fn bytes(&self, port: u16) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.path);
         if !self.fields.iter().any(|(name, _)| name == "host") {

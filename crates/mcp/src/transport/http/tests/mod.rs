@@ -4,6 +4,10 @@ mod client;
 mod legacy;
 mod modern;
 mod refused;
+mod sse;
+mod table;
+#[cfg(feature = "websocket")]
+mod websocket;
 
 use client::{Client, Request, Served};
 use serde_json::{Value, json};

@@ -1,0 +1,112 @@
+//! The transport of 2024-11-05, for old clients: one stream of events with everything the server says, and a place to
+//! post messages to. A conversation is as long as its stream.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::extract::{OriginalUri, Request, State};
+use axum::http::{Method, Response, StatusCode};
+use bytes::Bytes;
+
+use super::endpoint::{Endpoint, Slot};
+use super::events::{self, Source};
+use super::refusal::{self, Refusal};
+use super::sessions::random_id;
+use super::{guard, post};
+use crate::server::exchange::{Exchange, Inbox, Life};
+use crate::wire::build::RpcError;
+use crate::wire::{Envelope, Unreadable, code};
+
+pub(super) const STREAM: &str = "/sse";
+pub(super) const MESSAGES: &str = "/messages";
+
+/// The open conversations: whose each is, and where its messages go.
+#[derive(Default)]
+pub(super) struct Conversations {
+    all: Mutex<HashMap<String, (String, Arc<Inbox>)>>,
+}
+
+impl Conversations {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (String, Arc<Inbox>)>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens a conversation.
+pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
+    let (parts, _) = request.into_parts();
+    let opened = || {
+        let principal = guard::admit(&endpoint.options, &parts)?;
+        if parts.method != Method::GET {
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "a conversation is opened by GET"));
+        }
+        if !post::accepts(&parts.headers, &["text/event-stream"]) {
+            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream"));
+        }
+        let slot = endpoint.stream_slot(None)?;
+        let exchange = Exchange::new(&endpoint.server, endpoint.options(&parts.headers, &principal), Life::Kept);
+        let id = random_id();
+        endpoint.conversations.lock().insert(id.clone(), (principal, exchange.inbox()));
+        // Beside this stream, wherever the routes are nested.
+        let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path());
+        let base = path.strip_suffix(STREAM).unwrap_or_default();
+        let first = format!("event: endpoint\ndata: {base}{MESSAGES}?sessionId={id}\n\n");
+        let source = Conversation { exchange, id, endpoint: endpoint.clone(), _slot: slot };
+        Ok(events::response(source, first.into(), endpoint.options.limits.keep_alive))
+    };
+    opened().unwrap_or_else(Refusal::into_response)
+}
+
+/// Takes a message of a conversation.
+pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let taken = async {
+        let principal = guard::admit(&endpoint.options, &parts)?;
+        if parts.method != Method::POST {
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "messages are sent by POST"));
+        }
+        let query = parts.uri.query().unwrap_or_default();
+        let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
+        let known = endpoint.conversations.lock().get(id).filter(|(owner, _)| *owner == principal).cloned();
+        let Some((_, inbox)) = known else {
+            return Err(Refusal::new(
+                StatusCode::NOT_FOUND,
+                "there is no such conversation (any more): open one by GET",
+            ));
+        };
+        let body = post::read(&parts.headers, body, &endpoint.options.limits).await?;
+        if let Err(Unreadable(reason)) = Envelope::classify(&body) {
+            return Err(Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))));
+        }
+        match inbox.put(&body) {
+            true => Ok(refusal::empty(StatusCode::ACCEPTED)),
+            false => Err(Refusal::full(None)),
+        }
+    };
+    taken.await.unwrap_or_else(Refusal::into_response)
+}
+
+struct Conversation {
+    exchange: Exchange,
+    id: String,
+    endpoint: Arc<Endpoint>,
+    _slot: Slot,
+}
+
+impl Source for Conversation {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.exchange.poll_lines(cx).map(|lines| lines.map(|lines| events::encode(&lines).into()))
+    }
+
+    fn is_over(&self) -> bool {
+        self.exchange.is_over()
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.endpoint.conversations.lock().remove(&self.id);
+    }
+}

@@ -1,0 +1,111 @@
+//! The table of odd input over HTTP and WebSocket, as far as it applies there: what a message means is the same, what
+//! a line is and when input ends is not.
+
+use super::*;
+use crate::server::tests::wire_table::{Case, cases, settled};
+
+/// The messages of a case, if all of them can be sent as messages.
+fn messages(case: &Case) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(&case.input).ok()?;
+    let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
+    Some(lines.filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect())
+}
+
+/// Whether what the case shows is what happens when input ends, or how a line is limited.
+fn is_about_streams(case: &Case) -> bool {
+    const ENDS: [&str; 3] = ["connection ended", "subscriptions/listen", "more than the limit"];
+    case.prints() || ENDS.iter().any(|mark| case.output.contains(mark) || has(&case.input, mark))
+}
+
+fn has(input: &[u8], part: &str) -> bool {
+    memchr::memmem::find(input, part.as_bytes()).is_some()
+}
+
+#[cfg(feature = "websocket")]
+fn sorted(output: &str) -> Vec<String> {
+    let mut lines: Vec<String> = output.lines().map(ToOwned::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[cfg(feature = "websocket")]
+#[tokio::test]
+async fn on_a_websocket() {
+    use super::websocket::{Socket, TEXT};
+    const LAST: &str = r#"{"jsonrpc":"2.0","id":"the last","result":{}}"#;
+
+    let served = super::websocket::served(HttpOptions::default()).await;
+    let mut tried = 0;
+    for case in cases() {
+        let Some(messages) = messages(&case).filter(|_| !is_about_streams(&case)) else { continue };
+        let (_, mut socket) = Socket::open(&served, "").await;
+        for message in &messages {
+            socket.send(TEXT, message.as_bytes()).await;
+        }
+        socket.send(TEXT, br#"{"jsonrpc":"2.0","id":"the last","method":"ping"}"#).await;
+        let expected = sorted(&case.output);
+        let mut output = String::new();
+        let mut is_last = false;
+        while !is_last || output.lines().count() < expected.len() {
+            let next = tokio::time::timeout(std::time::Duration::from_secs(20), socket.message()).await;
+            let message = next.unwrap_or_else(|_| panic!("{}: no more than\n{output}", case.about));
+            match message == LAST {
+                true => is_last = true,
+                false => output.extend([&message, "\n"]),
+            }
+        }
+        assert_eq!(sorted(&settled(&output)), expected, "{}", case.about);
+        tried += 1;
+    }
+    served.end().await;
+    assert!(tried > 20, "{tried} cases apply");
+}
+
+/// Whether an answer comes to each of these without another message: over HTTP each waits for its own.
+fn stands_alone(messages: &[String]) -> bool {
+    let waits = [
+        "\"hold\"",
+        "\"cancelled\"",
+        "notifications/cancelled",
+        "\"sleep\"",
+        "\"inquire\"",
+        "\"initialize\"",
+        "\"toil\"",
+    ];
+    !messages.iter().any(|message| waits.iter().any(|mark| message.contains(mark)))
+}
+
+#[tokio::test]
+async fn posted_in_a_session() {
+    let served = served().await;
+    let mut tried = 0;
+    for case in cases() {
+        // What names its revision itself needs header fields that say the same.
+        let names_revision = has(&case.input, "/protocolVersion\":\"2");
+        let applies = |messages: &Vec<String>| !names_revision && !is_about_streams(&case) && stands_alone(messages);
+        let Some(messages) = messages(&case).filter(applies) else { continue };
+        let session = session(&served, "2025-11-25").await;
+        let mut client = served.connect().await;
+        let mut output = Vec::new();
+        for message in &messages {
+            let request = Request::post(message.as_str()).field("mcp-session-id", &session);
+            let response = client.send(&request).await;
+            // What is not JSON is refused here, and ignored on a stream.
+            if response.status != 202 && !(response.status == 400 && response.code() == -32700) {
+                output.extend(response.messages());
+            }
+        }
+        // These come by GET.
+        let is_by_get = |line: &&str| line.contains("/list_changed") || line.contains("resources/updated");
+        let expected = case.output.lines().filter(|line| !is_by_get(line));
+        let mut expected: Vec<Value> = expected.map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let mut output: Vec<Value> =
+            output.iter().map(|message| serde_json::from_str(&settled(&message.to_string())).expect("JSON")).collect();
+        expected.sort_by_key(ToString::to_string);
+        output.sort_by_key(ToString::to_string);
+        assert_eq!(output, expected, "{}", case.about);
+        tried += 1;
+    }
+    served.end().await;
+    assert!(tried >= 10, "{tried} cases apply");
+}

@@ -1,0 +1,194 @@
+//! A server on a WebSocket: one message per text frame, in both directions, and the same loop as on any stream. The
+//! protocol has no such transport of its own; clients that have one offer the subprotocol `mcp`.
+//!
+//! A page cannot send a token as a header. It offers a subprotocol `bearer.TOKEN` beside `mcp` instead.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+use axum::http::{HeaderMap, HeaderValue, Response};
+use axum::response::IntoResponse;
+use futures_util::{Sink, Stream};
+use tokio::time::{Instant, Sleep};
+
+use super::endpoint::{Endpoint, Slot};
+use super::guard;
+use crate::server::exchange::{Exchange, Life};
+
+/// The path, where it is served.
+pub(super) const PATH: &str = "/ws";
+
+const SUBPROTOCOL: &str = "mcp";
+
+/// How many signs of life a peer may leave unanswered.
+const SILENT: u32 = 2;
+
+pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
+    let (mut parts, _) = request.into_parts();
+    take_token(&mut parts.headers);
+    let principal = match guard::admit(&endpoint.options, &parts) {
+        Ok(principal) => principal,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return rejection.into_response(),
+    };
+    let slot = match endpoint.stream_slot(None) {
+        Ok(slot) => slot,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let exchange = Exchange::new(&endpoint.server, endpoint.options(&parts.headers, &principal), Life::Kept);
+    let limit = endpoint.options.limits.body;
+    upgrade.protocols([SUBPROTOCOL]).max_message_size(limit).max_frame_size(limit).on_upgrade(
+        move |socket| async move {
+            serve(socket, exchange, &endpoint, slot).await;
+        },
+    )
+}
+
+/// Takes a token out of the offered subprotocols.
+fn take_token(headers: &mut HeaderMap) {
+    if headers.contains_key(AUTHORIZATION) {
+        return;
+    }
+    let offers = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
+    let token = offers.flat_map(|field| field.split(',')).find_map(|offer| offer.trim().strip_prefix("bearer."));
+    if let Some(value) = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok()) {
+        headers.insert(AUTHORIZATION, value);
+    }
+}
+
+/// Why a WebSocket ends.
+enum End {
+    /// The server ends it.
+    Ours,
+    /// The peer closed it, or is gone.
+    Theirs,
+    /// The peer did what cannot be served.
+    Wrong(u16, &'static str),
+}
+
+async fn serve(mut socket: WebSocket, exchange: Exchange, endpoint: &Endpoint, slot: Slot) {
+    let every = endpoint.options.limits.keep_alive;
+    let mut serving = Serving {
+        socket: &mut socket,
+        exchange,
+        unflushed: false,
+        sign: Box::pin(tokio::time::sleep(every)),
+        unanswered: 0,
+    };
+    let end = poll_fn(|cx| serving.poll(cx, every)).await;
+    // What runs is cancelled before anything else is waited for.
+    drop(serving);
+    drop(slot);
+    let (code, reason) = match end {
+        End::Ours => (close_code::AWAY, "the server ends"),
+        End::Wrong(code, reason) => {
+            tracing::warn!(code, reason, "a WebSocket was closed");
+            (code, reason)
+        }
+        End::Theirs => return,
+    };
+    let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+    // Best effort: a peer that has gone cannot be told.
+    let _ = tokio::time::timeout(crate::server::Limits::default().grace, socket.send(close)).await;
+}
+
+struct Serving<'a> {
+    socket: &'a mut WebSocket,
+    exchange: Exchange,
+    unflushed: bool,
+    sign: Pin<Box<Sleep>>,
+    unanswered: u32,
+}
+
+impl Serving<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>, every: std::time::Duration) -> Poll<End> {
+        loop {
+            let mut is_idle = true;
+            if let Some(end) = self.poll_write(cx, &mut is_idle) {
+                return Poll::Ready(end);
+            }
+            if let Some(end) = self.poll_read(cx, &mut is_idle) {
+                return Poll::Ready(end);
+            }
+            if self.sign.as_mut().poll(cx).is_ready() {
+                if self.unanswered >= SILENT {
+                    tracing::debug!("a WebSocket's peer is silent, and given up");
+                    return Poll::Ready(End::Theirs);
+                }
+                self.unanswered += 1;
+                self.sign.as_mut().reset(Instant::now() + every);
+                if pin!(&mut *self.socket).poll_ready(cx).is_ready() {
+                    let sent = pin!(&mut *self.socket).start_send(Message::Ping(Default::default()));
+                    self.unflushed = sent.is_ok();
+                }
+                is_idle = false;
+            }
+            if is_idle {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Writes what there is to say, as far as the peer reads.
+    fn poll_write(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<End> {
+        match pin!(&mut *self.socket).poll_ready(cx) {
+            Poll::Ready(Ok(())) => match self.exchange.poll_lines(cx) {
+                Poll::Ready(Some(lines)) => {
+                    *is_idle = false;
+                    self.unflushed = true;
+                    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                        // What is written here is JSON, which is UTF-8.
+                        let Ok(line) = std::str::from_utf8(line) else { continue };
+                        if pin!(&mut *self.socket).start_send(Message::text(line)).is_err() {
+                            return Some(End::Theirs);
+                        }
+                    }
+                }
+                Poll::Ready(None) => return Some(End::Ours),
+                Poll::Pending => {}
+            },
+            Poll::Ready(Err(_)) => return Some(End::Theirs),
+            Poll::Pending => {}
+        }
+        if self.unflushed {
+            match pin!(&mut *self.socket).poll_flush(cx) {
+                Poll::Ready(Ok(())) => self.unflushed = false,
+                Poll::Ready(Err(_)) => return Some(End::Theirs),
+                Poll::Pending => {}
+            }
+        }
+        None
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<End> {
+        if !self.exchange.has_room() {
+            return None;
+        }
+        let Poll::Ready(message) = pin!(&mut *self.socket).poll_next(cx) else { return None };
+        *is_idle = false;
+        self.unanswered = 0;
+        match message {
+            Some(Ok(Message::Text(text))) => self.exchange.take(text.as_bytes()),
+            // Pings are answered below us.
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Binary(_))) => {
+                return Some(End::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
+            }
+            Some(Ok(Message::Close(_))) | None => return Some(End::Theirs),
+            Some(Err(error)) => {
+                tracing::debug!(%error, "a WebSocket cannot be read");
+                return Some(End::Wrong(close_code::SIZE, "a message is too large, or not well formed"));
+            }
+        }
+        None
+    }
+}
