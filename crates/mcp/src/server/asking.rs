@@ -69,7 +69,7 @@ impl Session {
         }
         // The call does not wait for its last questions any more.
         self.take_back_questions(key);
-        self.calls.go_on(key);
+        self.go_on_in_time(key);
         let Some(call) = self.calls.get_mut(key) else { return };
         if let Some(job) = call.peer.job() {
             return job.ask(Asking { asks, answer });
@@ -144,7 +144,7 @@ impl Session {
             Err(reason) => Err(AskError::Refused(reason)),
         };
         if let Some(open) = self.take_back_questions(key) {
-            self.calls.go_on(key);
+            self.go_on_in_time(key);
             let _ = open.answer.send(result);
         }
         true
@@ -175,7 +175,7 @@ impl Session {
     pub(super) fn nobody_answers(&mut self) {
         self.asked.requests.clear();
         for (key, open) in std::mem::take(&mut self.asked.open) {
-            self.calls.go_on(key);
+            self.go_on_in_time(key);
             let _ = open.answer.send(Err(AskError::Unanswered));
         }
     }
@@ -366,6 +366,7 @@ impl Session {
             None => {
                 self.expect_heartbeat(&call);
                 self.expect_job(&mut call);
+                self.expect_timeout(&mut call);
                 self.calls.insert(key, call);
                 let _ = answer.send(Ok(given));
             }

@@ -17,6 +17,8 @@ use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::prompt::{Completion, Message};
 use crate::resource::Read;
+#[cfg(feature = "log-bridge")]
+use crate::tool::log_bridge;
 use crate::tool::{AnyTool, BoxFuture, Cancel, Context, Outcome, Progress, ToolError};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
@@ -73,6 +75,8 @@ pub(super) struct Call {
     pub tasks: Option<Capabilities>,
     /// When it began, and when it becomes a job.
     pub job_at: Option<(Instant, Instant)>,
+    /// When it has taken too long.
+    pub late_at: Option<Instant>,
     pub state: State,
 }
 
@@ -113,7 +117,7 @@ impl Call {
     /// Begins the work. The future is not polled yet.
     pub(super) fn begin(&self, caller: crate::tool::Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
         let cx = Context::of_call(self.peer.clone(), caller, self.cancel.clone(), self.budget);
-        match &self.target {
+        let begin = || match &self.target {
             Target::Tool(tool) => {
                 let tool = tool.clone();
                 CatchUnwind::new(|| tool.call(cx, input)).map(Work::Tool)
@@ -122,7 +126,13 @@ impl Call {
                 CatchUnwind::new(|| method(cx, input.map(ToOwned::to_owned))).map(Work::Method)
             }
             Target::Served(_, serve) => CatchUnwind::new(|| serve(cx)).map(Work::Served),
+        };
+        #[cfg(feature = "log-bridge")]
+        if log_bridge::is_on() {
+            let peer: Arc<dyn crate::tool::Peer> = self.peer.clone();
+            return log_bridge::listening(&peer, begin).map(|work| Work::Heard(Box::new(work), peer.clone()));
         }
+        begin()
     }
 
     fn bytes(&self) -> usize {
@@ -138,6 +148,9 @@ pub(super) enum Work {
     Tool(CatchUnwind<Result<Outcome, ToolError>>),
     Method(CatchUnwind<Result<Box<RawValue>, RpcError>>),
     Served(CatchUnwind<Reply>),
+    /// What it says by `tracing` is said to its client.
+    #[cfg(feature = "log-bridge")]
+    Heard(Box<Work>, Arc<dyn crate::tool::Peer>),
 }
 
 impl Future for Work {
@@ -147,6 +160,8 @@ impl Future for Work {
         match self.get_mut() {
             Work::Tool(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Tool)),
             Work::Method(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Method)),
+            #[cfg(feature = "log-bridge")]
+            Work::Heard(work, peer) => log_bridge::listening(peer, || Pin::new(&mut **work).poll(cx)),
             Work::Served(work) => Pin::new(work).poll(cx).map(|done| done.unwrap_or_else(Reply::Panicked)),
         }
     }

@@ -16,6 +16,7 @@ use super::connection::{LAST_WORDS, Signal, Signals};
 use super::io::Output;
 use super::mailbox::Mailbox;
 use super::session::Session;
+use super::tap::TappedOutput;
 use super::{ConnectionOptions, Server};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
@@ -39,6 +40,7 @@ pub(crate) struct Exchange {
     phase: Phase,
     timer: Option<(Instant, Pin<Box<Sleep>>)>,
     signals: Waiting,
+    tap: Option<TappedOutput>,
 }
 
 enum Phase {
@@ -71,9 +73,10 @@ pub(crate) struct Handshake {
 impl Exchange {
     pub(crate) fn new(server: &Server, mut options: ConnectionOptions, life: Life) -> Exchange {
         let signals = Signals::new(&server.shared, options.shutdown.take());
+        let tap = options.tap.clone().map(TappedOutput::new);
         let session = Session::new(server.shared.clone(), options);
         let inbox = Arc::new(Inbox::new(session.mailbox.clone(), session.limits.waiting_bytes));
-        Exchange { session, inbox, life, phase: Phase::Open, timer: None, signals: Waiting::NotYet(Some(signals)) }
+        Exchange { session, inbox, life, phase: Phase::Open, timer: None, signals: Waiting::NotYet(Some(signals)), tap }
     }
 
     /// One more exchange of a client that made its handshake on another. The ids of questions on this one begin with
@@ -124,14 +127,16 @@ impl Exchange {
     pub(crate) fn answer_now(&mut self, message: &[u8]) -> Vec<u8> {
         let waiting = std::mem::take(&mut self.session.out);
         self.take(message);
-        std::mem::replace(&mut self.session.out, waiting).take().unwrap_or_default()
+        let answer = std::mem::replace(&mut self.session.out, waiting).take().unwrap_or_default();
+        self.written(answer)
     }
 
     /// The answer, if it is one line and there is nothing more to come.
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.settle();
         let is_all = self.life == Life::Answered && self.is_idle() && self.session.out.is_line();
-        is_all.then(|| self.session.out.take()).flatten()
+        let answer = is_all.then(|| self.session.out.take()).flatten()?;
+        Some(self.written(answer))
     }
 
     /// The next output, whole lines; nothing when the exchange is over. Cancel safe.
@@ -139,7 +144,7 @@ impl Exchange {
         loop {
             self.settle();
             if let Some(lines) = self.session.out.take() {
-                return Poll::Ready(Some(lines));
+                return Poll::Ready(Some(self.written(lines)));
             }
             if self.is_over() {
                 return Poll::Ready(None);
@@ -160,6 +165,14 @@ impl Exchange {
                 return Poll::Pending;
             }
         }
+    }
+
+    /// What leaves goes to the tap, too.
+    fn written(&mut self, lines: Vec<u8>) -> Vec<u8> {
+        if let Some(tap) = &mut self.tap {
+            tap.wrote(&lines);
+        }
+        lines
     }
 
     /// The same as a future.

@@ -196,6 +196,7 @@ impl Session {
             askable: None,
             tasks,
             job_at: None,
+            late_at: None,
             state: State::Waiting(None),
         };
         Ok((key, call))

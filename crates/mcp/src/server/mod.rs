@@ -27,6 +27,7 @@ mod tap;
 mod tasks;
 #[cfg(test)]
 pub(crate) mod tests;
+mod timeouts;
 mod unwind;
 
 #[doc = include_str!("odd_input.md")]

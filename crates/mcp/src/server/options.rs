@@ -68,6 +68,9 @@ pub struct Limits {
     pub watched: usize,
     /// How long running calls have to finish once input has ended or the server shuts down.
     pub grace: Duration,
+    /// How long a call may run, if there is a limit: a longer one is cancelled and answered with an error. Waiting for a
+    /// slot or for a person does not count, and what has become a job goes on.
+    pub call: Option<Duration>,
     /// How long a cancelled call may go on before it is dropped.
     pub cancel_grace: Duration,
     /// How long a held call may be silent before its client hears that it still runs.
@@ -93,6 +96,7 @@ impl Default for Limits {
             subscriptions: 64,
             watched: 1024,
             grace: Duration::from_secs(1),
+            call: None,
             cancel_grace: Duration::from_secs(5),
             heartbeat: Duration::from_secs(10),
             unread_progress: Duration::from_millis(250),

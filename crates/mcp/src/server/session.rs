@@ -73,6 +73,8 @@ pub(super) struct Session {
     pub heartbeat_at: Option<Instant>,
     /// No call becomes a job before.
     pub job_at: Option<Instant>,
+    /// No call is late before.
+    pub late_at: Option<Instant>,
     /// No cancelled call is to be dropped before.
     expire_at: Option<Instant>,
     noise: Noise,
@@ -142,6 +144,7 @@ impl Session {
             tasks_changed: BTreeSet::new(),
             heartbeat_at: None,
             job_at: None,
+            late_at: None,
             expire_at: None,
             noise: Noise::default(),
         }
@@ -298,6 +301,7 @@ impl Session {
                 });
                 call.state = State::Running(Some(task.abort_handle()));
                 self.expect_job(&mut call);
+                self.expect_timeout(&mut call);
                 self.calls.insert(key, call);
             }
         }
@@ -403,6 +407,9 @@ impl Session {
         if self.job_at.is_some_and(|at| at <= now) {
             self.make_jobs(now);
         }
+        if self.late_at.is_some_and(|at| at <= now) {
+            self.time_out(now);
+        }
         if self.heartbeat_at.is_some_and(|at| at <= now) {
             self.heartbeat(now);
         }
@@ -410,7 +417,7 @@ impl Session {
 
     /// When [`Session::tick`] or [`Session::release_held`] has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        [self.expire_at, self.heartbeat_at, self.job_at, self.held.deadline()].into_iter().flatten().min()
+        [self.expire_at, self.heartbeat_at, self.job_at, self.late_at, self.held.deadline()].into_iter().flatten().min()
     }
 
     pub(super) fn list_changed(&mut self, list: List) {

@@ -9,6 +9,8 @@ mod content;
 mod context;
 mod declaration;
 mod error;
+#[cfg(feature = "log-bridge")]
+pub(crate) mod log_bridge;
 mod registry;
 mod schema;
 
@@ -19,6 +21,8 @@ pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
+#[cfg(feature = "log-bridge")]
+pub use log_bridge::LogBridge;
 pub(crate) use registry::wrong_arguments;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
 pub use schema::{Nulls, input_schema, output_schema, trim};

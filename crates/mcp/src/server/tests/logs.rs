@@ -79,3 +79,36 @@ async fn answers_nobody_asked_for_are_logged() {
     let lines = logged("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n").await;
     assert_eq!(lines, ["WARN message=the client answered a request that was never made id=Some(7)"]);
 }
+
+#[cfg(feature = "log-bridge")]
+#[tokio::test(start_paused = true)]
+async fn what_a_call_says_by_tracing_is_said_to_its_client() {
+    use std::time::Duration;
+
+    use serde_json::value::RawValue;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    let bridge = tracing_subscriber::registry().with(crate::tool::LogBridge::new(Level::INFO));
+    let _guard = tracing::subscriber::set_default(bridge);
+    let server = everything().method("test/speak", |_, _| async {
+        tracing::info!(target: "shop", apples = 3, fresh = true, "sold");
+        tracing::debug!(target: "shop", "hardly worth it");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        tracing::error!(target: "shop", "closed");
+        Ok(RawValue::from_string("{}".to_owned()).expect("JSON"))
+    });
+    tracing::warn!(target: "shop", "nobody called");
+    let input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"test/speak\"}\n";
+    let limits = super::super::Limits { grace: Duration::from_secs(5), ..Default::default() };
+    let options = ConnectionOptions { limits, ..ConnectionOptions::default() };
+    let output = serve_pieces(&server, vec![input.as_bytes().to_vec()], options).await;
+    let said: Vec<&str> = output.lines().collect();
+    assert_eq!(
+        said,
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"shop","data":{"message":"sold","apples":3,"fresh":true}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","logger":"shop","data":{"message":"closed"}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        ]
+    );
+}

@@ -14,6 +14,7 @@ mod reading;
 mod sockets;
 mod streams;
 mod taps;
+mod timeouts;
 pub(crate) mod wire_table;
 
 use super::{ConnectionOptions, Server};
