@@ -6,6 +6,7 @@
 mod connections;
 mod control;
 mod detach;
+mod http;
 mod journal;
 mod lifecycle;
 mod listener;
@@ -13,12 +14,14 @@ mod log;
 mod mail;
 mod offer;
 mod parts;
+mod secrets;
 mod standalone;
 mod status;
 mod toolsets;
 
 pub use lifecycle::{Options, ServeError, serve};
 pub use process::guardian;
+pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};
 pub use status::Status;
 pub use toolsets::ChoiceError;

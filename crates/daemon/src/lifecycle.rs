@@ -3,7 +3,9 @@
 //! It binds first and loads later, so that a front-end waits only for the socket. Ending is graceful once (sessions
 //! are ended in good order) and at once when asked a second time.
 
-use std::io;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +18,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::connections::Connections;
+use crate::http::Http;
 use crate::journal::Journal;
 use crate::parts::Parts;
+use crate::secrets::SecretError;
 use crate::toolsets::ChoiceError;
 use crate::{detach, listener, log};
 
@@ -31,6 +35,8 @@ pub struct Options {
     pub project: Project,
     /// Whether to leave the terminal and the caller, as front-ends want it.
     pub background: bool,
+    /// Where to serve HTTP too: an address of this machine.
+    pub http: Option<SocketAddr>,
 }
 
 /// Why there is no daemon.
@@ -53,6 +59,12 @@ pub enum ServeError {
     Replaced,
     #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or the project was moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
     OutOfReach { pid: Option<u32> },
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error("HTTP is served on this machine only, and {address} is not: name 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
+    NotLoopback { address: SocketAddr },
+    #[error("serve HTTP at {address}: {source}; name another port, or 0 for a free one")]
+    Http { address: SocketAddr, source: io::Error },
     #[error("start the daemon: {0}")]
     Start(#[source] io::Error),
 }
@@ -67,6 +79,8 @@ pub(crate) struct Daemon {
     pub journal: Arc<Journal>,
     pub connections: Arc<Connections>,
     pub parts: Parts,
+    /// Where HTTP is served, and the file of its token.
+    pub http: Option<(SocketAddr, PathBuf)>,
     /// Why the daemon ends, once it does.
     pub stop: watch::Sender<Option<String>>,
 }
@@ -97,13 +111,13 @@ impl Daemon {
 /// Serves the project until told to end. With `background`, this process ends at once and another one serves.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     if !options.background {
-        return run(options.project, Announce::Nobody);
+        return run(options.project, Announce::Nobody, options.http);
     }
     if !detach::is_detached() {
         let arguments: Vec<_> = std::env::args_os().skip(1).collect();
         return detach::start_second(&arguments, options.project.root()).map_err(ServeError::Start);
     }
-    run(options.project, Announce::FrontEnd).inspect_err(|error| {
+    run(options.project, Announce::FrontEnd, options.http).inspect_err(|error| {
         // Before readiness this is what the front-end shows; afterwards nobody reads it and the log has it.
         let _ = detach::say_failed(&error.to_string());
     })
@@ -116,7 +130,7 @@ enum Announce {
     Nobody,
 }
 
-fn run(project: Project, announce: Announce) -> Result<(), ServeError> {
+fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result<(), ServeError> {
     let Some(lock) = take_place(&project)? else {
         // Another daemon serves by now, which is what a front-end wants.
         return match announce {
@@ -125,6 +139,7 @@ fn run(project: Project, announce: Announce) -> Result<(), ServeError> {
         };
     };
     let config = Config::load(&project)?;
+    let http = http.map(|address| Http::bind(&project, address)).transpose()?;
     let log_dir = project.log_dir();
     let on_log = |source| ServeError::Log { path: project.log_dir(), source };
     std::fs::create_dir_all(&log_dir).map_err(on_log)?;
@@ -146,7 +161,7 @@ fn run(project: Project, announce: Announce) -> Result<(), ServeError> {
         .enable_all()
         .build()
         .map_err(ServeError::Start)?;
-    let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, announce));
+    let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, announce, http));
     // What still runs on a blocking thread must not keep the process.
     runtime.shutdown_background();
     outcome
@@ -179,6 +194,7 @@ async fn serve_until_stopped(
     journal: Journal,
     lock: Lock,
     announce: Announce,
+    http: Option<Http>,
 ) -> Result<(), ServeError> {
     let journal = Arc::new(journal);
     let signals = Signals::new().map_err(ServeError::Start)?;
@@ -195,6 +211,7 @@ async fn serve_until_stopped(
         journal,
         connections,
         parts,
+        http: http.as_ref().map(|http| (http.address, http.token_file.clone())),
         stop: watch::channel(None).0,
     });
     let listener = listener::Listener::new(daemon.clone(), listener, bound, lock).map_err(ServeError::Start)?;
@@ -211,8 +228,19 @@ async fn serve_until_stopped(
     tokio::spawn(::process::subreaper::task());
     Parts::clean_up_former_life(&daemon.project).await;
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
-    tokio::spawn(stop_when_idle(daemon.clone()));
-    listener.run().await;
+    // Clients over HTTP come and go: whoever serves them wants it to stay.
+    if http.is_none() {
+        tokio::spawn(stop_when_idle(daemon.clone()));
+    }
+    if let (Some(http), Announce::Nobody) = (&http, announce) {
+        let (url, token) = (Http::url(http.address), http.token_file.display());
+        // Nobody may be listening there, and that is fine.
+        let _ = writeln!(
+            io::stderr(),
+            "Serving {url} too; the token is in {token}. `hob init --http` shows how to connect."
+        );
+    }
+    listener.run(http).await;
     signalled.abort();
     Ok(())
 }

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::http::Http;
 use crate::lifecycle::{Daemon, wind_down};
 
 /// How long a connection may take to its first line.
@@ -47,10 +48,22 @@ impl Listener {
     }
 
     /// Serves until the daemon stops, and returns when everything has ended.
-    pub(crate) async fn run(mut self) {
+    pub(crate) async fn run(mut self, http: Option<Http>) {
         let mut stop = self.daemon.stop.subscribe();
         let (leave, leaving) = watch::channel(false);
         let mut connections = JoinSet::new();
+        if let Some(http) = http {
+            let (daemon, mut leaving) = (self.daemon.clone(), leaving.clone());
+            connections.spawn(async move {
+                let left = async move {
+                    // An error means that the listener has gone, which is the same.
+                    let _ = leaving.wait_for(|leaving| *leaving).await;
+                };
+                if let Err(error) = http.serve(daemon, left).await {
+                    tracing::error!(%error, "HTTP is not served any more");
+                }
+            });
+        }
         let mut check = tokio::time::interval(CHECK_TIME);
         loop {
             tokio::select! {
@@ -144,6 +157,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         return place.leave("its peer was gone before the first answer");
     }
     let options = ConnectionOptions {
+        principal: principal(&caller),
         caller: Arc::new(caller),
         limits: limits(&daemon),
         initial: rest,
@@ -157,8 +171,17 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     });
 }
 
+/// Who may answer what was asked, and reach the jobs it began: an agent of the same name, else whoever works in the
+/// same worktree. Not a connection, and not a process: questions and jobs outlive both.
+fn principal(caller: &Caller) -> String {
+    match &caller.name {
+        Some(name) => format!("agent {name}"),
+        None => format!("worktree {}", caller.worktree.display()),
+    }
+}
+
 /// The configured limits of one connection.
-fn limits(daemon: &Daemon) -> Limits {
+pub(crate) fn limits(daemon: &Daemon) -> Limits {
     let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let limits = &daemon.config.limits;
     Limits {

@@ -14,12 +14,12 @@ use project::{Config, Hello, Project, Role, UserConfig, VERSION};
 use repl::profile::{Origin, ProfileError, Profiles};
 use repl::{Repl, ReplOptions};
 
-use crate::control;
 use crate::journal::Journal;
 use crate::lifecycle::Daemon;
 use crate::mail;
 use crate::offer::Offers;
 use crate::toolsets::{Catalogue, ChoiceError, Toolset};
+use crate::{control, secrets};
 
 /// What a model should know before its first call.
 const INSTRUCTIONS: &str = "hob keeps live REPL sessions for this project. repl_eval evaluates code at once and starts \
@@ -49,6 +49,8 @@ pub(crate) struct Parts {
     desk: Arc<Desk>,
     catalogue: Catalogue,
     servers: Mutex<HashMap<(bool, usize), Server>>,
+    /// What seals the tickets of open questions; a random one for this life if it cannot be kept.
+    seal_key: Option<[u8; 32]>,
     /// What front-ends are told of the tools they get.
     pub(crate) offers: Offers,
 }
@@ -83,7 +85,9 @@ impl Parts {
             },
         ];
         let catalogue = Catalogue::new(toolsets, profiles, config.toolsets.clone())?;
-        Ok(Parts { repl, desk, catalogue, servers: Mutex::default(), offers: Offers::default() })
+        let seal_key = secrets::seal_key(project);
+        let seal_key = seal_key.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
+        Ok(Parts { repl, desk, catalogue, servers: Mutex::default(), seal_key, offers: Offers::default() })
     }
 
     /// The server for a connection, or why there is none.
@@ -118,6 +122,12 @@ impl Parts {
             ..ServerInfo::new("hob", VERSION)
         };
         let mut server = Server::new(info, registry.clone());
+        if let Some(key) = self.seal_key {
+            server = server.seal_key(key);
+        }
+        if registry.list().iter().any(|tool| tool.declaration().job_after.is_some()) {
+            server = server.jobs();
+        }
         if hello.profile.is_none() && registry.get("repl_read").is_some() {
             let resources = Arc::<Resources>::default();
             match repl::serve_resources(&self.repl, &resources) {

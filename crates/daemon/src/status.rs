@@ -49,6 +49,12 @@ pub struct Process {
     /// Resident memory, in bytes; absent where the kernel does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// Where it serves HTTP; absent where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    /// The file of HTTP's token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_token: Option<PathBuf>,
     /// When it ends without connections and sessions; absent for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_limit_ms: Option<u64>,
@@ -163,7 +169,10 @@ impl Status {
                 root: daemon.project.root().to_owned(),
                 log: daemon.project.log_dir(),
                 memory_bytes: resident_memory(),
+                http: daemon.http.as_ref().map(|(address, _)| crate::http::Http::url(*address)),
+                http_token: daemon.http.as_ref().map(|(_, file)| file.clone()),
                 idle_limit_ms: match daemon.config.idle {
+                    _ if daemon.http.is_some() => None,
                     Limit::After(time) => Some(millis(time)),
                     Limit::Never => None,
                 },

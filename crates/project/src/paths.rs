@@ -103,6 +103,12 @@ impl Project {
         self.read_only
     }
 
+    /// Where secrets of the project are: under the user's state directory, never inside the project. It may not exist
+    /// yet.
+    pub fn private_dir(&self) -> PathBuf {
+        state_dir().join(&self.hash)
+    }
+
     /// The lock of the project's daemon.
     pub fn lock_path(&self) -> PathBuf {
         self.hob_dir.join("lock")

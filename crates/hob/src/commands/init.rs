@@ -1,6 +1,7 @@
 //! `hob init`: a commented `hob.toml`, a `.hob/` that git ignores, and hob registered with the agents found here.
 //! Twice is the same as once; `--undo` puts every byte back.
 
+mod http;
 mod mail;
 
 use std::ffi::OsString;
@@ -25,6 +26,9 @@ pub(crate) struct Init {
     /// Register with this agent even if there is no trace of it; may be repeated
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(AGENTS.iter().map(|agent| agent.name)))]
     agent: Vec<String>,
+    /// Show how to connect over HTTP instead
+    #[arg(long, conflicts_with_all = ["undo", "user", "agent"])]
+    http: bool,
 }
 
 const TEMPLATE: &str = include_str!("init/hob.toml");
@@ -35,6 +39,9 @@ const IGNORE: &str = ".gitignore";
 
 impl Init {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        if self.http {
+            return http::show(project);
+        }
         let again = "Check that the directory is yours and its disk not full, then run it again.";
         self.change(project).map_err(|failure| match failure.hints.is_empty() {
             true => failure.hint(again),

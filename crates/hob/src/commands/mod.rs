@@ -93,7 +93,7 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
             _ => None,
         },
         ("serve", [background, project, root]) if background == "--background" && project == "--project" => {
-            let serve = serve::Serve { background: true };
+            let serve = serve::Serve { background: true, http: None };
             Some(find_project(Some(Path::new(root))).and_then(|project| serve.run(project)))
         }
         _ => None,

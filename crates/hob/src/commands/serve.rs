@@ -2,6 +2,7 @@
 //! daemon that `hob mcp --standalone` is.
 
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 
 use clap::Args;
 use daemon::Options;
@@ -16,6 +17,9 @@ pub(crate) struct Serve {
     /// Leave the terminal, and say on stdout when it serves or why it does not
     #[arg(long, hide = true)]
     pub(crate) background: bool,
+    /// Serve HTTP too, at an address of this machine such as 127.0.0.1:7117; `hob init --http` shows how to connect
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<SocketAddr>,
 }
 
 impl Serve {
@@ -28,7 +32,7 @@ impl Serve {
                 log.display()
             ));
         }
-        match daemon::serve(Options { project, background }) {
+        match daemon::serve(Options { project, background, http: self.http }) {
             Ok(()) => Ok(Exit::Done),
             // Whoever started it was told already.
             Err(_) if background => Ok(Exit::Failed),

@@ -67,6 +67,9 @@ fn text(status: &Value) -> String {
     if let Some(reason) = status["stopping"].as_str() {
         say(paint(&format!("is ending: {reason}"), Style::Yellow));
     }
+    if let Some(url) = daemon["http"].as_str() {
+        say(format!("serves {url} too, the token is in {}", plain(&daemon["http_token"])));
+    }
     if let Some(limit) = daemon["idle_limit_ms"].as_u64() {
         say(format!("ends after {} without connections and sessions", time(limit)));
     }

@@ -8,6 +8,7 @@
 
 mod daemon;
 mod ghc_mcp;
+mod http;
 mod init;
 mod limits;
 mod mail;

@@ -1,0 +1,128 @@
+//! Secrets of a project that only its user can read: what seals tickets, and the token of HTTP. They stand outside the
+//! project's directory, into which a checkout could bring its own.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use project::Project;
+use rustix::fs::OFlags;
+
+/// How many random bytes a secret has.
+const BYTES: usize = 32;
+
+/// A secret could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("keep a secret in {path}: {source}; check that the directory is yours and the disk not full")]
+pub struct SecretError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// The token that HTTP clients of this project's daemon have to know, and the file that holds it (mode 0600). Made when
+/// it is first asked for; whoever deletes the file gets another one.
+pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
+    let path = project.private_dir().join("http-token");
+    let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
+    Ok((hexadecimal(&bytes), path))
+}
+
+/// The key that seals tickets of open questions, the same over restarts of the daemon.
+pub(crate) fn seal_key(project: &Project) -> Result<[u8; BYTES], SecretError> {
+    let path = project.private_dir().join("seal-key");
+    secret(&path).map_err(|source| SecretError { path: path.clone(), source })
+}
+
+fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
+    if let Some(known) = read(path)? {
+        return Ok(known);
+    }
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let mut fresh = [0; BYTES];
+    getrandom::fill(&mut fresh).map_err(io::Error::other)?;
+    let draft = path.with_extension(format!("new-{}", std::process::id()));
+    let _ = fs::remove_file(&draft);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let written = writeln!(file, "{}", hexadecimal(&fresh)).and_then(|()| {
+        // What is there and was not taken is not a secret any more.
+        let _ = fs::remove_file(path);
+        // Unlike a rename it never replaces what another process has just made.
+        fs::hard_link(&draft, path)
+    });
+    let _ = fs::remove_file(&draft);
+    match written {
+        Ok(()) => Ok(fresh),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(path)?.ok_or(error),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the file holds, if nobody else can have read or written it.
+fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file: File = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_link(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    let is_mine = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_file() || !is_mine || metadata.mode() & 0o077 != 0 {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    // What is no text is no secret of ours.
+    if file.take(256).read_to_string(&mut text).is_err() {
+        return Ok(None);
+    }
+    Ok(bytes_of(text.trim_end()))
+}
+
+fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes_of(text: &str) -> Option<[u8; BYTES]> {
+    if text.len() != 2 * BYTES || !text.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; BYTES];
+    for (n, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * n..2 * n + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn kept_and_private() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("a/b/secret");
+        let first = secret(&path).unwrap();
+        assert_eq!(secret(&path).unwrap(), first);
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
+        // What others could have read, or is no secret, is replaced.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let second = secret(&path).unwrap();
+        assert_ne!(second, first);
+        fs::write(&path, "short").unwrap();
+        assert_ne!(secret(&path).unwrap(), second);
+        let elsewhere = temp.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        let third = secret(&path).unwrap();
+        assert!(path.symlink_metadata().unwrap().is_file());
+        assert_eq!(secret(&path).unwrap(), third);
+    }
+}

@@ -1,0 +1,55 @@
+//! `hob init --http`: how a client that cannot start a program connects. Shows it and changes nothing of the client's.
+
+use project::Project;
+
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Where HTTP is served unless somebody says otherwise.
+const ADDRESS: &str = "127.0.0.1:7117";
+
+/// Shows how to serve and how to connect.
+pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
+    let served = match super::super::connect(project)? {
+        Some(mut control) => {
+            let status = control.status().map_err(super::super::call::control_failure)?;
+            status["daemon"]["http"].as_str().map(str::to_owned)
+        }
+        None => None,
+    };
+    let (_, token) = daemon::http_token(project).map_err(Failure::new)?;
+    let token = token.display();
+    let url = match &served {
+        Some(url) => {
+            terminal::line(format!("This project's daemon serves HTTP at {url}"));
+            url.clone()
+        }
+        None => {
+            terminal::line("Serve HTTP, in place of the daemon that agents start by themselves:");
+            terminal::line(format!("  hob stop; hob serve --http {ADDRESS}"));
+            format!("http://{ADDRESS}/mcp")
+        }
+    };
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}"#;
+    for line in [
+        format!("Every request brings the token, which only you can read, in {token}"),
+        "Claude Code:".to_owned(),
+        format!("  claude mcp add --transport http hob {url} --header \"Authorization: Bearer $(cat {token})\""),
+        "Codex (.codex/config.toml; started with HOB_HTTP_TOKEN in its environment):".to_owned(),
+        "  [mcp_servers.hob]".to_owned(),
+        format!("  url = \"{url}\""),
+        "  bearer_token_env_var = \"HOB_HTTP_TOKEN\"".to_owned(),
+        "VS Code (.vscode/mcp.json):".to_owned(),
+        format!(
+            r#"  {{"servers": {{"hob": {{"type": "http", "url": "{url}", "headers": {{"Authorization": "Bearer ${{env:HOB_HTTP_TOKEN}}"}}}}}}}}"#
+        ),
+        "Anything else:".to_owned(),
+        format!(
+            "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{initialize}'"
+        ),
+        format!("Put the token into the environment with: export HOB_HTTP_TOKEN=$(cat {token})"),
+    ] {
+        terminal::line(line);
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,214 @@
+//! `hob serve --http`: the real daemon over HTTP, spoken to with bytes: what works, and each kind of request that is
+//! refused, logged, and harms nobody.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+use testkit::{Ran, TestProject, until};
+
+use crate::fresh;
+
+/// A daemon in the foreground that serves HTTP too.
+struct Served {
+    project: TestProject,
+    serve: Child,
+    address: String,
+    token: String,
+}
+
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Served {
+    fn new(project: TestProject) -> Served {
+        let mut command = project.hob(["serve", "--http", "127.0.0.1:0"]);
+        let mut serve = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(serve.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("Serving http://127.0.0.1:"), "{line}");
+        let address = line.split_once("http://").unwrap().1.split_once("/mcp").unwrap().0.to_owned();
+        let file = line.split_once("the token is in ").unwrap().1.split_once(". ").unwrap().0;
+        assert_eq!(std::fs::metadata(file).unwrap().mode() & 0o777, 0o600);
+        let token = std::fs::read_to_string(file).unwrap().trim_end().to_owned();
+        Served { project, serve, address, token }
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).unwrap()
+    }
+
+    /// A request with these lines in its head; the answer.
+    fn send(&self, lines: &[&str], body: &str) -> Reply {
+        let length = format!("Content-Length: {}", body.len());
+        let mut stream = self.connect();
+        let head = [&["POST /mcp HTTP/1.1", "Connection: close", &length][..], lines].concat().join("\r\n");
+        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
+        // One that is refused by its head need not be read to its end.
+        let _ = stream.write_all(body.as_bytes());
+        reply(stream)
+    }
+
+    fn bearer(&self) -> String {
+        format!("Authorization: Bearer {}", self.token)
+    }
+
+    /// A good request, with further lines.
+    fn post(&self, lines: &[&str], message: &Value) -> Reply {
+        let (host, bearer) = (format!("Host: {}", self.address), self.bearer());
+        let own = ["Content-Type: application/json", "Accept: application/json, text/event-stream", &host, &bearer];
+        self.send(&[&own[..], lines].concat(), &message.to_string())
+    }
+
+    fn log(&self) -> String {
+        let log = self.project.root().join(".hob/log");
+        let files = std::fs::read_dir(log).unwrap().flatten();
+        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
+    }
+
+    fn stop(mut self) {
+        self.project.run(["stop"]).ok();
+        assert!(self.serve.wait().unwrap().success());
+    }
+}
+
+fn reply(mut stream: TcpStream) -> Reply {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Reply { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+impl Reply {
+    /// The JSON in it, alone or as the last event of a stream.
+    fn json(&self) -> Value {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|data| data.len() > 1);
+        let text = data.unwrap_or(&self.body);
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {} {}", self.head, self.body))
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
+    }})
+}
+
+/// A call that stands alone.
+fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+    });
+    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": tool, "arguments": arguments, "_meta": meta,
+    }});
+    let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", &format!("Mcp-Name: {tool}")];
+    (lines.map(str::to_owned).to_vec(), message)
+}
+
+#[test]
+fn both_generations_share_the_sessions_of_the_daemon() {
+    let served = Served::new(fresh());
+    let answer = served.post(&[], &initialize());
+    assert_eq!((answer.status, &answer.json()["result"]["protocolVersion"]), (200, &json!("2025-11-25")));
+    let session = answer.head.lines().find(|line| line.to_ascii_lowercase().starts_with("mcp-session-id:")).unwrap();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(served.post(&[session], &initialized).status, 202);
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "repl_start", "arguments": {"profile": "bash"},
+    }});
+    let started = served.post(&[session, "MCP-Protocol-Version: 2025-11-25"], &call).json();
+    assert_eq!(started["result"]["structuredContent"]["profile"], "bash", "{started:#}");
+    let (lines, message) = modern("repl_eval", json!({"code": "echo $((6 * 7))"}));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let evaluated = served.post(&lines, &message).json();
+    assert_eq!(evaluated["result"]["structuredContent"]["stdout"], "42\n", "{evaluated:#}");
+    // The same session, from an agent on stdio.
+    let mut peer = served.project.mcp(&[]);
+    peer.initialize();
+    assert!(peer.call("repl_read", json!({"tail": true})).text.contains("42\n"));
+    drop(peer);
+    let status = served.project.run(["status"]).ok();
+    assert!(status.contains(&format!("serves http://{}/mcp too, the token is in ", served.address)), "{status}");
+    let shown = served.project.run(["init", "--http"]).ok();
+    let claude = format!("claude mcp add --transport http hob http://{}/mcp --header", served.address);
+    assert!(shown.contains("daemon serves HTTP") && shown.contains(&claude), "{shown}");
+    assert!(!shown.contains(&served.token) && !served.log().contains(&served.token), "the token is a secret");
+    let curl = shown.lines().find(|line| line.starts_with("  curl ")).unwrap();
+    if testkit::has_program("curl") {
+        let mut command = served.project.command("sh");
+        let ran = Ran::of(command.args(["-c", &format!("{curl} -s")]));
+        assert!(ran.stdout.contains("\"protocolVersion\":\"2025-11-25\""), "{ran:#?}");
+    }
+    served.stop();
+}
+
+#[test]
+fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
+    let served = Served::new(fresh());
+    let host = format!("Host: {}", served.address);
+    let body = initialize().to_string();
+    let kind = "Content-Type: application/json";
+    let accept = "Accept: application/json, text/event-stream";
+    let bearer = served.bearer();
+    let table: &[(&str, &[&str], u16, &str)] = &[
+        ("no token", &[&host, kind, accept], 401, "a token is required"),
+        ("another token", &[&host, kind, accept, "Authorization: Bearer no"], 401, "a token is required"),
+        ("a foreign page", &[&host, kind, accept, &bearer, "Origin: http://evil.example"], 403, "evil.example"),
+        ("another host", &["Host: evil.example", kind, accept, &bearer], 403, "is not served here"),
+    ];
+    for (what, lines, status, why) in table {
+        let reply = served.send(lines, &body);
+        assert_eq!(reply.status, *status, "{what}: {}", reply.body);
+        assert!(reply.json()["error"]["message"].as_str().unwrap().contains(why), "{what}: {}", reply.body);
+    }
+    // More than a message may have: refused by its head, before it is sent.
+    let mut stream = served.connect();
+    let head = ["POST /mcp HTTP/1.1", &host, kind, accept, &bearer, "Content-Length: 100000000"].join("\r\n");
+    stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(reply(stream).status, 413);
+    // Slower than a body may be: others are served meanwhile.
+    let mut slow = served.connect();
+    let head = ["POST /mcp HTTP/1.1", &host, kind, accept, &bearer, "Connection: close", "Content-Length: 100"];
+    slow.write_all(format!("{}\r\n\r\n{{", head.join("\r\n")).as_bytes()).unwrap();
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    assert_eq!(reply(slow).status, 408);
+    let log = until("the refusals are logged", || Some(served.log()).filter(|log| log.contains("408")));
+    for status in [401, 403, 413, 408] {
+        assert!(log.contains(&format!("\"status\":{status}")), "{status} is not in: {log}");
+    }
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    assert!(served.project.run(["call", "repl_list"]).ok().contains("No sessions"));
+    served.stop();
+}
+
+#[test]
+fn what_cannot_be_served_says_why() {
+    let project = fresh();
+    let refused = |address: &str| {
+        let ran = project.run(["serve", "--http", address]);
+        assert_ne!(ran.code, Some(0), "{ran:#?}");
+        ran.stderr
+    };
+    let said = refused("0.0.0.0:7117");
+    assert!(said.contains("on this machine only") && said.contains("127.0.0.1:7117"), "{said}");
+    assert!(refused("7117").contains("invalid socket address"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let said = refused(&taken.local_addr().unwrap().to_string());
+    assert!(said.contains("Address already in use") && said.contains("name another port"), "{said}");
+    project.run(["tools"]).ok();
+    let said = refused("127.0.0.1:0");
+    assert!(said.contains("another daemon") && said.contains("hob stop"), "{said}");
+    let shown = project.run(["init", "--http"]).ok();
+    assert!(shown.contains("hob stop; hob serve --http 127.0.0.1:7117"), "{shown}");
+}
