@@ -40,14 +40,12 @@ pub struct SqliteOptions {
     pub clock: Clock,
     /// The limits.
     pub limits: Limits,
-    /// Another layer between SQLite and the disk, by its registered name: for tests of what a crash leaves.
-    pub vfs: Option<String>,
 }
 
 impl SqliteOptions {
-    /// The machine's clock, default limits, the ordinary disk.
+    /// The machine's clock, default limits.
     pub fn new(path: PathBuf, space: Space) -> SqliteOptions {
-        SqliteOptions { path, space, clock: Clock::system(), limits: Limits::default(), vfs: None }
+        SqliteOptions { path, space, clock: Clock::system(), limits: Limits::default() }
     }
 }
 
@@ -74,8 +72,12 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be opened or made, is no store, or was written by a newer version.
     pub fn open(options: SqliteOptions) -> Result<SqliteStore, StoreError> {
-        let db = connect(&options).map_err(explain)?;
-        let space = schema::prepare(&db, options.space.as_str())?;
+        let prepared = connect(&options).map_err(explain).and_then(|db| {
+            let space = schema::prepare(&db, options.space.as_str())?;
+            Ok((db, space))
+        });
+        let (db, space) = prepared.map_err(|error| cannot_open(error, &options.path))?;
+        sync_folder(&options.path)?;
         let news = Arc::new(Mutex::new(None));
         let (jobs, taken) = std::sync::mpsc::channel();
         let checkpoints = connect(&options).map_err(explain)?;
@@ -104,6 +106,24 @@ impl SqliteStore {
         let (done, answer) = oneshot::channel();
         self.submit(Job::Index(done))?;
         answer.await.map_err(|_| closed())?
+    }
+}
+
+/// Making the tables used a rollback journal. Were its removal lost in a crash of the machine, the next opening would
+/// roll everything back; SQLite does not sync the folder for that, so it is done here.
+fn sync_folder(path: &std::path::Path) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+    let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| StoreError::Failed { reason: format!("sync the folder of the mail store: {error}") })
+}
+
+/// SQLite only says that it cannot open the file; whether it may not be written is for us to find out.
+fn cannot_open(error: StoreError, path: &std::path::Path) -> StoreError {
+    use std::io::ErrorKind;
+    let StoreError::Away { reason } = error else { return error };
+    match std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(|error| error.kind()) {
+        Err(ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) => StoreError::ReadOnly { reason },
+        _ => StoreError::Away { reason },
     }
 }
 
@@ -176,10 +196,7 @@ fn connect(options: &SqliteOptions) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let db = match &options.vfs {
-        Some(vfs) => Connection::open_with_flags_and_vfs(&options.path, flags, vfs.as_str())?,
-        None => Connection::open_with_flags(&options.path, flags)?,
-    };
+    let db = Connection::open_with_flags(&options.path, flags)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
     db.set_prepared_statement_cache_capacity(128);
     Ok(db)

@@ -4,5 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod contract;
+mod crash;
+mod defects;
+mod faults;
+mod machines;
+mod model;
 mod place;
 mod postgres;
+mod trouble;

@@ -4,10 +4,13 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 use std::time::Instant;
 
 use mail::store::postgres::{PostgresOptions, PostgresStore};
 use mail::{Clock, Limits, Space};
+use sqlx::Connection;
+use sqlx::postgres::PgConnectOptions;
 
 /// `nobody` and `nogroup` of Debian.
 const NOBODY: u32 = 65_534;
@@ -83,6 +86,17 @@ impl Server {
             }
             tokio::task::yield_now().await;
         }
+    }
+}
+
+impl Server {
+    /// Ends all connections of all stores, as a failing network or an administrator does.
+    pub(crate) async fn cut_connections(&self) {
+        let options = PgConnectOptions::from_str(&self.url()).unwrap().application_name("cutter");
+        let mut db = sqlx::PgConnection::connect_with(&options).await.unwrap();
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'";
+        sqlx::query(sql).execute(&mut db).await.unwrap();
+        db.close().await.unwrap();
     }
 }
 

@@ -1,0 +1,352 @@
+//! Killing the process that writes, at random moments and between any two steps on the disk: every acknowledged send is
+//! there exactly once, every other at most once.
+//!
+//! The writing process is this test binary again (see [`writes_until_it_is_killed`]). Killing it loses nothing that the
+//! kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only what was
+//! synced at some moment, as a crash of the machine would leave them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use mail::store::Store;
+use mail::store::query::Fetch;
+use mail::{AgentName, Clock, Floor, Limits, SendRequest};
+
+use crate::place::{Hand, Place, open_sqlite};
+
+const WRITER: &str = "MAIL_TEST_WRITES_TO";
+const SENDERS: usize = 6;
+const MAILBOXES: usize = 3;
+
+/// How often the writer is killed. `MAIL_TEST_KILLS` says otherwise.
+fn kills() -> usize {
+    std::env::var("MAIL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
+}
+
+/// Not a test by itself: the process that is killed. It prints the id of each message when that is acknowledged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_until_it_is_killed() {
+    let Some(path) = std::env::var_os(WRITER) else { return };
+    let limits = Limits { mailbox_messages: 1_000_000, ..Limits::default() };
+    let store = Arc::new(open_sqlite(Path::new(&path), Clock::system(), &limits).unwrap());
+    let (_, hand) = Clock::manual(0);
+    let place = Place::with(store, limits, Hand(hand), Box::new(())).await;
+    let mut readers = Vec::new();
+    for index in 0..MAILBOXES {
+        readers.push(place.agent(&format!("b{index}"), "box").await);
+    }
+    let mut work = tokio::task::JoinSet::new();
+    for index in 0..SENDERS {
+        let session = place.agent(&format!("s{index}"), "load").await;
+        let mail = place.mail.clone();
+        work.spawn(async move {
+            for count in 0usize.. {
+                let to = if count % 5 == 0 { "role:box".to_owned() } else { format!("b{}", count % MAILBOXES) };
+                let content = format!("{index}/{count} {}", "x".repeat(count % 700));
+                let sent = mail.send(&session, SendRequest { to: vec![to], content, ..SendRequest::default() }).await;
+                let sent = sent.unwrap();
+                // One write, so that the line is whole or absent.
+                let line = format!("acknowledged {} {}\n", sent.id, sent.recipients.len());
+                rustix::io::write(rustix::stdio::stdout(), line.as_bytes()).unwrap();
+            }
+        });
+    }
+    // Leases and confirmations in between, which wait for no sync.
+    for session in readers {
+        let mail = place.mail.clone();
+        work.spawn(async move {
+            loop {
+                mail.check(&session, mail::CheckRequest { limit: 3, ..Default::default() }).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    work.join_next().await;
+}
+
+/// Starts the writer, by `by` when that is not empty.
+fn start(db: &Path, by: &[&str]) -> Child {
+    let this = std::env::current_exe().unwrap();
+    let mut command = match by {
+        [] => Command::new(&this),
+        [program, args @ ..] => {
+            let mut command = Command::new(program);
+            command.args(args).arg(&this);
+            command
+        }
+    };
+    command.args(["--exact", "crash::writes_until_it_is_killed", "--nocapture"]);
+    command.env(WRITER, db).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// An acknowledgement: the message, and in how many mailboxes it is.
+fn acknowledgement(line: &str) -> Option<(String, usize)> {
+    let (id, recipients) = line.split_once("acknowledged ")?.1.split_once(' ')?;
+    Some((id.to_owned(), recipients.trim().parse().ok()?))
+}
+
+/// In how many mailboxes each message is. A message twice in one mailbox fails here.
+async fn found(store: &dyn Store) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for index in 0..MAILBOXES {
+        let agent = AgentName::new(&format!("b{index}")).unwrap();
+        let (mut after, mut here) = (0, BTreeSet::new());
+        loop {
+            let fetch = Fetch { agent: agent.clone(), after, floor: Floor::All, waiting_only: false, limit: 10_000 };
+            let page = store.look(fetch).await.unwrap().messages;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for message in page {
+                assert!(here.insert(message.id.to_string()), "{} is twice in {agent}", message.id);
+            }
+        }
+        here.into_iter().for_each(|id| *found.entry(id).or_default() += 1);
+    }
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_acknowledged_send_survives_kill_9_exactly_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut acknowledged, mut unacknowledged) = (BTreeMap::new(), 0);
+    let mut db = PathBuf::new();
+    for kill in 0..kills() {
+        if kill % 10 == 0 {
+            db = dir.path().join(format!("mail-{kill}.db"));
+            acknowledged.clear();
+            unacknowledged = 0;
+        }
+        let mut writer = start(&db, &[]);
+        let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+        // Another number of messages each time, from none to some hundreds.
+        let wanted = (kill * 7_919) % 97;
+        let mut seen = 0;
+        while seen < wanted {
+            let Some(Ok(line)) = lines.next() else { panic!("the writer ended by itself") };
+            if let Some((id, recipients)) = acknowledgement(&line) {
+                acknowledged.insert(id, recipients);
+                seen += 1;
+            }
+        }
+        writer.kill().unwrap();
+        // What it said before it died counts too.
+        acknowledged.extend(lines.map_while(Result::ok).filter_map(|line| acknowledgement(&line)));
+        writer.wait().unwrap();
+        let limits = Limits::default();
+        let store = open_sqlite(&db, Clock::system(), &limits).unwrap();
+        let found = found(&store).await;
+        store.close().await;
+        for (id, recipients) in &acknowledged {
+            assert_eq!(found.get(id), Some(recipients), "kill {kill}: acknowledged, not whole: {id}");
+        }
+        let extra = found.len() - acknowledged.len();
+        assert!(extra <= unacknowledged + SENDERS, "kill {kill}: {extra} messages that nobody sent");
+        unacknowledged = extra;
+    }
+    eprintln!("{} kills: of the last {} acknowledged sends 0 lost, 0 doubled", kills(), acknowledged.len());
+}
+
+/// A step on the disk, as the trace shows it.
+enum Step {
+    Write {
+        file: String,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Truncate {
+        file: String,
+        length: u64,
+    },
+    Sync {
+        file: String,
+    },
+    Unlink {
+        file: String,
+    },
+    /// The folder's list of names is on disk.
+    SyncFolder,
+    Acknowledged {
+        id: String,
+        recipients: usize,
+    },
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_acknowledged_send_survives_the_loss_of_all_that_was_not_synced() {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, trace) = (dir.path().join("mail.db"), dir.path().join("trace"));
+    let Some(steps) = traced(&db, &trace) else { return };
+    let acknowledged = steps.iter().filter(|step| matches!(step, Step::Acknowledged { .. })).count();
+    assert!(acknowledged >= 100, "the trace shows {acknowledged} sends only");
+    for (at, step) in steps.iter().enumerate() {
+        let Step::Acknowledged { id, .. } = step else { continue };
+        let written = steps.iter().position(|step| matches!(step, Step::Write { bytes, .. } if holds(bytes, id)));
+        let written = written.unwrap_or_else(|| panic!("{id} was acknowledged and never written"));
+        let mut between = steps[written..at].iter();
+        assert!(
+            between.any(|step| matches!(step, Step::Sync { file } if file.ends_with("-wal"))),
+            "no sync between writing {id} and its acknowledgement"
+        );
+    }
+    let syncs = steps.iter().filter(|step| matches!(step, Step::Sync { .. })).count();
+    // The machine crashes after each of many steps: every seventh, and after the last.
+    let mut points = 0;
+    for end in (0..=steps.len()).filter(|end| end % 41 == 0 || *end == steps.len()) {
+        let crashed = dir.path().join(format!("crash-{end}"));
+        std::fs::create_dir(&crashed).unwrap();
+        let acknowledged = leave(&steps[..end], &crashed);
+        let path = crashed.join("mail.db");
+        let store = open_sqlite(&path, Clock::system(), &Limits::default())
+            .unwrap_or_else(|error| panic!("a crash after step {end} left no store: {error}"));
+        let found = found(&store).await;
+        store.close().await;
+        for (id, recipients) in &acknowledged {
+            assert_eq!(found.get(id), Some(recipients), "a crash after step {end} lost {id}");
+        }
+        std::fs::remove_dir_all(&crashed).unwrap();
+        points += 1;
+    }
+    eprintln!("{points} crashes over {} steps, {syncs} syncs, {acknowledged} sends: 0 lost, 0 doubled", steps.len());
+    assert!(points > 20);
+}
+
+/// Whether the text is somewhere in the bytes.
+fn holds(bytes: &[u8], text: &str) -> bool {
+    let (first, text) = (text.as_bytes()[0], text.as_bytes());
+    let mut from = 0;
+    while let Some(at) = bytes[from..].iter().position(|byte| *byte == first) {
+        if bytes[from + at..].starts_with(text) {
+            return true;
+        }
+        from += at + 1;
+    }
+    false
+}
+
+/// Runs the writer for a while under a tracer, and reads what it did to its files.
+fn traced(db: &Path, trace: &Path) -> Option<Vec<Step>> {
+    let out = trace.to_str().unwrap();
+    let calls = "trace=pwrite64,write,ftruncate,fsync,fdatasync,unlink";
+    let by = ["strace", "-f", "-y", "-xx", "-s", "2000000", "-e", calls, "-o", out];
+    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    if !works.is_ok_and(|status| status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "strace is required here: cargo xtask setup tests");
+        eprintln!("skipped: strace is not here, or may not trace");
+        return None;
+    }
+    let mut writer = start(db, &by);
+    let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let seen = lines.map_while(Result::ok).filter(|line| acknowledgement(line).is_some()).take(150).count();
+    assert_eq!(seen, 150);
+    // Nobody reads on, so the writer ends at its next line, and the tracer with it.
+    writer.wait().unwrap();
+    Some(parse(&std::fs::read_to_string(trace).unwrap()))
+}
+
+/// Reads the tracer's lines. A call that another thread's interrupts is in two pieces; it counts where it ended, since
+/// only then was it done.
+fn parse(text: &str) -> Vec<Step> {
+    let mut open: BTreeMap<&str, String> = BTreeMap::new();
+    let mut steps = Vec::new();
+    for line in text.lines() {
+        let Some((thread, rest)) = line.split_once(' ') else { continue };
+        let rest = rest.trim_start();
+        let whole = if let Some(begin) = rest.strip_suffix("<unfinished ...>") {
+            open.insert(thread, begin.to_owned());
+            continue;
+        } else if rest.starts_with("<... ") {
+            let Some(mut begin) = open.remove(thread) else { continue };
+            begin.push_str(rest.split_once("resumed>").map_or("", |(_, end)| end));
+            begin
+        } else {
+            rest.to_owned()
+        };
+        steps.extend(step(&whole));
+    }
+    steps
+}
+
+fn step(call: &str) -> Option<Step> {
+    let (name, rest) = call.split_once('(')?;
+    let (arguments, result) = rest.rsplit_once(" = ")?;
+    let arguments = arguments.trim_end().strip_suffix(')')?;
+    let result: i64 = result.split_whitespace().next()?.parse().ok()?;
+    assert!(result >= 0 || name == "write", "{name} failed");
+    if name == "unlink" {
+        let file = String::from_utf8(unescape(arguments.trim_matches('"'))).unwrap();
+        return file.contains("mail.db").then_some(Step::Unlink { file });
+    }
+    let file = unescape(arguments.split_once('<')?.1.split_once('>')?.0);
+    let file = String::from_utf8_lossy(&file).into_owned();
+    let in_store = file.contains("mail.db") && !file.ends_with("-shm");
+    match name {
+        "pwrite64" if in_store => {
+            let (bytes, rest) = arguments.split_once('"')?.1.split_once('"')?;
+            let at = rest.rsplit_once(", ")?.1.trim().parse().expect("a place in the file");
+            Some(Step::Write { file, at, bytes: unescape(bytes) })
+        }
+        "ftruncate" if in_store => {
+            Some(Step::Truncate { file, length: arguments.rsplit_once(", ")?.1.trim().parse().expect("a length") })
+        }
+        "fsync" | "fdatasync" if in_store => Some(Step::Sync { file }),
+        "fsync" | "fdatasync" if Path::new(&file).is_dir() => Some(Step::SyncFolder),
+        "write" => {
+            let text = unescape(arguments.split_once('"')?.1.split_once('"')?.0);
+            let (id, recipients) = acknowledgement(std::str::from_utf8(&text).ok()?)?;
+            Some(Step::Acknowledged { id, recipients })
+        }
+        _ => None,
+    }
+}
+
+/// `\x2f\x74` is `/t`; what is not escaped is itself.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len() / 4);
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        if let [b'\\', b'x', high, low, tail @ ..] = rest {
+            let digit = |c: &u8| char::from(*c).to_digit(16).unwrap() as u8;
+            bytes.push(digit(high) * 16 + digit(low));
+            rest = tail;
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    bytes
+}
+
+/// Writes the files as a crash after these steps leaves them at worst: nothing that was not synced. Gives what had been
+/// acknowledged.
+fn leave(steps: &[Step], into: &Path) -> Vec<(String, usize)> {
+    let mut now: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let mut synced: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    let (mut acknowledged, mut unlinked) = (Vec::new(), Vec::new());
+    for step in steps {
+        match step {
+            Step::Unlink { file } => {
+                now.remove(&**file);
+                unlinked.push(&**file);
+            }
+            Step::SyncFolder => unlinked.drain(..).for_each(|file| drop(synced.remove(file))),
+            Step::Write { file, at, bytes } => {
+                let content = now.entry(file).or_default();
+                let at = *at as usize;
+                content.resize(content.len().max(at + bytes.len()), 0);
+                content[at..at + bytes.len()].copy_from_slice(bytes);
+            }
+            Step::Truncate { file, length } => now.entry(file).or_default().resize(*length as usize, 0),
+            Step::Sync { file } => drop(synced.insert(file, now.get(&**file).cloned().unwrap_or_default())),
+            Step::Acknowledged { id, recipients } => acknowledged.push((id.clone(), *recipients)),
+        }
+    }
+    for (file, content) in synced {
+        let name = Path::new(file).file_name().unwrap();
+        std::fs::write(into.join(name), content).unwrap();
+    }
+    acknowledged
+}

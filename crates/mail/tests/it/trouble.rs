@@ -1,0 +1,125 @@
+//! What a store says when the disk or the file is not as it should be: a clear error, and nothing lost.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mail::{Clock, Limits, MailError, StoreError};
+
+use crate::place::{EPOCH, Hand, Place, open_sqlite};
+
+const ON_A_SMALL_DISK: &str = "MAIL_TEST_SMALL_DISK";
+
+async fn open(path: &Path) -> Place {
+    let limits = Limits::default();
+    let (clock, hand) = Clock::manual(EPOCH);
+    let store = std::sync::Arc::new(open_sqlite(path, clock, &limits).unwrap());
+    Place::with(store, limits, Hand(hand), Box::new(())).await
+}
+
+fn refused(path: &Path) -> StoreError {
+    open_sqlite(path, Clock::system(), &Limits::default()).err().expect("it opens")
+}
+
+#[tokio::test]
+async fn a_newer_version_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    let place = open(&path).await;
+    place.agent("ann", "dev").await;
+    place.mail.close().await;
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch("PRAGMA user_version = 99").unwrap();
+    drop(db);
+    let error = refused(&path);
+    assert_eq!(error.to_string(), "the mail store has schema version 99; this version of hob knows up to 1");
+    assert!(error.hints()[0].contains("update"), "{:?}", error.hints());
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_named_so_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    let rubbish = b"this is not a database, and long enough to be looked at twice".repeat(100);
+    std::fs::write(&path, &rubbish).unwrap();
+    assert!(matches!(refused(&path), StoreError::Corrupt { .. }));
+    assert!(std::fs::read(&path).unwrap() == rubbish, "it is left as it was");
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch("CREATE TABLE precious (x); PRAGMA user_version = 1").unwrap();
+    drop(db);
+    assert!(matches!(refused(&path), StoreError::Corrupt { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_database_is_a_clear_error_and_works_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    let place = open(&path).await;
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = place.send(&ann, "bob", "while locked").await.unwrap_err();
+    assert!(matches!(error, MailError::Store(StoreError::Locked)) && error.is_retryable(), "{error}");
+    other.execute_batch("ROLLBACK").unwrap();
+    place.send(&ann, "bob", "afterwards").await.unwrap();
+    assert_eq!(place.check(&bob).await, ["afterwards"]);
+}
+
+#[tokio::test]
+async fn a_full_disk_and_a_read_only_one_are_clear_errors_and_lose_nothing() {
+    // As root of a namespace of its own, this binary again may mount a small disk.
+    let dir = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=1m none \"$0\" && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(dir.path());
+    command.arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "trouble::on_a_small_disk", "--nocapture"]).env(ON_A_SMALL_DISK, dir.path());
+    let output = command.stdin(Stdio::null()).output();
+    let said = output.map(|output| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned());
+    let said = said.unwrap_or_default();
+    if said.contains("unshare: ") || said.contains("mount: ") || said.is_empty() {
+        assert!(std::env::var_os("CI").is_none(), "namespaces are required here: {said}");
+        eprintln!("skipped: this machine gives no namespaces: {said}");
+        return;
+    }
+    assert!(said.contains("both told"), "{said}");
+}
+
+/// Not a test by itself: runs on the small disk.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_small_disk() {
+    let Some(dir) = std::env::var_os(ON_A_SMALL_DISK) else { return };
+    let dir = Path::new(&dir);
+    let place = open(&dir.join("mail.db")).await;
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let mut stored = 0;
+    let error = loop {
+        match place.send(&ann, "bob", &format!("{stored} {}", "x".repeat(20_000))).await {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 1_000);
+    };
+    assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
+    place.mail.close().await;
+    // Room again: everything that was acknowledged is there, and sending works.
+    assert!(Command::new("mount").args(["-o", "remount,size=8m"]).arg(dir).status().unwrap().success());
+    let place = open(&dir.join("mail.db")).await;
+    place.send(&ann, "bob", "room again").await.unwrap();
+    let counts = place.mail.inbox(&bob.agent).await.unwrap();
+    assert_eq!(counts.total(), stored + 1);
+    place.mail.close().await;
+    assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(dir).status().unwrap().success());
+    let error = refused(&dir.join("mail.db"));
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+    assert!(Command::new("mount").args(["-o", "remount,rw"]).arg(dir).status().unwrap().success());
+    let place = open(&dir.join("mail.db")).await;
+    assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
+    place.store.close().await;
+    eprintln!("both told");
+}
