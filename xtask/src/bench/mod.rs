@@ -9,6 +9,7 @@ mod evaluate;
 mod mcp;
 mod memory;
 mod report;
+mod sessions;
 mod start;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ const PARTS: &[Part] = &[
     ("memory", memory::measure),
     ("eval", evaluate::evaluations),
     ("drain", evaluate::drain),
+    ("sessions", sessions::measure),
 ];
 
 /// The task: all parts, or those named.

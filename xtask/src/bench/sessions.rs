@@ -1,0 +1,162 @@
+//! Sessions beside each other: what an evaluation in one costs while seven others are in the middle of theirs and while
+//! others start, and how long a session takes from its start to its first prompt, against GHCi on bare pipes.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use super::echo::Contender;
+use super::report::{Figure, Target};
+use super::{Bench, Samples, median};
+use crate::agent::{Pipes, text};
+
+/// The seven, each with something that takes long and no processor.
+const OTHERS: [(&str, &str); 7] = [
+    ("ghci", "Control.Concurrent.threadDelay 1000000000"),
+    ("python", "import time; time.sleep(1000)"),
+    ("bash", "sleep 1000"),
+    ("python", "input()"),
+    ("bash", "read line"),
+    ("ghci", "getLine"),
+    ("bash", "sleep 1000"),
+];
+/// Evaluations of one state before the next has its turn.
+const TURN: usize = 100;
+
+pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut figures = beside(bench)?;
+    figures.extend(first_prompt(bench)?);
+    Ok(figures)
+}
+
+/// One session evaluates: alone, while the others are held, and while another one is started again and again.
+fn beside(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
+    agent.open()?;
+    let mut others = Contender::pipes(&mut bench.hob(&["mcp"]))?;
+    others.open()?;
+    agent.call("repl_start", json!({ "session": "one", "profile": "bash", "wait_ms": 50_000 }))?;
+    for (n, (profile, _)) in OTHERS.iter().enumerate() {
+        let name = format!("other{n}");
+        others.call("repl_start", json!({ "session": name, "profile": profile, "wait_ms": 50_000 }))?;
+    }
+    let (mut alone, mut held, mut starting) = Default::default();
+    for _ in 0..bench.times(20) {
+        turn(&mut agent, &mut alone, TURN)?;
+        for (n, (_, code)) in OTHERS.iter().enumerate() {
+            let name = format!("other{n}");
+            let (_, result) = others.call("repl_eval", json!({ "session": name, "code": code, "wait_ms": 150 }))?;
+            let status = result["structuredContent"]["status"].as_str().unwrap_or_default();
+            if !["running", "waiting_for_input"].contains(&status) {
+                bail!("{name} should be held, but: {}", text(&result));
+            }
+        }
+        turn(&mut agent, &mut held, TURN)?;
+        for n in 0..OTHERS.len() {
+            others.call("repl_interrupt", json!({ "session": format!("other{n}") }))?;
+        }
+        // By another agent; it lasts about as long as the evaluations beside it.
+        std::thread::scope(|scope| -> Result<()> {
+            let starts = scope.spawn(|| -> Result<()> {
+                let mut third = Contender::pipes(&mut bench.hob(&["mcp"]))?;
+                third.open()?;
+                for _ in 0..3 {
+                    third.call("repl_restart", json!({ "session": "other2" }))?;
+                }
+                third.finish()
+            });
+            while !starts.is_finished() {
+                turn(&mut agent, &mut starting, 5)?;
+            }
+            starts.join().map_err(|_| anyhow::anyhow!("restarting panicked"))?
+        })?;
+    }
+    agent.finish()?;
+    others.finish()?;
+    let figure = |what: &str, samples: &Samples, percent, target| Figure {
+        what: format!("bash `:` in one session, {what}, p{percent}"),
+        unit: "µs",
+        value: samples.percentile(percent),
+        floor: Some(("the seven idle", alone.percentile(percent))),
+        target,
+    };
+    Ok(vec![
+        figure("seven others in mid-evaluation", &held, 50, Some(Target::Above(100.0))),
+        figure("seven others in mid-evaluation", &held, 99, Some(Target::Above(1000.0))),
+        figure("another one starting", &starting, 50, None),
+        figure("another one starting", &starting, 99, None),
+    ])
+}
+
+fn turn(agent: &mut Contender, samples: &mut Samples, count: usize) -> Result<()> {
+    for _ in 0..count {
+        let (took, result) = agent.call("repl_eval", json!({ "session": "one", "code": ":" }))?;
+        if result["structuredContent"]["status"] != "done" {
+            bail!("an evaluation failed: {}", text(&result));
+        }
+        samples.push(took);
+    }
+    Ok(())
+}
+
+/// Start to first prompt, in turn with GHCi on bare pipes that is given a prompt of its own in the same way.
+fn first_prompt(bench: &Bench) -> Result<Vec<Figure>> {
+    let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
+    agent.open()?;
+    let (mut bare, mut ours) = (Samples::default(), Samples::default());
+    let mut added = Vec::new();
+    for n in 0..bench.times(30) {
+        let start = || -> Result<Duration> { bare_start(bench) };
+        let (floor, session) = (start()?, format!("start{n}"));
+        let wanted = json!({ "session": session, "profile": "ghci", "wait_ms": 50_000 });
+        let (took, result) = agent.call("repl_start", wanted)?;
+        if result["structuredContent"]["state"] != "idle" {
+            bail!("the session did not start: {}", text(&result));
+        }
+        agent.call("repl_stop", json!({ "session": session }))?;
+        added.push((took.as_secs_f64() - floor.as_secs_f64()) * 1000.0);
+        bare.push(floor);
+        ours.push(took);
+    }
+    agent.finish()?;
+    let ms = |samples: &Samples, percent| samples.percentile(percent) / 1000.0;
+    let figure = |percent| Figure {
+        what: format!("GHCi, start to first prompt, p{percent}"),
+        unit: "ms",
+        value: ms(&ours, percent),
+        floor: Some(("bare pipe", ms(&bare, percent))),
+        target: None,
+    };
+    Ok(vec![
+        figure(50),
+        figure(99),
+        Figure {
+            what: "GHCi, start to first prompt, added, p50 of paired differences".to_owned(),
+            unit: "ms",
+            value: median(added),
+            floor: None,
+            target: Some(Target::AtMost(50.0)),
+        },
+    ])
+}
+
+fn bare_start(bench: &Bench) -> Result<Duration> {
+    const MARK: &str = "=-bench-=";
+    let mut command = Command::new("ghci");
+    command.args(["-ferror-spans", "-haddock"]).current_dir(bench.dir()).stderr(Stdio::null()).env("TERM", "dumb");
+    let started = Instant::now();
+    let mut pipes = Pipes::start(&mut command)?;
+    pipes.write(format!(":set prompt \"{MARK}\\n\"\n").as_bytes())?;
+    let mut line = Vec::new();
+    loop {
+        pipes.read_line(&mut line).context("GHCi did not come to its prompt")?;
+        if line.trim_ascii_end().ends_with(MARK.as_bytes()) {
+            break;
+        }
+    }
+    let took = started.elapsed();
+    pipes.finish()?;
+    Ok(took)
+}
