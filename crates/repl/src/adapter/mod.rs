@@ -15,27 +15,26 @@ use std::time::Duration;
 
 use crate::session::{Completion, Diagnostic, LoadRecord};
 
-/// The secret that marks the end of an evaluation: 32 hexadecimal digits, never shown to anyone.
+/// The secret that marks the end of an evaluation, never shown to anyone. A type of its own, because the nonce that
+/// names a session is no secret to the programs in it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Nonce(String);
+pub struct Nonce(process::Nonce);
 
 impl Nonce {
     /// A fresh one.
     pub fn random() -> Nonce {
-        let mut bytes = [0u8; 16];
-        getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
-        Nonce(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Nonce(process::Nonce::random())
     }
 
-    /// The digits.
+    /// Its 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
-}
 
-impl From<String> for Nonce {
-    fn from(digits: String) -> Nonce {
-        Nonce(digits)
+    /// One that is known beforehand.
+    #[cfg(test)]
+    pub(crate) fn known(digits: &str) -> Nonce {
+        Nonce(digits.parse().expect("32 digits"))
     }
 }
 

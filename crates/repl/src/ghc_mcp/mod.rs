@@ -12,6 +12,7 @@ mod status;
 mod stop;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp::tool::{AnyTool, Context, ToolError, tool};
 use schemars::JsonSchema;
@@ -19,7 +20,7 @@ use serde::Serialize;
 
 use crate::adapter::Refusal;
 use crate::profile::DriverKind;
-use crate::session::{Handle, SessionError};
+use crate::session::{EvalRequest, EvalResult, Handle, SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::tools::caller;
 
@@ -62,6 +63,16 @@ fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, T
         }
         _ => Err(ToolError::user(NOT_RUNNING).hint("Call start first.")),
     }
+}
+
+/// Hands a line over, and waits: the program that waits for input gets it, else GHCi does.
+async fn hand_over(handle: &Handle, line: &str, wait: Duration) -> Result<EvalResult, SessionError> {
+    let request = EvalRequest { wait, ..EvalRequest::new(line) };
+    if handle.info().state != SessionState::WaitingForInput {
+        return handle.eval(request).await;
+    }
+    let given = handle.input(format!("{line}\n"), false).await?;
+    handle.wait(Some(given.eval), wait, request.max_bytes).await
 }
 
 /// Errors that name arguments and tools as this profile calls them.

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Reply, in_own_words, running};
+use super::{Reply, hand_over, in_own_words, running};
 use crate::profile::DriverKind;
-use crate::session::{EvalRequest, SessionError, SessionState};
+use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 
 /// Send a command or an expression to GHCi and return at once. Its output comes as ghci/output notifications after
@@ -37,8 +37,7 @@ impl Tool for Send {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
-        let waiting = handle.info().state == SessionState::WaitingForInput;
-        if !waiting {
+        if handle.info().state != SessionState::WaitingForInput {
             // Refused before it is announced.
             DriverKind::Ghci
                 .adapter()
@@ -48,15 +47,8 @@ impl Tool for Send {
         // Before the command is handed over, so that it comes before the command's output. A client that is gone or
         // full needs no news.
         let _ = cx.notify("ghci/command_sent", &json!({"command": args.command}));
-        if waiting {
-            handle.input(format!("{}\n", args.command), false).await?;
-        } else {
-            // Without waiting: it stands for itself from then on.
-            handle
-                .eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(args.command.clone()) })
-                .await
-                .map_err(in_own_words)?;
-        }
+        // Without waiting: it stands for itself from then on.
+        hand_over(&handle, &args.command, Duration::ZERO).await.map_err(in_own_words)?;
         Ok(Reply::new(format!("Sent command: {}", args.command)))
     }
 

@@ -7,8 +7,8 @@ use mcp::tool::{Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Reply, in_own_words, running};
-use crate::session::{EvalRequest, EvalResult, Status};
+use super::{Reply, hand_over, in_own_words, running};
+use crate::session::{EvalResult, Status};
 use crate::sessions::Repl;
 use crate::tools::{budget, held};
 
@@ -16,7 +16,7 @@ use crate::tools::{budget, held};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// What to send.
+    /// What to send. A program that waits for input gets it as a line.
     command: String,
     /// How long to wait for the end; default 20000, at most 50000.
     timeout_ms: Option<u64>,
@@ -38,9 +38,10 @@ impl Tool for SendSync {
     async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
         let wait = budget(&cx, args.timeout_ms, Duration::from_secs(20));
-        let request = EvalRequest { wait, ..EvalRequest::new(args.command) };
         let before = handle.info().cursor;
-        let result = held(&cx, "evaluating", async { handle.eval(request).await.map_err(in_own_words) }).await?;
+        let result =
+            held(&cx, "evaluating", async { hand_over(&handle, &args.command, wait).await.map_err(in_own_words) })
+                .await?;
         Ok(Reply::new(output(&result, before)))
     }
 

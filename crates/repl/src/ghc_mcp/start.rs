@@ -9,9 +9,8 @@ use serde::Deserialize;
 
 use super::{Reply, ghci};
 use crate::profile::DriverKind;
-use crate::session::SessionError;
 use crate::sessions::{Repl, StartRequest};
-use crate::tools::{caller, held, not_started, ready};
+use crate::tools::{caller, past_start};
 
 /// How long a start is waited for; a package that builds its dependencies goes on after that.
 const WAIT: Duration = Duration::from_secs(30);
@@ -47,11 +46,7 @@ impl Tool for Start {
         let (profile, cwd) = (Some(profile), Some(cwd));
         let request = StartRequest { session: args.session, profile, cwd, ..StartRequest::default() };
         let handle = self.0.start(caller, request).await?.handle;
-        let begun = async { Ok::<_, SessionError>(ready(&handle, WAIT).await) };
-        let info = held(&cx, "starting", begun).await?;
-        if !info.state.is_alive() {
-            return Err(not_started(&info));
-        }
+        past_start(&cx, &handle, WAIT).await?;
         // A client that is gone or full needs no news.
         let _ = cx.notify("ghci/started", &serde_json::json!({}));
         Ok(Reply::new("Started GHCi"))

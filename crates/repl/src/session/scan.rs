@@ -122,7 +122,7 @@ mod tests {
 
     /// The pieces with neighbouring data joined, so that they do not depend on how the stream was cut.
     fn pieces(chunks: &[&[u8]]) -> Vec<String> {
-        let mut scanner = Scanner::new(&Nonce::from(NONCE.to_owned()));
+        let mut scanner = Scanner::new(&Nonce::known(NONCE));
         let mut out: Vec<String> = Vec::new();
         let mut data = Vec::new();
         let mut sink = |piece: Piece<'_>| match piece {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_possible_start_is_held() {
-        let mut scanner = Scanner::new(&Nonce::from(NONCE.to_owned()));
+        let mut scanner = Scanner::new(&Nonce::known(NONCE));
         let mut seen = Vec::new();
         scanner.push(b"Name? 0123", |piece| match piece {
             Piece::Data(bytes) => seen.extend_from_slice(bytes),

@@ -44,7 +44,7 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The most output one answer shows.
 const MAX_BYTES: usize = 200_000;
 
-pub(crate) use start::{not_started, ready};
+pub(crate) use start::past_start;
 
 /// All tools of the toolset, over these sessions.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {

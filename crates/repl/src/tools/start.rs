@@ -84,11 +84,7 @@ impl Tool for Start {
         };
         let started = self.0.start(caller(&cx)?, request).await?;
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(30));
-        let ready = async { Ok::<_, SessionError>(ready(&started.handle, wait).await) };
-        let info = held(&cx, "starting", ready).await?;
-        if !info.state.is_alive() {
-            return Err(not_started(&info));
-        }
+        let info = past_start(&cx, &started.handle, wait).await?;
         Ok(output(info, started.fresh, started.notes))
     }
 
@@ -106,7 +102,7 @@ impl Tool for Start {
 }
 
 /// Waits until the session is past its start, or the time is over.
-pub(crate) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
+pub(super) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
     let mut seen = handle.watch();
     // Out of time or ended: either way the state now is the answer.
     let _ = tokio::time::timeout(wait, seen.wait_for(|info| info.state != SessionState::Starting)).await;
@@ -115,17 +111,14 @@ pub(crate) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
 
 /// Waits for a session that is just starting. One that ended instead of starting is an error that says what it printed;
 /// one that is still starting when the time is over is not.
-pub(super) async fn past_start(cx: &Context, handle: &Handle, wait: Duration) -> Result<SessionInfo, ToolError> {
-    if handle.info().state == SessionState::Starting {
-        let started = async { Ok::<_, SessionError>(ready(handle, wait).await) };
-        let info = held(cx, "starting", started).await?;
-        return if info.state.is_alive() { Ok(info) } else { Err(not_started(&info)) };
-    }
-    Ok(handle.info())
+pub(crate) async fn past_start(cx: &Context, handle: &Handle, wait: Duration) -> Result<SessionInfo, ToolError> {
+    let started = async { Ok::<_, SessionError>(ready(handle, wait).await) };
+    let info = held(cx, "starting", started).await?;
+    if info.state.is_alive() { Ok(info) } else { Err(not_started(&info)) }
 }
 
 /// What the program said before it ended, and why it ended.
-pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
+pub(super) fn not_started(info: &SessionInfo) -> ToolError {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let mut message = format!("{} did not start: {reason}.", info.command.join(" "));
     let said = info.banner.trim();
