@@ -189,3 +189,18 @@ async fn listening_first_and_in_a_session_of_another_language() {
     c.client.closed.send_replace(true);
     c.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_waits_gets_the_line_from_either_tool() {
+    let c = Connection::new();
+    c.call("start", json!({})).await;
+    let asks = "do { a <- getLine; b <- getLine; putStrLn (b ++ a) }";
+    let waits = c.call("send_sync", json!({"command": asks})).await;
+    assert_eq!(waits, "[it waits for input: send gives it a line]");
+    assert_eq!(c.call("send", json!({"command": "one"})).await, "Sent command: one");
+    let handle = c.repl.find(&c.caller, None).expect("it is known");
+    let mut seen = handle.watch();
+    seen.wait_for(|info| info.state == crate::session::SessionState::WaitingForInput).await.expect("it asks again");
+    assert_eq!(c.call("send_sync", json!({"command": "two"})).await, "twoone\n");
+    c.repl.shutdown().await;
+}

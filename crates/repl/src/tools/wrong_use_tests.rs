@@ -201,3 +201,35 @@ async fn wrong_use_says_what_to_do() {
         .await;
     house.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn input_without_the_end_of_its_line_is_told() {
+    let house = House::new();
+    house.call("repl_start", json!({"profile": "bash"})).await;
+    let (_, waits) = house.call("repl_eval", json!({"code": "read line; echo \"<$line>\"", "wait_ms": 20000})).await;
+    assert_eq!(waits["status"], "waiting_for_input");
+    // Nothing is behind the last one, though it waits itself.
+    let (_, queued) = house.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
+    assert_eq!((&queued["status"], &queued["queue_depth"]), (&json!("queued"), &json!(0)), "{queued}");
+    let (_, first) = house.call("repl_wait", json!({"eval": waits["eval"], "wait_ms": 0})).await;
+    assert_eq!(first["queue_depth"], 1, "{first}");
+    house
+        .check(
+            "repl_input",
+            json!({"text": "half"}),
+            expect![[r#"[main #1: 4 bytes given; without \n at its end, a program that reads lines still waits; repl_wait waits on]"#]],
+        )
+        .await;
+    let (text, _) = house.call("repl_input", json!({"text": " and half\n"})).await;
+    assert!(text.ends_with(" bytes given; repl_wait waits on]"), "{text}");
+    house
+        .check(
+            "repl_wait",
+            json!({"eval": 1}),
+            expect![[r#"
+                <half and half>
+                [main #1: done, N ms]"#]],
+        )
+        .await;
+    house.repl.shutdown().await;
+}
