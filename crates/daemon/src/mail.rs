@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::mail::desk::{Desk, DeskOptions, away};
 use ::mail::service::{Mail, MailOptions};
 use ::mail::store::Store;
+use ::mail::store::postgres::{PostgresOptions, PostgresStore};
 use ::mail::store::sqlite::{SqliteOptions, SqliteStore};
 use ::mail::{Limits, MailError, Space, StoreError};
 use project::config::MailConfig;
@@ -53,8 +54,15 @@ async fn store(
     space: Space,
     limits: Limits,
 ) -> Result<Arc<dyn Store>, MailError> {
-    if let Some(_address) = mail.database(project).map_err(away)? {
-        return Err(away("PostgreSQL is not there yet"));
+    if let Some(url) = mail.database(project).map_err(away)? {
+        // The same in each life of this project's daemon, and no other daemon's.
+        let owner = format!("{}:{}", host(), project.hash());
+        let options = PostgresOptions { url, space, owner, limits, clock: None };
+        // On a thread of its own: the future of connecting cannot move between threads.
+        let runtime = tokio::runtime::Handle::current();
+        let connected = tokio::task::spawn_blocking(move || runtime.block_on(PostgresStore::connect(options))).await;
+        let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
+        return Ok(Arc::new(connected));
     }
     project.create_hob_dir().map_err(away)?;
     let options = SqliteOptions { limits, ..SqliteOptions::new(project.hob_dir().join("mail.db"), space) };

@@ -6,6 +6,7 @@
 
 mod echo;
 mod evaluate;
+mod mail;
 mod mcp;
 mod memory;
 mod report;
@@ -41,9 +42,17 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
     }
+    if wanted == ["mail"] {
+        let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
+        let bench = Bench::new(programs, is_quick)?;
+        let figures = mail::measure(&bench)?;
+        bench.stop()?;
+        report::show(&figures);
+        return if is_quick { Ok(()) } else { report::keep(&report::MAIL, &figures) };
+    }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, mcp", parts.join(" "));
+        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, mcp or mail", parts.join(" "));
     }
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;

@@ -87,6 +87,14 @@ pub(super) struct Page {
 /// The product's own.
 pub(super) const ALL: Page = Page { file: "docs/generated/bench.md", task: "cargo xtask bench", about: "" };
 
+/// The mail's.
+pub(super) const MAIL: Page = Page {
+    file: "docs/generated/bench-mail.md",
+    task: "cargo xtask bench mail",
+    about: "Messages of 500 bytes through real front-ends. The floor of a send is appending as many bytes to a file on the \
+            same disk and syncing them, in between the sends.",
+};
+
 /// Writes the page.
 pub(super) fn keep(page: &Page, figures: &[Figure]) -> Result<()> {
     let path = root().join(page.file);
