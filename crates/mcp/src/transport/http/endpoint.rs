@@ -21,6 +21,7 @@ pub(super) struct Endpoint {
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
     streams: Arc<Semaphore>,
+    bodies: Arc<AtomicUsize>,
     /// Turns true when this endpoint ends.
     ends: watch::Sender<bool>,
 }
@@ -29,6 +30,35 @@ pub(super) struct Endpoint {
 #[derive(Debug)]
 pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
+    _held: Option<Held>,
+}
+
+impl Slot {
+    /// What is held for the request is held for as long.
+    pub(super) fn with(self, held: Held) -> Slot {
+        Slot { _held: Some(held), ..self }
+    }
+}
+
+/// Bytes of a body, counted until this is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+}
+
+impl Held {
+    /// Counts so many more; false if that is too much.
+    pub(super) fn grow(&mut self, bytes: usize, limit: usize) -> bool {
+        self.bytes += bytes;
+        self.all.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Endpoint {
@@ -38,6 +68,7 @@ impl Endpoint {
             server,
             running: Arc::new(Semaphore::new(limits.running)),
             waiting: AtomicUsize::new(0),
+            bodies: Arc::default(),
             streams: Arc::new(Semaphore::new(limits.streams)),
             sessions: Sessions::new(limits),
             conversations: Conversations::default(),
@@ -63,9 +94,21 @@ impl Endpoint {
     /// A slot for a stream without an end.
     pub(super) fn stream_slot(&self, id: Option<&Id>) -> Result<Slot, Refusal> {
         match self.streams.clone().try_acquire_owned() {
-            Ok(permit) => Ok(Slot { _permit: permit }),
+            Ok(permit) => Ok(Slot { _permit: permit, _held: None }),
             Err(_) => Err(Refusal::busy(id, "open streams", self.options.limits.streams)),
         }
+    }
+
+    /// A body that arrives.
+    pub(super) fn hold(&self) -> Held {
+        Held { bytes: 0, all: self.bodies.clone() }
+    }
+
+    /// Resolves when no stream is open.
+    pub(super) async fn is_quiet(&self) {
+        let all = u32::try_from(self.options.limits.streams).unwrap_or(u32::MAX);
+        // An error means that nobody can have a slot.
+        let _ = self.streams.acquire_many(all).await;
     }
 
     /// Ends what is open, in good order.
@@ -83,7 +126,7 @@ pub(super) async fn wait_for(
     id: Option<&Id>,
 ) -> Result<Slot, Refusal> {
     if let Ok(permit) = slots.clone().try_acquire_owned() {
-        return Ok(Slot { _permit: permit });
+        return Ok(Slot { _permit: permit, _held: None });
     }
     struct Waits<'a>(&'a AtomicUsize);
     impl Drop for Waits<'_> {
@@ -97,7 +140,7 @@ pub(super) async fn wait_for(
         return Err(Refusal::busy(id, "waiting requests", limit));
     }
     match slots.clone().acquire_owned().await {
-        Ok(permit) => Ok(Slot { _permit: permit }),
+        Ok(permit) => Ok(Slot { _permit: permit, _held: None }),
         Err(_) => Err(Refusal::busy(id, "running requests", 0)),
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refu
     })
 }
 
-fn check_host(options: &HttpOptions, parts: &Parts) -> Result<(), Refusal> {
+pub(super) fn check_host(options: &HttpOptions, parts: &Parts) -> Result<(), Refusal> {
     let mut named = parts.headers.get_all(HOST).iter();
     let host = match (parts.uri.authority(), named.next(), named.next()) {
         (Some(authority), _, None) => authority.as_str(),
@@ -33,7 +33,7 @@ fn check_host(options: &HttpOptions, parts: &Parts) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
-fn check_origin(options: &HttpOptions, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_origin(options: &HttpOptions, headers: &HeaderMap) -> Result<(), Refusal> {
     let mut origins = headers.get_all(ORIGIN).iter();
     let origin = match (origins.next(), origins.next()) {
         (None, _) => return Ok(()),

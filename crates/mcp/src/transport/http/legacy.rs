@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 
 use super::HttpOptions;
-use super::endpoint::{self, Endpoint, Slot};
+use super::endpoint::{self, Endpoint, Held, Slot};
 use super::events::{self, Source};
 use super::fields::{self, SESSION, VERSION};
 use super::modern::finish_alone;
@@ -67,7 +67,7 @@ pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str)
 pub(super) async fn message(
     endpoint: &Endpoint,
     session: &Arc<Session>,
-    body: &[u8],
+    (body, held): (&[u8], Held),
     message: Message<'_>,
 ) -> Result<Response<Body>, Refusal> {
     match message {
@@ -76,9 +76,9 @@ pub(super) async fn message(
             "resources/subscribe" | "resources/unsubscribe" if !endpoint.server.has_method(&method) => {
                 Ok(refusal::json(StatusCode::OK, session.main.answer_now(body)))
             }
-            _ => request(endpoint, session, vec![id], body).await,
+            _ => request(endpoint, session, vec![id], (body, held)).await,
         },
-        Message::Batch(items) => batch(endpoint, session, &items, body).await,
+        Message::Batch(items) => batch(endpoint, session, &items, (body, held)).await,
         other => match take(endpoint, session, body, &other) {
             true => Ok(refusal::empty(StatusCode::ACCEPTED)),
             false => Err(Refusal::full(None)),
@@ -122,23 +122,31 @@ async fn batch(
     endpoint: &Endpoint,
     session: &Arc<Session>,
     items: &[Json<'_>],
-    body: &[u8],
+    (body, held): (&[u8], Held),
 ) -> Result<Response<Body>, Refusal> {
+    if items.is_empty() || !session.handshake.era.has_batches() {
+        return request(endpoint, session, Vec::new(), (body, held)).await;
+    }
     let mut ids = Vec::new();
-    let mut is_answered = items.is_empty() || !session.handshake.era.has_batches();
+    // What is answered, as a batch of its own: the rest is dealt with here, once.
+    let mut answered = Vec::new();
     for item in items {
         match Envelope::classify(item.get().as_bytes()) {
-            Ok(Message::Request { id, .. }) => ids.push(id),
             Ok(message @ (Message::Notification { .. } | Message::Response { .. })) => {
                 take(endpoint, session, item.get().as_bytes(), &message);
+                continue;
             }
-            _ => is_answered = true,
+            Ok(Message::Request { id, .. }) => ids.push(id),
+            _ => {}
         }
+        answered.push(if answered.is_empty() { b'[' } else { b',' });
+        answered.extend_from_slice(item.get().as_bytes());
     }
-    match is_answered || !ids.is_empty() {
-        true => request(endpoint, session, ids, body).await,
-        false => Ok(refusal::empty(StatusCode::ACCEPTED)),
+    if answered.is_empty() {
+        return Ok(refusal::empty(StatusCode::ACCEPTED));
     }
+    answered.push(b']');
+    request(endpoint, session, ids, (&answered, held)).await
 }
 
 /// Serves a request, or the requests of a batch.
@@ -146,7 +154,7 @@ async fn request(
     endpoint: &Endpoint,
     session: &Arc<Session>,
     ids: Vec<Id>,
-    body: &[u8],
+    (body, held): (&[u8], Held),
 ) -> Result<Response<Body>, Refusal> {
     let id = ids.first();
     if ids.iter().any(|id| session.answering(id).is_some()) {
@@ -154,7 +162,7 @@ async fn request(
         return Err(Refusal { status: StatusCode::OK, ..Refusal::of(id, error) });
     }
     let limits = session.options().limits;
-    let slot = endpoint::wait_for(&session.running, &session.waiting, limits.waiting, id).await?;
+    let slot = endpoint::wait_for(&session.running, &session.waiting, limits.waiting, id).await?.with(held);
     let number = session.next_number();
     let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
     exchange.take(body);
@@ -164,7 +172,7 @@ async fn request(
         return Ok(refusal::json(StatusCode::OK, line));
     }
     let stream = Stream::new(number, ids, exchange, Some(slot), endpoint.sessions.keep());
-    session.add(&stream, limits.kept_streams);
+    session.add(&stream, limits);
     let mut reader = stream.read(None);
     let mut first = Vec::new();
     // A client of this revision is told how to come back before anything else.
@@ -204,17 +212,17 @@ pub(super) fn get(endpoint: &Endpoint, headers: &HeaderMap, session: &Arc<Sessio
         _ => Bytes::new(),
     };
     let slot = endpoint.stream_slot(None)?;
-    let source = Held { reader: stream.read(after), _slot: slot };
+    let source = Open { reader: stream.read(after), _slot: slot };
     Ok(events::response(source, first, endpoint.options.limits.keep_alive))
 }
 
 /// A reader with its right to be open.
-struct Held {
+struct Open {
     reader: Reader,
     _slot: Slot,
 }
 
-impl Source for Held {
+impl Source for Open {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.reader.poll_events(cx)
     }

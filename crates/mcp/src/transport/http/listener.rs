@@ -68,7 +68,11 @@ pub async fn serve(
     ends.send_replace(true);
     endpoint.end();
     // When all places are free again, all connections are over.
-    let over = connections.acquire_many(all);
+    let over = async {
+        let _ = connections.acquire_many(all).await;
+        // A WebSocket is no connection of ours any more.
+        endpoint.is_quiet().await;
+    };
     let grace = crate::server::Limits::default().grace + LAST_RESPONSES;
     if tokio::time::timeout(grace, over).await.is_err() {
         tracing::warn!("connections were cut off: they did not end in time");
@@ -107,8 +111,10 @@ async fn connection(stream: TcpStream, routes: axum::Router, endpoint: &Endpoint
             }
         }
     };
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended");
+    match served {
+        Err(error) if error.is_parse() => tracing::warn!(%error, "a connection was closed: it is no legible HTTP"),
+        Err(error) => tracing::debug!(%error, "a connection ended"),
+        Ok(()) => {}
     }
 }
 

@@ -29,6 +29,7 @@ mod legacy;
 mod listener;
 mod modern;
 mod options;
+mod pages;
 mod post;
 mod refusal;
 mod sessions;
@@ -76,6 +77,10 @@ fn routes(endpoint: Arc<Endpoint>) -> Router {
 
 async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
+    let page = pages::origin(&endpoint.options, &parts);
+    if let Some(response) = pages::asked(&endpoint.options, &parts, page.as_ref()) {
+        return pages::show(page, response);
+    }
     let served = match guard::admit(&endpoint.options, &parts) {
         Err(refusal) => Err(refusal),
         Ok(principal) => {
@@ -92,7 +97,7 @@ async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
             }
         }
     };
-    served.unwrap_or_else(Refusal::into_response)
+    pages::show(page, served.unwrap_or_else(Refusal::into_response))
 }
 
 fn get(endpoint: &Endpoint, headers: &axum::http::HeaderMap, principal: &str) -> Result<Response<Body>, Refusal> {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::HttpOptions;
-use super::endpoint::{Endpoint, Slot};
+use super::endpoint::{Endpoint, Held, Slot};
 use super::events::{self, Source};
 use super::fields::{self, mismatch};
 use super::refusal::{self, Refusal};
@@ -25,7 +25,7 @@ pub(super) async fn request(
     endpoint: &Endpoint,
     headers: &HeaderMap,
     principal: &str,
-    body: &[u8],
+    (body, held): (&[u8], Held),
     (id, method, params): (&Id, &str, Option<Json<'_>>),
 ) -> Result<Response<Body>, Refusal> {
     let refused = |error| Refusal::of(Some(id), error);
@@ -52,6 +52,7 @@ pub(super) async fn request(
         "subscriptions/listen" => endpoint.stream_slot(Some(id))?,
         _ => endpoint.slot(Some(id)).await?,
     };
+    let slot = slot.with(held);
     let mut exchange = Exchange::new(&endpoint.server, endpoint.options(headers, principal), Life::Answered);
     exchange.take(body);
     Ok(respond(Alone { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)

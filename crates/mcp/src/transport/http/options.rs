@@ -57,6 +57,8 @@ pub struct HttpOptions {
 pub struct HttpLimits {
     /// The largest body of a request, in bytes. A larger one is refused (413).
     pub body: usize,
+    /// How many bytes all bodies have together, of requests that arrive, wait or run. With more a request is refused (503).
+    pub bodies: usize,
     /// How long a body may take to arrive (else 408).
     pub body_time: Duration,
     /// How long the head of a request may take to arrive, and how long a connection may be idle.
@@ -79,7 +81,7 @@ pub struct HttpLimits {
     pub streams: usize,
     /// How many events of a stream are kept for a client that comes back.
     pub kept_events: usize,
-    /// How many bytes of events of a stream are kept so.
+    /// How many bytes of events of a stream are kept so, and four times as many of a session's streams that are over.
     pub kept_bytes: usize,
     /// How many streams that are over are kept so, for each session.
     pub kept_streams: usize,
@@ -93,6 +95,7 @@ impl Default for HttpLimits {
     fn default() -> HttpLimits {
         HttpLimits {
             body: DEFAULT_LINE_LIMIT,
+            bodies: 256 << 20,
             body_time: Duration::from_secs(30),
             head_time: Duration::from_secs(120),
             head: 64 << 10,

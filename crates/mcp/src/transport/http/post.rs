@@ -8,7 +8,7 @@ use http_body::Body as _;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Held};
 use super::fields::{SESSION, VERSION};
 use super::refusal::Refusal;
 use super::{HttpLimits, legacy, modern};
@@ -30,14 +30,14 @@ pub(super) async fn post(
     if !is_json(headers) {
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
     }
-    let body = read(headers, body, &endpoint.options.limits).await?;
+    let (body, held) = read(headers, body, endpoint).await?;
     let message = Envelope::classify(&body)
         .map_err(|Unreadable(reason)| Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))))?;
     let has_session = headers.contains_key(SESSION);
     match message {
         Message::Invalid { id, reason } => Err(Refusal::of(id.as_ref(), RpcError::new(code::INVALID_REQUEST, reason))),
         Message::Request { id, method, params } if stands_alone(headers, params) => {
-            modern::request(endpoint, headers, principal, &body, (&id, &method, params)).await
+            modern::request(endpoint, headers, principal, (&body, held), (&id, &method, params)).await
         }
         Message::Notification { params, .. } if stands_alone(headers, params) => {
             Ok(modern::notification(endpoint, headers, principal, &body))
@@ -51,7 +51,7 @@ pub(super) async fn post(
                 _ => None,
             };
             let session = legacy::session(endpoint, headers, principal).map_err(|refusal| Refusal { id, ..refusal })?;
-            legacy::message(endpoint, &session, &body, message).await
+            legacy::message(endpoint, &session, (&body, held), message).await
         }
     }
 }
@@ -93,7 +93,8 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The whole body, within its limits.
-pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &HttpLimits) -> Result<Bytes, Refusal> {
+pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -> Result<(Bytes, Held), Refusal> {
+    let limits = &endpoint.options.limits;
     let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limits.body as u64) {
         return Err(too_large(limits.body));
@@ -102,26 +103,29 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &HttpLimits) -
         let message = format!("the body took longer than {:?}", limits.body_time);
         Refusal::new(StatusCode::REQUEST_TIMEOUT, message)
     };
-    tokio::time::timeout(limits.body_time, collect(body, limits.body)).await.map_err(late)?
+    tokio::time::timeout(limits.body_time, collect(body, limits, endpoint.hold())).await.map_err(late)?
 }
 
-async fn collect(mut body: Body, limit: usize) -> Result<Bytes, Refusal> {
+async fn collect(mut body: Body, limits: &HttpLimits, mut held: Held) -> Result<(Bytes, Held), Refusal> {
     let mut whole = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let frame = frame.map_err(|error| {
             Refusal::new(StatusCode::BAD_REQUEST, format!("the body did not arrive whole: {error}"))
         })?;
         let Ok(data) = frame.into_data() else { continue };
-        if whole.len() + data.len() > limit {
-            return Err(too_large(limit));
+        if whole.len() + data.len() > limits.body {
+            return Err(too_large(limits.body));
+        }
+        if !held.grow(data.len(), limits.bodies) {
+            return Err(Refusal::busy(None, "bytes of all bodies", limits.bodies));
         }
         // Nearly always there is one piece, which needs no copy.
         if whole.is_empty() && body.is_end_stream() {
-            return Ok(data);
+            return Ok((data, held));
         }
         whole.extend_from_slice(&data);
     }
-    Ok(whole.freeze())
+    Ok((whole.freeze(), held))
 }
 
 fn too_large(limit: usize) -> Refusal {

@@ -146,21 +146,28 @@ impl Session {
         self.lock().iter().find(|stream| stream.ids.contains(id) && !stream.is_over()).cloned()
     }
 
-    pub(super) fn add(&self, stream: &Arc<Stream>, kept: usize) {
+    /// Keeps a stream, and of those that are over the latest few.
+    pub(super) fn add(&self, stream: &Arc<Stream>, limits: &HttpLimits) {
         let mut streams = self.lock();
-        let over = streams.iter().filter(|stream| stream.is_over() && !stream.is_read()).count();
-        let mut surplus = over.saturating_sub(kept);
+        let (mut count, mut bytes) = (0, 0);
+        let mut kept = Vec::with_capacity(streams.len() + 1);
         let mut forgotten = Vec::new();
-        streams.retain(|stream| {
-            if surplus == 0 || !stream.is_over() || stream.is_read() {
-                return true;
+        for stream in streams.drain(..).rev() {
+            if stream.is_over() && !stream.is_read() {
+                count += 1;
+                bytes += stream.kept();
+                if count > limits.kept_streams || bytes > limits.kept_bytes.saturating_mul(4) {
+                    forgotten.push(stream);
+                    continue;
+                }
             }
-            surplus -= 1;
-            forgotten.push(stream.clone());
-            false
-        });
-        streams.push(stream.clone());
+            kept.push(stream);
+        }
+        kept.reverse();
+        kept.push(stream.clone());
+        *streams = kept;
         drop(streams);
+        // What a stream holds may be foreign: not dropped under the lock.
         drop(forgotten);
     }
 

@@ -14,7 +14,7 @@ use super::endpoint::{Endpoint, Slot};
 use super::events::{self, Source};
 use super::refusal::{self, Refusal};
 use super::sessions::random_id;
-use super::{guard, post};
+use super::{guard, pages, post};
 use crate::server::exchange::{Exchange, Inbox, Life};
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Unreadable, code};
@@ -56,12 +56,17 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         let source = Conversation { exchange, id, endpoint: endpoint.clone(), _slot: slot };
         Ok(events::response(source, first.into(), endpoint.options.limits.keep_alive))
     };
-    opened().unwrap_or_else(Refusal::into_response)
+    let page = pages::origin(&endpoint.options, &parts);
+    pages::show(page, opened().unwrap_or_else(Refusal::into_response))
 }
 
 /// Takes a message of a conversation.
 pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
+    let page = pages::origin(&endpoint.options, &parts);
+    if let Some(response) = pages::asked(&endpoint.options, &parts, page.as_ref()) {
+        return pages::show(page, response);
+    }
     let taken = async {
         let principal = guard::admit(&endpoint.options, &parts)?;
         if parts.method != Method::POST {
@@ -76,7 +81,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
                 "there is no such conversation (any more): open one by GET",
             ));
         };
-        let body = post::read(&parts.headers, body, &endpoint.options.limits).await?;
+        let (body, _held) = post::read(&parts.headers, body, &endpoint).await?;
         if let Err(Unreadable(reason)) = Envelope::classify(&body) {
             return Err(Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))));
         }
@@ -85,7 +90,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
             false => Err(Refusal::full(None)),
         }
     };
-    taken.await.unwrap_or_else(Refusal::into_response)
+    pages::show(page, taken.await.unwrap_or_else(Refusal::into_response))
 }
 
 struct Conversation {

@@ -95,6 +95,11 @@ impl Stream {
         self.lock().live.is_none()
     }
 
+    /// How many bytes are kept of it.
+    pub(super) fn kept(&self) -> usize {
+        self.lock().bytes
+    }
+
     pub(super) fn is_read(&self) -> bool {
         self.lock().is_read
     }

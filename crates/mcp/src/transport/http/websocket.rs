@@ -87,7 +87,6 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, endpoint: &Endpoint, s
     let end = poll_fn(|cx| serving.poll(cx, every)).await;
     // What runs is cancelled before anything else is waited for.
     drop(serving);
-    drop(slot);
     let (code, reason) = match end {
         End::Ours => (close_code::AWAY, "the server ends"),
         End::Wrong(code, reason) => {
@@ -99,6 +98,7 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, endpoint: &Endpoint, s
     let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
     // Best effort: a peer that has gone cannot be told.
     let _ = tokio::time::timeout(crate::server::Limits::default().grace, socket.send(close)).await;
+    drop(slot);
 }
 
 struct Serving<'a> {

@@ -165,7 +165,13 @@ async fn what_belongs_to_no_request_comes_by_get() {
 
 #[tokio::test]
 async fn batches_where_the_revision_has_them() {
-    let served = served().await;
+    let heard = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let hears = heard.clone();
+    let server = everything().on_notification("notifications/x", move |_, _| {
+        hears.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        async {}
+    });
+    let served = Served::new(server, HttpOptions::default()).await;
     let batch = json!([
         call(1, "echo", json!({"text": "a"})),
         {"jsonrpc": "2.0", "method": "notifications/x"},
@@ -174,6 +180,7 @@ async fn batches_where_the_revision_has_them() {
     let old = session(&served, "2025-03-26").await;
     let answers = served.send(&within(&old, &batch)).await.messages();
     assert_eq!(answers[0].as_array().map(Vec::len), Some(2), "{answers:?}");
+    assert_eq!(heard.load(std::sync::atomic::Ordering::Relaxed), 1, "a part of a batch is dealt with once");
     let silent = json!([{"jsonrpc": "2.0", "method": "notifications/x"}]);
     assert_eq!(served.send(&within(&old, &silent)).await.status, 202);
     let new = session(&served, "2025-11-25").await;

@@ -178,3 +178,48 @@ async fn more_requests_than_may_wait() {
     drop(running);
     served.end().await;
 }
+
+#[tokio::test]
+async fn more_bytes_than_all_bodies_may_have() {
+    let limits = HttpLimits { bodies: 1000, ..HttpLimits::default() };
+    let served = Served::new(everything(), HttpOptions { limits, ..HttpOptions::default() }).await;
+    let padded = |id: u64, method: &str, name: &str| {
+        let params = json!({"name": name, "_meta": {"progressToken": 1, "padding": "x".repeat(500)}});
+        Request::modern(id, method, params)
+    };
+    let mut first = served.connect().await;
+    first.begin(&padded(1, "tools/call", "hold")).await;
+    first.head().await;
+    let response = served.send(&padded(2, "server/discover", "x")).await;
+    assert_eq!((response.status, response.json()["error"]["data"]["limit"].clone()), (503, json!(1000)));
+    // As soon as the first is gone there is room again.
+    drop(first);
+    while served.send(&padded(3, "server/discover", "x")).await.status == 503 {
+        tokio::task::yield_now().await;
+    }
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_page_that_may_send_requests_sees_the_answers() {
+    let served = Served::new(everything(), HttpOptions::default().bearer("sesame")).await;
+    let ask = Request::new("OPTIONS")
+        .field("origin", "http://localhost:6274")
+        .field("access-control-request-method", "POST")
+        .field("access-control-request-headers", "authorization,content-type,mcp-method");
+    let response = served.send(&ask).await;
+    assert_eq!((response.status, response.field("access-control-allow-methods")), (204, Some("GET, POST, DELETE")));
+    assert_eq!(response.field("access-control-allow-headers"), Some("authorization,content-type,mcp-method"));
+    let send =
+        initialize("2025-11-25").field("origin", "http://localhost:6274").field("authorization", "Bearer sesame");
+    let response = served.send(&send).await;
+    assert_eq!(response.field("access-control-allow-origin"), Some("http://localhost:6274"));
+    assert_eq!(response.field("access-control-expose-headers"), Some("mcp-session-id"));
+    for refused in [ask.clone().field("origin", "http://evil.example"), ask.field("host", "evil.example")] {
+        let response = served.send(&refused).await;
+        assert_eq!(response.status, 403, "{response:?}");
+    }
+    let response = served.send(&send.field("origin", "http://evil.example")).await;
+    assert_eq!((response.status, response.field("access-control-allow-origin")), (403, None));
+    served.end().await;
+}

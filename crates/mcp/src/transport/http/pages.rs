@@ -1,0 +1,47 @@
+//! Pages of other origins that may send requests (the Fetch standard, "CORS protocol"): a browser asks before it sends,
+//! and shows a page only the answers that say that it may see them.
+
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Response, StatusCode};
+
+use super::fields::SESSION;
+use super::{HttpOptions, guard, refusal};
+
+/// The origin of the page that a request comes from, if it may send requests.
+pub(super) fn origin(options: &HttpOptions, parts: &Parts) -> Option<HeaderValue> {
+    let origin = parts.headers.get(ORIGIN)?;
+    guard::check_origin(options, &parts.headers).ok().map(|()| origin.clone())
+}
+
+/// The answer to a browser that asks before it sends. It asks without the token.
+pub(super) fn asked(options: &HttpOptions, parts: &Parts, page: Option<&HeaderValue>) -> Option<Response<Body>> {
+    let asks = parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    if !asks || page.is_none() || guard::check_host(options, parts).is_err() {
+        return None;
+    }
+    let mut response = refusal::empty(StatusCode::NO_CONTENT);
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Some(wanted) = parts.headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    Some(response)
+}
+
+/// Lets the page see the answer.
+pub(super) fn show(page: Option<HeaderValue>, mut response: Response<Body>) -> Response<Body> {
+    if let Some(origin) = page {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SESSION));
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
