@@ -112,7 +112,7 @@ impl Contender {
     }
 
     /// The daemon itself, without a front-end.
-    fn socket(bench: &Bench) -> Result<Self> {
+    pub(super) fn socket(bench: &Bench) -> Result<Self> {
         Ok(Self { line: Box::new(greet(bench, "mcp")?), next_id: 1, answer: Vec::new() })
     }
 

@@ -72,6 +72,35 @@ fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {
     assert!(!waited.text.contains("may have run") && waited.text.contains("main"), "{waited:#?}");
 }
 
+/// The next daemon reads the configuration anew: agents hear of its other tools, in either era.
+#[test]
+fn an_agent_hears_of_the_next_daemon_s_other_tools() {
+    let project = fresh();
+    project.write("hob.toml", "toolsets = [\"repl\"]\n");
+    let mut peer = project.mcp(&[]);
+    peer.initialize();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let listen =
+        peer.request("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}, "_meta": meta}));
+    peer.notification("notifications/subscriptions/acknowledged");
+    project.write("hob.toml", "toolsets = [\"repl\", \"mail\"]\n");
+    kill_hard(project.daemon_pid().expect("a daemon"));
+    // What the agent needs a daemon for starts the next one.
+    let id = peer.request("ping", json!({}));
+    peer.response(id);
+    for subscription in [Value::Null, json!(listen)] {
+        peer.wait_for("the news", |message| {
+            message["method"] == "notifications/tools/list_changed"
+                && message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == subscription
+        });
+    }
+    let id = peer.request("tools/list", json!({}));
+    assert!(peer.response(id).to_string().contains("send_message"));
+}
+
 /// An upgrade replaces the file that front-ends run from; one that runs starts its daemon from what it is itself.
 #[test]
 fn a_front_end_survives_the_replacement_of_its_program() {
