@@ -33,16 +33,20 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
             other => bail!("soak: there is no option {other:?}; there are --seconds N and --keep"),
         }
     }
-    with(seconds, keep)
+    with(seconds)?;
+    match keep {
+        true => TARGETS.iter().try_for_each(|name| merge(name)),
+        false => Ok(()),
+    }
 }
 
 /// Runs every target for its share of the time.
-pub(crate) fn with(seconds: u64, keep: bool) -> Result<()> {
+pub(crate) fn with(seconds: u64) -> Result<()> {
     let target = target_dir()?.join("fuzz");
     // Named, so that the flags are for the targets alone and not for build scripts.
     let host = host()?;
     run(cargo()
-        .args(["build", "--quiet", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
+        .args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
         .args(["--target", &host, "--target-dir"])
         .arg(&target)
         .env("RUSTFLAGS", FLAGS)
@@ -50,9 +54,6 @@ pub(crate) fn with(seconds: u64, keep: bool) -> Result<()> {
     let programs = target.join(&host).join("release");
     for name in TARGETS {
         soak(name, &programs.join(name), &target, seconds / TARGETS.len() as u64)?;
-    }
-    if keep {
-        TARGETS.iter().try_for_each(|name| merge(name, &programs.join(name), &target))?;
     }
     println!("soak: {seconds} s, nothing found");
     Ok(())
@@ -75,7 +76,9 @@ fn soak(name: &str, program: &Path, target: &Path, seconds: u64) -> Result<()> {
 }
 
 /// Adds to the kept corpus what reaches code that nothing in it reaches.
-fn merge(name: &str, program: &Path, target: &Path) -> Result<()> {
+fn merge(name: &str) -> Result<()> {
+    let target = target_dir()?.join("fuzz");
+    let program = target.join(host()?).join("release").join(name);
     let kept = root().join("fuzz/corpus").join(name);
     run(Command::new(program).args(["-merge=1", "-max_len=8192"]).arg(kept).arg(target.join("corpus").join(name)))
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::workspace::{cargo, run, succeeds};
-use crate::{clients, conformance, matrix, setup, tidy};
+use crate::{clients, conformance, matrix, setup, soak, tidy};
 
 /// Installs what is missing, then checks and tests everything.
 pub(crate) fn run_task() -> Result<()> {
@@ -17,6 +17,7 @@ pub(crate) fn run_task() -> Result<()> {
     clients::with(&tools)?;
     matrix::with(&tools)?;
     conformance::with(&tools)?;
+    soak::with(60)?;
     let path = tools.path()?;
     let has_nextest = succeeds(Command::new("cargo").args(["nextest", "--version"]));
     if has_nextest {

@@ -74,7 +74,7 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
             row(("synchronous loop", floor), (contender.is_ours && percent == 50).then_some(Target::Times(1.5)));
             if contender.is_ours {
                 let peer = if contender.era == Era::Legacy { rmcp[0] } else { rmcp[1] };
-                row(("rmcp, same era", peer), Some(Target::Times(1.0)));
+                row(("rmcp, same era", peer), (percent == 50).then_some(Target::Times(1.0)));
             }
         }
     }
