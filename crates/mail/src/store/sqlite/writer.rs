@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -25,6 +25,10 @@ const TOO_MANY_PAGES: i32 = 16_000;
 /// How long the writer is idle before it brings the search index up, and how many messages it then takes at once.
 const INDEX_AFTER: Duration = Duration::from_millis(500);
 const INDEX_STEP: usize = 32;
+
+/// A group is large above this many changes; and how long at most the writer waits for one to gather.
+const LARGE: usize = 4;
+const PATIENCE: Duration = Duration::from_millis(1);
 
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -73,6 +77,8 @@ pub(super) struct Writer {
     pub(super) purged_to: i64,
     news: Arc<Mutex<Option<Ear>>>,
     is_syncing: Option<bool>,
+    /// How large the last synced group was, and how long it took.
+    last: (usize, Duration),
     /// Whether there may be messages that the index lacks.
     is_behind: bool,
 }
@@ -88,6 +94,7 @@ impl Writer {
             purged_to: 0,
             news,
             is_syncing: None,
+            last: (0, Duration::ZERO),
             is_behind: true,
         }
     }
@@ -112,10 +119,12 @@ impl Writer {
                 Job::Index(answer) => index.push(answer),
             };
             sort(first);
-            jobs.try_iter().take(GROUP - 1).for_each(sort);
+            self.gather(&jobs).into_iter().for_each(sort);
             // What need not wait for the disk does not wait for it.
             self.make(lazy, false);
+            let (begin, count) = (Instant::now(), durable.len());
             self.make(durable, true);
+            self.last = (count, begin.elapsed());
             if !index.is_empty() {
                 let brought_up = self.bring_up_index();
                 for answer in index {
@@ -128,6 +137,22 @@ impl Writer {
         if let Some(copier) = copier {
             let _ = copier.join();
         }
+    }
+
+    /// What else has come. After a large group its senders are just coming back with their next: a moment's patience, a
+    /// small part of what a sync takes, puts them all into one group instead of a few now and the rest a sync later.
+    fn gather(&self, jobs: &Receiver<Job>) -> Vec<Job> {
+        let mut gathered: Vec<Job> = jobs.try_iter().take(GROUP - 1).collect();
+        let (last_count, last_took) = self.last;
+        if last_count > LARGE {
+            let end = Instant::now() + (last_took / 8).min(PATIENCE);
+            while gathered.len() + 1 < last_count.min(GROUP) {
+                let left = end.saturating_duration_since(Instant::now());
+                let Ok(job) = jobs.recv_timeout(left) else { break };
+                gathered.push(job);
+            }
+        }
+        gathered
     }
 
     /// The next job; while there is none the search index is brought up.
