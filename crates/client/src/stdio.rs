@@ -14,7 +14,6 @@ mod output;
 mod peek;
 mod questions;
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::fd::AsFd;
@@ -33,6 +32,7 @@ use crate::start::Launch;
 use answers::Fate;
 use ledger::{Ledger, Verdict};
 use output::{Output, wait};
+use questions::random;
 
 /// How much is read at once, in bytes.
 const READ: usize = 64 * 1024;
@@ -76,12 +76,6 @@ fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io
 /// A name for one run of an agent, unlike any other.
 pub fn new_run() -> String {
     format!("run-{:016x}{:016x}", random(), random())
-}
-
-/// A number unlike any other.
-fn random() -> u64 {
-    // Keyed by the system's randomness; two calls differ.
-    RandomState::new().build_hasher().finish()
 }
 
 fn warn(text: &str) {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::lists::Promised;
 use super::peek::What;
-use super::random;
+use super::questions::random;
 
 #[derive(Debug, Default)]
 pub(super) struct Handshake {

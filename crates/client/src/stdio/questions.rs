@@ -2,11 +2,12 @@
 //! to a daemon that is gone can never pass for the answer to another question.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use mcp::wire::{Envelope, Id, build};
 use serde_json::value::RawValue;
 
-use super::{peek, random};
+use super::peek;
 
 /// How many open questions are remembered.
 const OPEN_MAX: usize = 1024;
@@ -71,4 +72,10 @@ fn splice(line: &[u8], part: &str, with: &str) -> Option<Vec<u8>> {
     let start = (part.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
     let (before, after) = (line.get(..start)?, line.get(start + part.len()..)?);
     Some([before, with.as_bytes(), after].concat())
+}
+
+/// A number unlike any other.
+pub(super) fn random() -> u64 {
+    // Keyed by the system's randomness; two calls differ.
+    RandomState::new().build_hasher().finish()
 }
