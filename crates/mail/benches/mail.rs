@@ -126,7 +126,7 @@ async fn many(dir: &Path) {
                 if was_over && !some {
                     return got;
                 }
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await; // sleeps: an agent reads now and then
             }
         });
     }
@@ -212,9 +212,9 @@ async fn idle(dir: &Path) {
     while mail.waiting() < 1_000 {
         tokio::task::yield_now().await;
     }
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await; // sleeps: until all is quiet
     let (grown, busy) = (resident().saturating_sub(before), processor_ticks());
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_secs(5)).await; // sleeps: what is measured is idleness
     let used = processor_ticks() - busy;
     println!("1,000 idle waiters\n  memory {grown} KiB more\n  cpu    {} ms in 5 s\n", used * 10);
     waiters.abort_all();
