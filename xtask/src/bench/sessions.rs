@@ -27,6 +27,8 @@ const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = beside(bench)?;
+    // Its eight sessions are all that may run at once.
+    bench.stop()?;
     figures.extend(first_prompt(bench)?);
     Ok(figures)
 }
