@@ -1,6 +1,6 @@
 // The TypeScript SDK, 1.x, as a client: everything a client may do, against the example `everything`.
 //
-// usage: matrix1.mjs stdio|http|sse|ws TARGET legacy [race]      TARGET is a program or an address
+// usage: matrix1.mjs stdio|http|sse|websocket TARGET legacy [race]      TARGET is a program or an address
 // Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}, or with `race`
 // {"version", "race"}: what came of a thousand calls that report progress and are done.
 
@@ -17,7 +17,7 @@ const transport = {
   stdio: () => new StdioClientTransport({ command: target }),
   http: () => new StreamableHTTPClientTransport(new URL(target)),
   sse: () => new SSEClientTransport(new URL(target)),
-  ws: () => new WebSocketClientTransport(new URL(target)),
+  websocket: () => new WebSocketClientTransport(new URL(target)),
 }[kind]();
 let version;
 const told = transport.setProtocolVersion?.bind(transport);

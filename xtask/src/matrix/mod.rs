@@ -78,6 +78,15 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
             rows.push(inspector::row(tools, transport, era, version, &servers)?);
         }
     }
+    // What the old clients have besides.
+    let mut add = |client, command: Vec<PathBuf>, transport| {
+        rows.push(row(client, command, transport, "legacy", LEGACY, &servers));
+    };
+    add("Python mcp 2.3.0", python("mcp")(), "sse");
+    add("fastmcp 4.1.2", python("fastmcp")(), "sse");
+    add("TypeScript sdk 1.32.2", node("matrix1.mjs")(), "sse");
+    add("TypeScript client 2.4.0", node("matrix2.mjs")(), "sse");
+    add("TypeScript sdk 1.32.2", node("matrix1.mjs")(), "websocket");
     let races = races(tools, &servers)?;
     let page = table::page(&rows, &races);
     println!("\n{page}");
@@ -128,10 +137,13 @@ fn report(command: &[PathBuf], transport: &str, mode: &str, what: Option<&str>, 
 }
 
 impl Servers {
-    fn target(&self, transport: &str) -> &Path {
+    fn target(&self, transport: &str) -> PathBuf {
+        let beside = |path: &str| self.http.url.replace("/mcp", path);
         match transport {
-            "stdio" => &self.program,
-            _ => Path::new(&self.http.url),
+            "stdio" => self.program.clone(),
+            "sse" => beside("/sse").into(),
+            "websocket" => beside("/ws").replace("http://", "ws://").into(),
+            _ => (&self.http.url).into(),
         }
     }
 }
@@ -174,8 +186,13 @@ fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
             let reported = race["reported"].as_u64().context("no count of reports")?;
             Ok((reported, race["surprises"].as_array().map_or(0, Vec::len)))
         };
-        for transport in ["stdio", "http"] {
-            let outcome = raced(servers.target(transport), transport);
+        // An HTTP+SSE stream has no way to tell what was read; a client that stalls may lose a report there.
+        let transports = match client == sdk1.0 {
+            true => ["stdio", "http", "websocket"].as_slice(),
+            false => &["stdio", "http"],
+        };
+        for transport in transports.iter().copied() {
+            let outcome = raced(&servers.target(transport), transport);
             races.push(Race { client, server: "everything", transport, mode, outcome, expected: 1000 });
         }
         if mode == "legacy" {

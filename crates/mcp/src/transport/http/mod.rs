@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod apart;
 mod endpoint;
 mod events;
 mod fields;

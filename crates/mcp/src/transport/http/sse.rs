@@ -10,6 +10,7 @@ use axum::extract::{OriginalUri, Request, State};
 use axum::http::{Method, Response, StatusCode};
 use bytes::Bytes;
 
+use super::apart::SentAt;
 use super::endpoint::{Endpoint, Slot};
 use super::events::{self, Source};
 use super::refusal::{self, Refusal};
@@ -46,14 +47,17 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream"));
         }
         let slot = endpoint.stream_slot(None)?;
-        let exchange = Exchange::new(&endpoint.server, endpoint.options(&parts.headers, &principal), Life::Kept);
+        let sent_at = SentAt::default();
+        let mut options = endpoint.options(&parts.headers, &principal);
+        options.drained = Some(sent_at.drained());
+        let exchange = Exchange::new(&endpoint.server, options, Life::Kept);
         let id = random_id();
         endpoint.conversations.lock().insert(id.clone(), (principal, exchange.inbox()));
         // Beside this stream, wherever the routes are nested.
         let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path());
         let base = path.strip_suffix(STREAM).unwrap_or_default();
         let first = format!("event: endpoint\ndata: {base}{MESSAGES}?sessionId={id}\n\n");
-        let source = Conversation { exchange, id, endpoint: endpoint.clone(), _slot: slot };
+        let source = Conversation { exchange, sent_at, id, endpoint: endpoint.clone(), _slot: slot };
         Ok(events::response(source, first.into(), endpoint.options.limits.keep_alive))
     };
     let page = pages::origin(&endpoint.options, &parts);
@@ -95,6 +99,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
 
 struct Conversation {
     exchange: Exchange,
+    sent_at: SentAt,
     id: String,
     endpoint: Arc<Endpoint>,
     _slot: Slot,
@@ -102,7 +107,11 @@ struct Conversation {
 
 impl Source for Conversation {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.exchange.poll_lines(cx).map(|lines| lines.map(|lines| events::encode(&lines).into()))
+        let lines = std::task::ready!(self.exchange.poll_lines(cx));
+        Poll::Ready(lines.map(|lines| {
+            self.sent_at.sent(&lines);
+            events::encode(&lines).into()
+        }))
     }
 
     fn is_over(&self) -> bool {

@@ -17,6 +17,7 @@ use axum::response::IntoResponse;
 use futures_util::{Sink, Stream};
 use tokio::time::{Instant, Sleep};
 
+use super::apart::{Pings, tells_progress};
 use super::endpoint::{Endpoint, Slot};
 use super::guard;
 use crate::server::exchange::{Exchange, Life};
@@ -44,11 +45,14 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         Ok(slot) => slot,
         Err(refusal) => return refusal.into_response(),
     };
-    let exchange = Exchange::new(&endpoint.server, endpoint.options(&parts.headers, &principal), Life::Kept);
+    let pings = Pings::default();
+    let mut options = endpoint.options(&parts.headers, &principal);
+    options.drained = Some(pings.drained());
+    let exchange = Exchange::new(&endpoint.server, options, Life::Kept);
     let limit = endpoint.options.limits.body;
     upgrade.protocols([SUBPROTOCOL]).max_message_size(limit).max_frame_size(limit).on_upgrade(
         move |socket| async move {
-            serve(socket, exchange, &endpoint, slot).await;
+            serve(socket, exchange, pings, &endpoint, slot).await;
         },
     )
 }
@@ -75,11 +79,12 @@ enum End {
     Wrong(u16, &'static str),
 }
 
-async fn serve(mut socket: WebSocket, exchange: Exchange, endpoint: &Endpoint, slot: Slot) {
+async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint: &Endpoint, slot: Slot) {
     let every = endpoint.options.limits.keep_alive;
     let mut serving = Serving {
         socket: &mut socket,
         exchange,
+        pings,
         unflushed: false,
         sign: Box::pin(tokio::time::sleep(every)),
         unanswered: 0,
@@ -104,6 +109,7 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, endpoint: &Endpoint, s
 struct Serving<'a> {
     socket: &'a mut WebSocket,
     exchange: Exchange,
+    pings: Pings,
     unflushed: bool,
     sign: Pin<Box<Sleep>>,
     unanswered: u32,
@@ -152,6 +158,12 @@ impl Serving<'_> {
                             return Some(End::Theirs);
                         }
                     }
+                    if tells_progress(&lines) {
+                        let ping = Message::Ping(self.pings.next().into());
+                        if pin!(&mut *self.socket).start_send(ping).is_err() {
+                            return Some(End::Theirs);
+                        }
+                    }
                 }
                 Poll::Ready(None) => return Some(End::Ours),
                 Poll::Pending => {}
@@ -178,8 +190,9 @@ impl Serving<'_> {
         self.unanswered = 0;
         match message {
             Some(Ok(Message::Text(text))) => self.exchange.take(text.as_bytes()),
+            Some(Ok(Message::Pong(said))) => self.pings.answered(&said),
             // Pings are answered below us.
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(Ok(Message::Ping(_))) => {}
             Some(Ok(Message::Binary(_))) => {
                 return Some(End::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
             }

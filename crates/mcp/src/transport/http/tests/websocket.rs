@@ -70,9 +70,13 @@ impl Socket {
     }
 
     pub(super) async fn message(&mut self) -> String {
-        match self.next().await {
-            Some((TEXT, payload)) => String::from_utf8(payload).expect("UTF-8"),
-            other => panic!("not a message: {other:?}"),
+        loop {
+            match self.next().await {
+                Some((TEXT, payload)) => return String::from_utf8(payload).expect("UTF-8"),
+                // As any client does.
+                Some((9, payload)) => self.send(10, &payload).await,
+                other => panic!("not a message: {other:?}"),
+            }
         }
     }
 

@@ -1,0 +1,71 @@
+//! Whether a client has read its call's progress, where one stream carries all there is to say: some clients lose a
+//! report that comes in one read with its answer, so the answer waits (see `server/pacing.rs`). Over TCP the system
+//! cannot tell what was read. A WebSocket's client tells itself, by answering a ping that follows the report; for a
+//! stream of events there is nothing but time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::server::Drained;
+
+/// Long enough for a client to read, unless it is very busy.
+const APART: Duration = Duration::from_millis(100);
+
+/// When progress was last sent on a stream of events.
+#[derive(Clone, Default)]
+pub(super) struct SentAt(Arc<Mutex<Option<Instant>>>);
+
+impl SentAt {
+    /// Takes note of what is sent.
+    pub(super) fn sent(&self, lines: &[u8]) {
+        if tells_progress(lines) {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+    }
+
+    pub(super) fn drained(&self) -> Drained {
+        let sent = self.0.clone();
+        Box::new(move || {
+            let sent = *sent.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(sent.is_none_or(|sent| sent.elapsed() >= APART))
+        })
+    }
+}
+
+/// Whether there is progress among these lines.
+pub(super) fn tells_progress(lines: &[u8]) -> bool {
+    memchr::memmem::find(lines, b"\"method\":\"notifications/progress\"").is_some()
+}
+
+/// The pings that follow progress on a WebSocket, and the last one that was answered.
+#[cfg(feature = "websocket")]
+#[derive(Clone, Default)]
+pub(super) struct Pings(Arc<Mutex<(u64, u64)>>);
+
+#[cfg(feature = "websocket")]
+impl Pings {
+    /// What the next ping says.
+    pub(super) fn next(&self) -> Vec<u8> {
+        let mut pings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pings.0 += 1;
+        pings.0.to_be_bytes().to_vec()
+    }
+
+    /// An answer; others than to these pings say nothing.
+    pub(super) fn answered(&self, said: &[u8]) {
+        if let Ok(number) = said.try_into().map(u64::from_be_bytes) {
+            let mut pings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            pings.1 = pings.1.max(number).min(pings.0);
+        }
+    }
+
+    pub(super) fn drained(&self) -> Drained {
+        let pings = self.0.clone();
+        Box::new(move || {
+            let (asked, answered) = *pings.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(answered >= asked)
+        })
+    }
+}
