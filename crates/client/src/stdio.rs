@@ -11,6 +11,7 @@ mod handshake;
 mod ledger;
 mod lists;
 mod output;
+mod pace;
 mod peek;
 mod questions;
 
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use mcp::wire::{DEFAULT_LINE_LIMIT, Frame, Framer, build, code};
 use project::{Hello, Project};
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 
 use crate::connect::{Connection, connect, connect_or_start_with};
@@ -32,6 +33,7 @@ use crate::start::Launch;
 use answers::Fate;
 use ledger::{Ledger, Verdict};
 use output::{Output, wait};
+use pace::Pace;
 use questions::random;
 
 /// How much is read at once, in bytes.
@@ -48,8 +50,6 @@ const AFTER_INPUT_STARTING: Duration = Duration::from_secs(30);
 const LAST_CHANCE: Duration = Duration::from_millis(300);
 /// How often an idle front-end looks whether a daemon is there again that the agent could hear from.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// To look without waiting.
-const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// The stack of the second thread.
 const STACK: usize = 256 * 1024;
 
@@ -231,35 +231,6 @@ fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> bool {
             Err(Errno::AGAIN) if wait(input, PollFlags::IN).is_ok() => {}
             Err(_) => return false,
         }
-    }
-}
-
-/// How an answer is waited for. Waking a sleeping processor takes longer than a quick answer of the daemon's, so after
-/// answers in quick succession the next one is looked for a moment longer, letting everybody else go first.
-#[derive(Default)]
-struct Pace {
-    brisk: bool,
-}
-
-impl Pace {
-    /// How soon an answer comes that makes the next one worth looking out for.
-    const BRISK: Duration = Duration::from_micros(200);
-    /// How long it is looked out for.
-    const LOOK_OUT: Duration = Duration::from_micros(100);
-
-    /// Waits until there is something to read, or the end. Not by reading: who waits so on a socket is woken also when
-    /// the daemon takes what was written to it.
-    fn wait(&mut self, stream: &UnixStream) {
-        let begun = Instant::now();
-        while self.brisk && begun.elapsed() < Self::LOOK_OUT {
-            if !matches!(rustix::event::poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&NOW)), Ok(0)) {
-                return;
-            }
-            thread::yield_now();
-        }
-        // Errors show when reading.
-        let _ = wait(stream, PollFlags::IN);
-        self.brisk = begun.elapsed() < Self::BRISK;
     }
 }
 
