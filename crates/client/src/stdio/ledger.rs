@@ -17,6 +17,8 @@ use super::questions::Questions;
 
 /// How often one request is given to a daemon that dies over it.
 const DELIVERIES: u8 = 3;
+/// The same for a call that hands out mail: given up, it would leave what it was handed to be taken for read.
+const MAIL_DELIVERIES: u8 = 200;
 /// How much that is no request is kept for a daemon that is not there, in bytes.
 const HELD_MAX: usize = 1024 * 1024;
 /// How many progress tokens are remembered.
@@ -309,7 +311,7 @@ impl Ledger {
         for item in items.values_mut() {
             // The line end alone does not make the difference: at its end of input the daemon takes a line without.
             let delivered = item.end.is_some_and(|end| end <= written + 1);
-            item.deliveries += u8::from(delivered);
+            item.deliveries = item.deliveries.saturating_add(u8::from(delivered));
             if !delivered {
                 item.end = None;
             }
@@ -370,7 +372,7 @@ impl Ledger {
                 }
             }
             let item = &self.items[&seq];
-            if self.is_lost(item) || item.deliveries >= DELIVERIES {
+            if self.is_lost(item) || item.deliveries >= most_deliveries(&item.line) {
                 self.give_up(seq, &fate, &mut answers);
                 continue;
             }
@@ -457,6 +459,10 @@ impl Ledger {
             build::error(out, long.id.as_ref(), &build::RpcError::new(code::INVALID_REQUEST, text));
         }
     }
+}
+
+fn most_deliveries(line: &[u8]) -> u8 {
+    if peek::takes_mail(line) { MAIL_DELIVERIES } else { DELIVERIES }
 }
 
 fn is_listen(item: &Item) -> bool {
