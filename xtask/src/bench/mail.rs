@@ -281,7 +281,7 @@ fn deaths(bench: &Bench) -> Result<Vec<Figure>> {
                 let result =
                     sender.call("send_message", json!({ "to": "agent:ledger", "content": number.to_string() }))?;
                 // An answer that was lost is an error: the message may be there or not.
-                if done(&result).is_ok_and(|said| said["status"] == "delivered")) {
+                if result.is_ok_and(|result| done(&result).is_ok_and(|said| said["status"] == "delivered")) {
                     acknowledged.insert(number);
                 }
             }
