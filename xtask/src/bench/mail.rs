@@ -279,7 +279,7 @@ fn deaths(bench: &Bench) -> Result<Vec<Figure>> {
             while !ended.load(Ordering::Relaxed) {
                 let number = last.fetch_add(1, Ordering::Relaxed);
                 let result =
-                    sender.call("send_message", json!({ "to": "agent:ledger", "content": number.to_string() }))?;
+                    sender.call("send_message", json!({ "to": "agent:ledger", "content": number.to_string() }));
                 // An answer that was lost is an error: the message may be there or not.
                 if result.is_ok_and(|result| done(&result).is_ok_and(|said| said["status"] == "delivered")) {
                     acknowledged.insert(number);
