@@ -2,21 +2,24 @@
 //! types and state machines as constructs of the language.
 //!
 //! The way of a program: [`syntax`] (text → lossless tree → syntax) → resolution and types → a core form → the
-//! interpreter or a BEAM file. Nothing here knows of MCP.
+//! interpreter or a BEAM file. Nothing but `tools` knows of MCP.
 
 pub mod diagnostic;
 mod eval;
+pub mod files;
 pub mod fsm;
 mod lower;
 mod resolve;
 mod session;
 pub mod standard;
 pub mod syntax;
+mod tools;
 mod types;
 
 pub use eval::machine::{Failure, Limits};
 pub use lower::form;
 pub use session::{Alone, Compilation, Run, Sources, compile};
+pub use tools::tools;
 
 #[cfg(test)]
 mod program_tests;

@@ -15,6 +15,7 @@ use crate::resolve::scope::{Function, Scope};
 use crate::standard;
 use crate::syntax::{self, ast};
 use crate::types::check;
+use crate::types::ty::{self, Ty};
 use ast::Name;
 
 /// Where modules come from that are neither in the text nor in the standard library.
@@ -75,6 +76,22 @@ impl Compilation {
     /// The modules of the text as syntax.
     pub fn syntax(&self) -> &[ast::Module] {
         &self.syntax
+    }
+
+    /// The functions of the text with their types, sorted: `T.f(x: Int): Int`.
+    pub fn signatures(&self) -> Vec<String> {
+        let show = |ty: &Ty| ty::show(ty, &|_| "_".to_owned());
+        let mut lines = Vec::new();
+        for module in &self.modules {
+            for signature in module.interface.functions.values() {
+                let params: Vec<_> =
+                    signature.params.iter().map(|(name, ty)| format!("{name}: {}", show(ty))).collect();
+                let (module, name) = (&signature.module, &signature.name);
+                lines.push(format!("{module}.{name}({}): {}", params.join(", "), show(&signature.result)));
+            }
+        }
+        lines.sort();
+        lines
     }
 
     /// The state machines of the text, with what was found about each.

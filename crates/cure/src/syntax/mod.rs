@@ -4,10 +4,12 @@
 
 pub mod ast;
 mod build;
+mod format;
 mod kind;
 mod lexer;
 mod parser;
 
 pub use build::modules;
+pub use format::format;
 pub use kind::{Cure, SyntaxKind, SyntaxNode, SyntaxToken};
 pub use parser::{MAX_SOURCE, Parse, parse};

@@ -1,0 +1,96 @@
+//! Diagnostics as the tools give them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::diagnostic::{Diagnostic, Lines};
+
+/// One thing the compiler says.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Said {
+    /// `error` or `warning`.
+    pub severity: &'static str,
+    /// Its code: C0101.
+    pub code: String,
+    /// The stage that says it: parse, resolve, types, refinement, exhaustive or fsm.
+    pub stage: &'static str,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// The line where it ends.
+    pub end_line: usize,
+    /// The column behind its end.
+    pub end_column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub hints: Vec<String>,
+    /// A replacement that is safe to make.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fix: Option<Replace>,
+}
+
+/// A replacement.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Replace {
+    /// What it does.
+    pub title: String,
+    /// The first byte that goes.
+    pub start: u32,
+    /// Behind the last byte that goes.
+    pub end: u32,
+    /// What comes.
+    pub replacement: String,
+}
+
+/// All of them.
+pub(super) fn said(diagnostics: &[Diagnostic], text: &str) -> Vec<Said> {
+    let lines = Lines::new(text);
+    let one = |found: &Diagnostic| {
+        let (line, column) = lines.place(found.span.start);
+        let (end_line, end_column) = lines.place(found.span.end);
+        Said {
+            severity: if found.is_error() { "error" } else { "warning" },
+            code: found.code.to_string(),
+            stage: found.code.stage().name(),
+            line,
+            column,
+            end_line,
+            end_column,
+            message: found.message.clone(),
+            hints: found.hints.clone(),
+            fix: found.fix.as_ref().map(|fix| Replace {
+                title: fix.title.clone(),
+                start: fix.span.start,
+                end: fix.span.end,
+                replacement: fix.replacement.clone(),
+            }),
+        }
+    };
+    diagnostics.iter().map(one).collect()
+}
+
+/// Whether any of them is an error.
+pub(super) fn wrong(said: &[Said]) -> bool {
+    said.iter().any(|one| one.severity == "error")
+}
+
+/// As lines for a model.
+pub(super) fn text(said: &[Said]) -> String {
+    let line = |one: &Said| {
+        let mut line = format!("{}:{} {} {}: {}", one.line, one.column, one.severity, one.code, one.message);
+        for hint in &one.hints {
+            line.push_str("\n    ");
+            line.push_str(hint);
+        }
+        line
+    };
+    said.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A first line, then the diagnostics.
+pub(super) fn under(title: &str, said: &[Said]) -> String {
+    if said.is_empty() { title.to_owned() } else { format!("{title}\n{}", text(said)) }
+}

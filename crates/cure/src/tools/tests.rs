@@ -1,0 +1,134 @@
+//! The tools as a client calls them, and everything they show: it compiles, and runs.
+
+use std::sync::Arc;
+
+use expect_test::expect;
+use mcp::tool::{Context, Tool};
+use serde_json::{Value, json};
+
+use super::get_examples::EXAMPLES;
+use super::get_syntax_help::TOPICS;
+use crate::diagnostic::Lines;
+use crate::{Alone, Limits, compile};
+
+/// What a tool says to these arguments: its text.
+async fn said<T: Tool>(tool: T, arguments: Value) -> String {
+    let args = serde_json::from_value(arguments).unwrap();
+    match tool.call(Context::detached(Arc::new(())), args).await {
+        Ok(output) => T::text(&output),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+/// What a whole program gives.
+fn ran(name: &str, code: &str) -> String {
+    let compiled = compile(code, &Alone);
+    let lines = Lines::new(code);
+    let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
+    assert!(said.is_empty(), "{name}:\n{}", said.join("\n"));
+    assert_eq!(crate::syntax::format(code).unwrap(), code, "{name} is formatted");
+    let run = compiled.run("main", Limits::default()).unwrap();
+    format!("{name}: {}\n", run.result.unwrap_or_else(|failure| failure.to_string()))
+}
+
+#[test]
+fn every_example_compiles_and_runs() {
+    let all: String = EXAMPLES.iter().map(|(_, name, code)| ran(name, code)).collect();
+    expect![[r#"
+        shapes: <<"house: 15">>
+        refinements: {{ok,3},{error,<<"division by zero">>},2}
+        turnstile: {ok,{'Unlocked',{'Turnstile',2}}}
+        lamp: {{ok,{'On',unit}},{ok,{'Off',unit}}}
+        describe: <<"1 coins, a debt of 2 and 1 coins, a debt of 2">>
+        derive: {<<"Card{suit: Spades, rank: 2}">>,false,{lt}}
+        vectors: {32,7}
+        pipeline: {{ok,<<"got 4">>},{error,<<"odd">>},{error,<<"not positive">>}}
+    "#]].assert_eq(&all);
+}
+
+#[test]
+fn every_program_of_the_syntax_help_compiles_and_runs() {
+    let block = |text: &'static str| text.split("```cure\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let all: String = TOPICS.iter().map(|(_, name, text)| ran(name, block(text))).collect();
+    expect![[r#"
+        modules: {[<<"Hello, Ada!">>,<<"Hello, Alan!">>],3,<<"A">>}
+        functions: 6
+        types: {1,14,true}
+        records: <<"Person{name: Ada, age: 37}, a minor">>
+        pattern_matching: {<<"red, negative">>,<<"blue">>,true}
+        typeclasses: <<"square of 18">>
+        fsm: {ok,{'Open',{'Door',1}}}
+        operators: {3,-1,3.5,[1,2],<<"ab">>,10,34,true}
+    "#]].assert_eq(&all);
+}
+
+#[tokio::test]
+async fn a_wrong_program_is_a_result_and_not_an_error() {
+    let code = "module T do\n  def g(n: {x: Int | x > 0}): Int = n\n  def f(): Int = g(-5)\nend\n";
+    expect![[r#"
+        ✗ Type error
+        3:20 error C0401: -5 does not fit {x: Int | x > 0}"#]].assert_eq(&said(super::type_check_cure::TypeCheckCure, json!({ "code": code })).await);
+    expect![[r#"
+        ✗ Syntax error
+        2:10 error C0101: expected a name, found `=`
+        2:13 error C0102: this `module` has no `end`
+            write `end` here"#]].assert_eq(
+        &said(super::validate_syntax::ValidateSyntax, json!({ "code": "module T do\n  def f( = 1\n" })).await,
+    );
+}
+
+#[tokio::test]
+async fn a_machine_is_told_with_its_faults_and_its_picture() {
+    let code = "module T do\n  record P do\n    n: Int\n  end\n  fsm P{n: 0} do\n    A --> |go| B when n > 5\n    A --> |go| C when n > 3\n    A --> |stop| D when n > 5 and n < 3\n    B --> |back| A\n  end\nend\n";
+    expect![[r#"
+        Found 1 FSM definition(s):
+
+        FSM: P
+        Initial State: A
+        States: A, B, C, D
+        ✗ deadlock: the state C of P has no exit and is not terminal
+            A --go--> C
+        ✗ unreachable: the state D of P is never reached
+        ✗ nondeterminism: in A, go can go to B and to C; the first one written is taken
+        ✗ dead_transition: the guard of stop in A is never true
+        stateDiagram-v2
+            [*] --> A
+            A --> B : go [n > 5]
+            A --> C : go [n > 3]
+            A --> D : stop [n > 5 and n < 3]
+            B --> A : back"#]].assert_eq(&said(super::analyze_fsm::AnalyzeFsm, json!({ "code": code })).await);
+}
+
+#[tokio::test]
+async fn documentation_comes_from_the_library_itself() {
+    expect![[r#"
+        Std.Pair: Pairs: tuples of two.
+          pair(a: A, b: B): Pair(A, B)
+              A pair of two values.
+          first(p: Pair(A, B)): A
+              The first value.
+          second(p: Pair(A, B)): B
+              The second value."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
+    expect![[r#"
+        error: There is no module "Std.Nope" in the standard library.
+        There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Vector; and `all`."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
+}
+
+#[tokio::test]
+async fn hostile_text_gets_a_clear_answer() {
+    let nested = format!("module T do\n  def f(): Int = {}1{}\nend\n", "(".repeat(100_000), ")".repeat(100_000));
+    let deepest = format!("module T do\n  def f(): Int = {}1{}\nend\n", "(1 + ".repeat(60), ")".repeat(60));
+    let chain = format!("module T do\n  def f(): Int = 1{}\nend\n", " + 1".repeat(100));
+    let huge = "x".repeat(17 << 20);
+    for (name, code, wanted) in [
+        ("nested", nested.as_str(), "C0105"),
+        ("deepest", &deepest, "passed"),
+        ("chain", &chain, "passed"),
+        ("nul", "module T do\n  \0\nend\n", "C0001"),
+        ("huge", &huge, "C0004"),
+        ("empty", "", "passed"),
+    ] {
+        let text = said(super::type_check_cure::TypeCheckCure, json!({ "code": code })).await;
+        assert!(text.contains(wanted), "{name}: {}", &text[..text.len().min(500)]);
+    }
+}
