@@ -9,6 +9,7 @@ mod eval;
 pub mod files;
 pub mod fsm;
 mod lower;
+mod report;
 mod resolve;
 mod session;
 pub mod standard;

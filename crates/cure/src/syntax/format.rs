@@ -183,7 +183,7 @@ fn spaced(left: &SyntaxToken, right: &SyntaxToken) -> bool {
         return false;
     }
     match b {
-        K::LParen => !matches!(pb, K::Args | K::Params | K::TyArgs | K::PatCtor | K::Transition) && !(pb == K::TyFn),
+        K::LParen => !matches!(pb, K::Args | K::Params | K::TyArgs | K::PatCtor | K::Transition) && pb != K::TyFn,
         K::LBrace => !matches!(pb, K::RecordExpr | K::UpdateExpr | K::PatRecord | K::Payload),
         _ if pa == K::UnaryExpr && matches!(a, K::Minus | K::Plus) => matches!(b, K::Minus | K::Plus),
         _ if pa == K::PatLiteral && a == K::Minus => false,

@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::report::{Said, said};
 use super::{sources, work};
 use crate::fsm::{Edge, Finding, Graph, mermaid};
+use crate::report::{Said, said};
 
-/// Analyze the state machines of Cure code: states, transitions, guards, timeouts; states never reached, dead ends,
-/// competing and dead transitions, each with a shortest path that shows it; and a Mermaid diagram.
+/// Analyze the state machines of Cure code. Gives states, transitions, guards and timeouts; states never reached, dead
+/// ends, competing and dead transitions, each with a shortest path that shows it; and a Mermaid diagram.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

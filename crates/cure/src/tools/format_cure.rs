@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::report::{self, Said, said};
 use super::{root, work};
+use crate::report::{self, Said, said};
 
 /// Format Cure code, or a file of the project in place. Changes white space only; comments stay. With `check`, only says
 /// whether it is formatted.

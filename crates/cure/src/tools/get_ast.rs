@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::report::{self, Said, said};
 use super::work;
+use crate::report::{self, Said, said};
 use crate::syntax::SyntaxNode;
 
 /// The most nodes a tree is given with.

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::standard;
 use crate::syntax::ast::{Def, Item, Module};
 
-/// Show the documentation of Cure's standard library: every function of a module with its type and what it does.
+/// Show the documentation of Cure's standard library: functions with their types and what they do.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

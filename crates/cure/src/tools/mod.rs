@@ -7,7 +7,6 @@ mod get_examples;
 mod get_stdlib_docs;
 mod get_syntax_help;
 mod parse_cure;
-mod report;
 #[cfg(test)]
 mod tests;
 mod type_check_cure;

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::report::{self, Said, said};
 use super::work;
+use crate::report::{self, Said, said};
 use crate::syntax::ast::{Item, Module};
 
 /// Parse Cure code and sum it up: modules, exports, functions, types, classes and state machines.

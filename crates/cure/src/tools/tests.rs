@@ -43,7 +43,8 @@ fn every_example_compiles_and_runs() {
         derive: {<<"Card{suit: Spades, rank: 2}">>,false,{lt}}
         vectors: {32,7}
         pipeline: {{ok,<<"got 4">>},{error,<<"odd">>},{error,<<"not positive">>}}
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 #[test]
@@ -59,7 +60,8 @@ fn every_program_of_the_syntax_help_compiles_and_runs() {
         typeclasses: <<"square of 18">>
         fsm: {ok,{'Open',{'Door',1}}}
         operators: {3,-1,3.5,[1,2],<<"ab">>,10,34,true}
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 #[tokio::test]
@@ -67,14 +69,14 @@ async fn a_wrong_program_is_a_result_and_not_an_error() {
     let code = "module T do\n  def g(n: {x: Int | x > 0}): Int = n\n  def f(): Int = g(-5)\nend\n";
     expect![[r#"
         ✗ Type error
-        3:20 error C0401: -5 does not fit {x: Int | x > 0}"#]].assert_eq(&said(super::type_check_cure::TypeCheckCure, json!({ "code": code })).await);
+        3:20 error C0401: -5 does not fit {x: Int | x > 0}"#]]
+    .assert_eq(&said(super::type_check_cure::TypeCheckCure, json!({ "code": code })).await);
     expect![[r#"
         ✗ Syntax error
         2:10 error C0101: expected a name, found `=`
         2:13 error C0102: this `module` has no `end`
-            write `end` here"#]].assert_eq(
-        &said(super::validate_syntax::ValidateSyntax, json!({ "code": "module T do\n  def f( = 1\n" })).await,
-    );
+            write `end` here"#]]
+    .assert_eq(&said(super::validate_syntax::ValidateSyntax, json!({ "code": "module T do\n  def f( = 1\n" })).await);
 }
 
 #[tokio::test]
@@ -96,7 +98,8 @@ async fn a_machine_is_told_with_its_faults_and_its_picture() {
             A --> B : go [n > 5]
             A --> C : go [n > 3]
             A --> D : stop [n > 5 and n < 3]
-            B --> A : back"#]].assert_eq(&said(super::analyze_fsm::AnalyzeFsm, json!({ "code": code })).await);
+            B --> A : back"#]]
+    .assert_eq(&said(super::analyze_fsm::AnalyzeFsm, json!({ "code": code })).await);
 }
 
 #[tokio::test]
@@ -108,7 +111,8 @@ async fn documentation_comes_from_the_library_itself() {
           first(p: Pair(A, B)): A
               The first value.
           second(p: Pair(A, B)): B
-              The second value."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
+              The second value."#]]
+    .assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
     expect![[r#"
         error: There is no module "Std.Nope" in the standard library.
         There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Vector; and `all`."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::report::{self, Said, said};
 use super::{sources, work};
+use crate::report::{self, Said, said};
 
-/// Check Cure code: names, types, lengths, refinements (with counter-examples), exhaustiveness, state machines. Gives the
-/// signatures of its functions, errors and warnings. Modules of the project can be imported.
+/// Check Cure code: names, types, lengths, refinements, exhaustiveness, state machines. Gives the signatures of its
+/// functions, errors with counter-examples, and warnings. Modules of the project can be imported.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

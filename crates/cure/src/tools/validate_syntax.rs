@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::report::{self, Said, said};
 use super::work;
+use crate::report::{self, Said, said};
 
 /// Check the syntax of Cure code: every error with its place and what to do, not only the first.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -18,8 +18,36 @@ fn exprs(node: &SyntaxNode) -> impl Iterator<Item = Expr> {
     node.children().filter_map(|child| expr(&child))
 }
 
+/// The expression at a place among those of a node. The others are not built: in long chains that would double the
+/// work at every link.
 fn boxed(node: &SyntaxNode, at: usize) -> Box<Expr> {
-    Box::new(exprs(node).nth(at).unwrap_or_else(|| gap(node)))
+    let found = node.children().filter(|child| is_expr(child.kind())).nth(at);
+    Box::new(found.and_then(|child| expr(&child)).unwrap_or_else(|| gap(node)))
+}
+
+fn is_expr(kind: K) -> bool {
+    matches!(
+        kind,
+        K::Literal
+            | K::UnitExpr
+            | K::Interpolation
+            | K::NameExpr
+            | K::ParenExpr
+            | K::CallExpr
+            | K::FieldExpr
+            | K::RecordExpr
+            | K::UpdateExpr
+            | K::UnaryExpr
+            | K::BinaryExpr
+            | K::AsExpr
+            | K::BlockExpr
+            | K::ListExpr
+            | K::VectorExpr
+            | K::TupleExpr
+            | K::LambdaExpr
+            | K::MatchExpr
+            | K::IfExpr
+    )
 }
 
 /// The expression that a node is, if it is one.

@@ -11,6 +11,8 @@ mod functions;
 mod instances;
 mod machines;
 mod operators;
+#[cfg(test)]
+mod pair_tests;
 mod patterns;
 pub(crate) mod places;
 mod prove;

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Lines};
 
 /// One thing the compiler says.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Said {
+pub(crate) struct Said {
     /// `error` or `warning`.
     pub severity: &'static str,
     /// Its code: C0101.
@@ -34,7 +34,7 @@ pub(super) struct Said {
 
 /// A replacement.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Replace {
+pub(crate) struct Replace {
     /// What it does.
     pub title: String,
     /// The first byte that goes.
@@ -46,7 +46,7 @@ pub(super) struct Replace {
 }
 
 /// All of them.
-pub(super) fn said(diagnostics: &[Diagnostic], text: &str) -> Vec<Said> {
+pub(crate) fn said(diagnostics: &[Diagnostic], text: &str) -> Vec<Said> {
     let lines = Lines::new(text);
     let one = |found: &Diagnostic| {
         let (line, column) = lines.place(found.span.start);
@@ -73,12 +73,12 @@ pub(super) fn said(diagnostics: &[Diagnostic], text: &str) -> Vec<Said> {
 }
 
 /// Whether any of them is an error.
-pub(super) fn wrong(said: &[Said]) -> bool {
+pub(crate) fn wrong(said: &[Said]) -> bool {
     said.iter().any(|one| one.severity == "error")
 }
 
 /// As lines for a model.
-pub(super) fn text(said: &[Said]) -> String {
+pub(crate) fn text(said: &[Said]) -> String {
     let line = |one: &Said| {
         let mut line = format!("{}:{} {} {}: {}", one.line, one.column, one.severity, one.code, one.message);
         for hint in &one.hints {
@@ -91,6 +91,6 @@ pub(super) fn text(said: &[Said]) -> String {
 }
 
 /// A first line, then the diagnostics.
-pub(super) fn under(title: &str, said: &[Said]) -> String {
+pub(crate) fn under(title: &str, said: &[Said]) -> String {
     if said.is_empty() { title.to_owned() } else { format!("{title}\n{}", text(said)) }
 }
