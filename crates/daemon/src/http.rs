@@ -67,7 +67,13 @@ impl Http {
             limits: listener::limits(&daemon),
             ..ConnectionOptions::default()
         };
-        let options = HttpOptions { limits, connect: Some(Arc::new(connect)), ..HttpOptions::default() };
+        let options = HttpOptions {
+            sse: true,
+            websocket: true,
+            limits,
+            connect: Some(Arc::new(connect)),
+            ..HttpOptions::default()
+        };
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         http::serve(listener, server, options.bearer(&self.token), leaving).await
     }

@@ -115,6 +115,42 @@ fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
     (lines.map(str::to_owned).to_vec(), message)
 }
 
+/// The first answer to a request without a body, up to the given text.
+fn opened(served: &Served, lines: &[&str], until: &str) -> String {
+    let mut stream = served.connect();
+    stream.write_all(format!("{}\r\nHost: {}\r\n\r\n", lines.join("\r\n"), served.address).as_bytes()).unwrap();
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !String::from_utf8_lossy(&seen).contains(until) && stream.read(&mut byte).unwrap() > 0 {
+        seen.extend(byte);
+    }
+    String::from_utf8_lossy(&seen).into_owned()
+}
+
+#[test]
+fn old_clients_and_websockets_are_served_too_and_need_the_token() {
+    let served = Served::new(fresh());
+    let bearer = served.bearer();
+    let sse = opened(&served, &["GET /sse HTTP/1.1", "Accept: text/event-stream", &bearer], "/messages");
+    assert!(sse.starts_with("HTTP/1.1 200") && sse.contains("event: endpoint"), "{sse}");
+    let upgrade = [
+        "GET /ws HTTP/1.1",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Protocol: mcp",
+    ];
+    let with = opened(&served, &[&upgrade[..], &[bearer.as_str()]].concat(), "\r\n\r\n");
+    // The key's answer, from RFC 6455, section 1.3.
+    assert!(with.starts_with("HTTP/1.1 101") && with.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{with}");
+    for lines in [&["GET /sse HTTP/1.1", "Accept: text/event-stream"][..], &upgrade] {
+        let without = opened(&served, lines, "\r\n\r\n");
+        assert!(without.starts_with("HTTP/1.1 401"), "{without}");
+    }
+    served.stop();
+}
+
 #[test]
 fn both_generations_share_the_sessions_of_the_daemon() {
     let served = Served::new(fresh());
