@@ -110,7 +110,7 @@ fn calls_running_and_waiting() {
     let held = peer.start_call("repl_eval", json!({"code": "sleep 1; echo held", "wait_ms": 50_000}));
     // One of these waits; for the others hob stops reading, and none is lost.
     let others: Vec<i64> = (0..3).map(|_| peer.start_call("repl_list", json!({}))).collect();
-    let first = peer.next_message();
+    let first = peer.wait_for("the first answer", |message| message.get("id").is_some());
     assert_eq!(first["id"], held, "{first}");
     assert_says(&first["result"].to_string(), &["held"]);
     for id in others {
