@@ -26,7 +26,7 @@ const PAGE: Page = Page {
 
 /// Measures everything, or a tenth of it.
 pub(super) fn run(is_quick: bool) -> Result<()> {
-    let library = ["-p", "mcp", "--features", "http", "--example", "echo", "--example", "http"];
+    let library = ["-p", "mcp", "--features", "websocket", "--example", "echo", "--example", "http"];
     let floors = ["--example", "floor", "--example", "floor_tokio"];
     let examples = build(Profile::Release, &[&library[..], &floors[..]].concat())?.join("examples");
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
