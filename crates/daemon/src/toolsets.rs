@@ -37,9 +37,7 @@ enum Choice {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     /// No toolset of that name.
-    #[error(
-        "there is no toolset '{name}'; there are: {known}. Start `hob mcp` with one of these, or with none for all"
-    )]
+    #[error("there is no toolset '{name}'; there are: {known}. Start `hob mcp` with one of these, or with `all`")]
     UnknownToolset {
         /// What was asked for.
         name: String,
@@ -58,6 +56,9 @@ pub enum ChoiceError {
     #[error("a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets")]
     Both,
 }
+
+/// Asks for every toolset there is.
+const EVERYTHING: &str = "all";
 
 impl Catalogue {
     /// A catalogue. `enabled` names the toolsets for who names none; empty for all.
@@ -112,7 +113,7 @@ impl Catalogue {
                 .ok_or_else(|| ChoiceError::UnknownProfile { name: name.to_owned(), known: known(&self.profiles) });
         }
         let wanted = if toolsets.is_empty() { &self.enabled[..] } else { toolsets };
-        if wanted.is_empty() {
+        if wanted.is_empty() || wanted.iter().any(|name| name == EVERYTHING) {
             return Ok(Choice::Toolsets(self.toolsets.iter().map(|set| set.name).collect()));
         }
         let find = |name: &String| {
@@ -148,6 +149,9 @@ mod tests {
         let one = catalogue.registry(&["mail".into()], None).expect("one");
         assert!(!Arc::ptr_eq(&all, &one));
         assert!(Arc::ptr_eq(&named, &catalogue.registry(&["repl".into(), "mail".into()], None).expect("both")));
+        let some = super::tests::catalogue(&["mail"]).expect("valid");
+        let default = some.registry(&[], None).expect("the default");
+        assert!(!Arc::ptr_eq(&default, &some.registry(&["all".into()], None).expect("all")));
     }
 
     #[test]
@@ -161,10 +165,10 @@ mod tests {
         ];
         let texts: Vec<String> = errors.into_iter().map(|error| error.expect("refused").to_string()).collect();
         expect![[r#"
-            there is no toolset 'rpl'; there are: repl, mail. Start `hob mcp` with one of these, or with none for all
+            there is no toolset 'rpl'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`
             there is no profile 'thrum'; there are: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
             a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets
-            there is no toolset 'code'; there are: repl, mail. Start `hob mcp` with one of these, or with none for all"#]]
+            there is no toolset 'code'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
         .assert_eq(&texts.join("\n"));
     }
 }

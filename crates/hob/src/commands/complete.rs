@@ -19,7 +19,7 @@ pub(crate) struct Complete {
 impl Complete {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // A shell waits for this, so what cannot be told is nothing; the command itself will say why.
-        let tools = call::tools(project, None, None).unwrap_or_default();
+        let tools = call::tools(project, Some("all"), None).unwrap_or_default();
         for candidate in candidates(&tools, &self.words) {
             terminal::line(candidate);
         }

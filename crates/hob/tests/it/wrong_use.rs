@@ -317,3 +317,11 @@ fn am_root() -> bool {
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
 }
+
+#[test]
+fn a_named_tool_is_called_whichever_tools_agents_get() {
+    let project = fresh();
+    assert!(!project.run(["tools"]).ok().contains("validate_syntax"));
+    let ran = project.run(["call", "validate_syntax", "--code", "module A do\nend\n"]);
+    assert!(ran.ok().contains("Syntax is valid"), "it checks");
+}

@@ -55,7 +55,10 @@ impl Call {
             Some(name) => name,
         };
         let project = super::find_project(explicit.as_deref())?;
-        let mut control = super::connect_or_start(&project, &super::hello(&project)?)?;
+        // Whoever names a tool means it, whichever toolsets agents get by default.
+        let mut hello = super::hello(&project)?;
+        hello.toolsets = vec!["all".to_owned()];
+        let mut control = super::connect_or_start(&project, &hello)?;
         let tools = declared(control.tools(None, None))?;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else { return Err(unknown(name, &tools)) };
         let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
