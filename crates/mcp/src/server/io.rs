@@ -14,8 +14,9 @@ const SMALL: usize = 8 << 10;
 /// As much as a pipe holds.
 const LARGE: usize = 64 << 10;
 
-/// A buffer that was larger than this shrinks again once it is empty.
-const KEEP: usize = 256 << 10;
+/// A buffer that was larger than this shrinks again once it is empty: most connections are idle, and a list of tools is
+/// large.
+const KEEP: usize = 16 << 10;
 
 /// Output on its way, counted from the beginning of the connection.
 #[derive(Default)]
