@@ -23,6 +23,7 @@ fn all_sets(project: &TestProject) -> Vec<(&'static str, Vec<Value>)> {
     [
         ("repl", &["repl"][..]),
         ("mail", &["mail"]),
+        ("cure", &["cure"]),
         ("ghc-mcp", &["--profile", "ghc-mcp"]),
         ("thrum", &["--profile", "thrum"]),
     ]
@@ -188,7 +189,7 @@ fn conform(peer: &mut McpPeer, tools: &[Value], calls: &[(&str, Value)]) {
 fn the_list_of_tools_is_fresh() {
     let mut page = String::from("# Tools\n\nGenerated from the tools' own declarations; a test proves it fresh.\n");
     for (set, tools) in all_sets(&fresh()) {
-        let own = ["repl", "mail"].contains(&set);
+        let own = ["repl", "mail", "cure"].contains(&set);
         let started = if own { format!("hob mcp {set}") } else { format!("hob mcp --profile {set}") };
         let _ = writeln!(page, "\n## `{started}`");
         for tool in &tools {
