@@ -20,6 +20,7 @@
 
 pub mod change;
 pub mod memory;
+mod message;
 pub mod plan;
 pub mod postgres;
 pub mod query;

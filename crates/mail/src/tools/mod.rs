@@ -71,6 +71,11 @@ pub fn tools(desk: &Arc<Desk>) -> Vec<Arc<dyn AnyTool>> {
     all
 }
 
+/// How many agents, in words.
+fn agents(count: usize) -> String {
+    if count == 1 { "1 agent".to_owned() } else { format!("{count} agents") }
+}
+
 /// What a failure says to a model: what happened, then what to do.
 pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
     let error = error.into();

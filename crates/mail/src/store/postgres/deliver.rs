@@ -12,26 +12,10 @@ use super::writer::{Act, Fault};
 use crate::error::Refusal;
 use crate::model::order::{Place, pick};
 use crate::model::words::words;
-use crate::model::{
-    AgentName, Clock, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, Session, SessionId, Settled,
-};
+use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Priority, Session, SessionId, Settled};
 use crate::store::change::{Append, Appended, Claim, Claimed, HandBack, Recipient, Release, Released, Settle};
+use crate::store::message::NewMessage;
 use crate::store::plan;
-
-/// A message's row before it has a number.
-pub(super) struct NewMessage<'a> {
-    pub(super) id: &'a MessageId,
-    pub(super) kind: Kind,
-    pub(super) sender: &'a AgentName,
-    pub(super) to: &'a [String],
-    pub(super) content: &'a str,
-    pub(super) priority: Priority,
-    pub(super) at: Millis,
-    pub(super) thread: &'a MessageId,
-    pub(super) reply_to: Option<&'a MessageId>,
-    pub(super) metadata: &'a str,
-    pub(super) key: Option<(&'a str, &'a [u8])>,
-}
 
 /// A delivery, as far as changes need it.
 pub(super) struct Held {
@@ -74,20 +58,7 @@ impl Act<'_> {
         if open.is_empty() {
             return Err(Refusal::MailboxFull { agents: full }.into());
         }
-        let to: Vec<String> = append.to.iter().map(|address| address.written.clone()).collect();
-        let message = NewMessage {
-            id: &append.id,
-            kind: Kind::Mail,
-            sender,
-            to: &to,
-            content: &append.content,
-            priority: append.priority,
-            at: self.now,
-            thread: &thread,
-            reply_to: append.reply_to.as_ref(),
-            metadata: &append.metadata,
-            key: append.key.as_deref().map(|key| (key, &append.hash[..])),
-        };
+        let message = NewMessage::sent(append, &thread, self.now);
         let sent = self.deliver(&message, open).await?;
         Ok(Appended { id: append.id.clone(), thread, at: self.now, resolved, sent, full, is_replay: false })
     }
@@ -150,8 +121,8 @@ impl Act<'_> {
         let sql = "INSERT INTO message (public, space, kind, sender, addresses, content, words, priority, at, thread, \
                    reply_to, metadata, key, hash) \
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id";
-        let found: Vec<String> = words(message.content).into_iter().collect();
-        let addresses = serde_json::to_string(message.to).unwrap_or_default();
+        let found: Vec<String> = words(&message.content).into_iter().collect();
+        let addresses = serde_json::to_string(&message.to).unwrap_or_default();
         let level = i16::from(message.priority.level());
         let query = sqlx::query(sql).bind(message.id.as_str()).bind(self.space);
         let query = query.bind(i16::from(message.kind == Kind::Report)).bind(message.sender.as_str());
@@ -160,7 +131,7 @@ impl Act<'_> {
         let query = query.bind(message.reply_to.map(|id| id.as_str())).bind(message.metadata);
         let query = query.bind(message.key.map(|(key, _)| key)).bind(message.key.map(|(_, hash)| hash));
         let number: i64 = query.fetch_one(&mut *self.db).await?.try_get(0)?;
-        let bytes = plan::size(message.content, message.metadata) as i64;
+        let bytes = plan::size(&message.content, message.metadata) as i64;
         let mut sent = Vec::with_capacity(to.len());
         for target in to {
             let mut mailbox = self.mailbox(target.id).await?;
@@ -436,19 +407,7 @@ impl Act<'_> {
         let sender = AgentName::stored(row.try_get::<String, _>(1)?);
         let thread = MessageId::stored(row.try_get::<String, _>(2)?);
         let Some(to) = self.find_agent(sender.as_str()).await? else { return Ok(public) };
-        let message = NewMessage {
-            id: &MessageId::mint(Clock::system().now()),
-            kind: Kind::Report,
-            sender: &AgentName::system(),
-            to: &[sender.to_string()],
-            content: &plan::report(&public, recipient, one.attempts as u32),
-            priority: Priority::Normal,
-            at: self.now,
-            thread: &thread,
-            reply_to: Some(&public),
-            metadata: "{}",
-            key: None,
-        };
+        let message = NewMessage::report(&public, &thread, (&sender, recipient), one.attempts as u32, self.now);
         self.deliver(&message, vec![to]).await?;
         Ok(public)
     }

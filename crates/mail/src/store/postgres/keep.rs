@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use sqlx::Row;
 
-use super::deliver::{Held, NewMessage};
+use super::deliver::Held;
 use super::rows::{run, unknown};
 use super::writer::{Act, Fault};
-use crate::model::{AgentName, DeliveryState, Kind, MessageId};
+use crate::model::{AgentName, DeliveryState, MessageId};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported, Purge, Purged};
+use crate::store::message::NewMessage;
 use crate::store::plan;
 
 impl Act<'_> {
@@ -102,19 +103,7 @@ impl Act<'_> {
             }
         }
         let stored: Vec<AgentName> = open.iter().map(|row| row.name.clone()).collect();
-        let message = NewMessage {
-            id: &import.id,
-            kind: Kind::Mail,
-            sender: &import.sender,
-            to: &import.to,
-            content: &import.content,
-            priority: import.priority,
-            at: import.at,
-            thread: &thread,
-            reply_to: import.reply_to.as_ref(),
-            metadata: &import.metadata,
-            key: None,
-        };
+        let message = NewMessage::imported(import, &thread);
         let priority = i16::from(import.priority.level());
         let sent = self.deliver(&message, open).await?;
         for recipient in sent.into_iter().filter(|to| read.contains(&to.agent)) {

@@ -11,25 +11,11 @@ use super::writer::{Fault, Writer};
 use crate::error::Refusal;
 use crate::model::order::{Place, pick};
 use crate::model::{
-    AgentName, Clock, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, Session, SessionId, Settled,
+    AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, Session, SessionId, Settled,
 };
 use crate::store::change::{Append, Appended, Claim, Claimed, HandBack, Recipient, Release, Released, Settle};
+use crate::store::message::NewMessage;
 use crate::store::plan;
-
-/// A message's row before it has a number.
-pub(super) struct NewMessage<'a> {
-    pub(super) id: &'a MessageId,
-    pub(super) kind: Kind,
-    pub(super) sender: &'a AgentName,
-    pub(super) to: &'a [String],
-    pub(super) content: &'a str,
-    pub(super) priority: Priority,
-    pub(super) at: Millis,
-    pub(super) thread: &'a MessageId,
-    pub(super) reply_to: Option<&'a MessageId>,
-    pub(super) metadata: &'a str,
-    pub(super) key: Option<(&'a str, &'a [u8])>,
-}
 
 /// A mailbox that a message goes into.
 pub(super) struct Target {
@@ -76,20 +62,7 @@ impl Writer {
         if open.is_empty() {
             return Err(Refusal::MailboxFull { agents: full }.into());
         }
-        let to: Vec<String> = append.to.iter().map(|address| address.written.clone()).collect();
-        let message = NewMessage {
-            id: &append.id,
-            kind: Kind::Mail,
-            sender,
-            to: &to,
-            content: &append.content,
-            priority: append.priority,
-            at: now,
-            thread: &thread,
-            reply_to: append.reply_to.as_ref(),
-            metadata: &append.metadata,
-            key: append.key.as_deref().map(|key| (key, &append.hash[..])),
-        };
+        let message = NewMessage::sent(append, &thread, now);
         let sent = self.deliver(&message, open)?;
         Ok(Appended { id: append.id.clone(), thread, at: now, resolved, sent, full, is_replay: false })
     }
@@ -138,14 +111,14 @@ impl Writer {
     pub(super) fn deliver(&mut self, message: &NewMessage<'_>, to: Vec<Target>) -> Result<Vec<Recipient>, Fault> {
         let sql = "INSERT INTO message (public, space, kind, sender, addresses, content, priority, at, thread, \
                    reply_to, metadata, key, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-        let addresses = serde_json::to_string(message.to).unwrap_or_default();
+        let addresses = serde_json::to_string(&message.to).unwrap_or_default();
         self.db.prepare_cached(sql)?.execute(params![
             message.id.as_str(),
             self.space,
             u8::from(message.kind == Kind::Report),
             message.sender.as_str(),
             addresses,
-            message.content,
+            &*message.content,
             message.priority.level(),
             message.at,
             message.thread.as_str(),
@@ -155,7 +128,7 @@ impl Writer {
             message.key.map(|(_, hash)| hash),
         ])?;
         let number = self.db.last_insert_rowid();
-        let bytes = plan::size(message.content, message.metadata);
+        let bytes = plan::size(&message.content, message.metadata);
         let level = message.priority.level();
         let mut sent = Vec::with_capacity(to.len());
         for mut target in to {
@@ -424,19 +397,7 @@ impl Writer {
             (MessageId::stored(public), AgentName::stored(sender), MessageId::stored(thread));
         let Some(to) = self.find_agent(sender.as_str())? else { return Ok(public) };
         let mailbox = self.mailbox(to.id)?;
-        let message = NewMessage {
-            id: &MessageId::mint(Clock::system().now()),
-            kind: Kind::Report,
-            sender: &AgentName::system(),
-            to: &[sender.to_string()],
-            content: &plan::report(&public, recipient, one.attempts),
-            priority: Priority::Normal,
-            at: now,
-            thread: &thread,
-            reply_to: Some(&public),
-            metadata: "{}",
-            key: None,
-        };
+        let message = NewMessage::report(&public, &thread, (&sender, recipient), one.attempts, now);
         self.deliver(&message, vec![Target { agent: sender, mailbox }])?;
         Ok(public)
     }

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, params};
 
-use super::deliver::{Held, NewMessage, Target};
+use super::deliver::{Held, Target};
 use super::rows::unknown;
 use super::writer::{Fault, Writer};
-use crate::model::{AgentName, DeliveryState, Kind, MessageId, Millis};
+use crate::model::{AgentName, DeliveryState, MessageId, Millis};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported, Purge, Purged};
+use crate::store::message::NewMessage;
 use crate::store::plan;
 
 impl Writer {
@@ -113,19 +114,7 @@ impl Writer {
         };
         let thread = parent.map_or_else(|| import.id.clone(), MessageId::stored);
         let stored: Vec<AgentName> = open.iter().map(|target| target.agent.clone()).collect();
-        let message = NewMessage {
-            id: &import.id,
-            kind: Kind::Mail,
-            sender: &import.sender,
-            to: &import.to,
-            content: &import.content,
-            priority: import.priority,
-            at: import.at,
-            thread: &thread,
-            reply_to: import.reply_to.as_ref(),
-            metadata: &import.metadata,
-            key: None,
-        };
+        let message = NewMessage::imported(import, &thread);
         for recipient in self.deliver(&message, open)?.into_iter().filter(|to| read.contains(&to.agent)) {
             let row = self.find_agent(recipient.agent.as_str())?.ok_or_else(|| unknown(recipient.agent.as_str()))?;
             let mut mailbox = self.mailbox(row.id)?;

@@ -1,0 +1,83 @@
+//! What an engine stores of a message, made from the change that brings it: the same for every engine with rows.
+
+use std::borrow::Cow;
+
+use super::change::{Append, Import};
+use super::plan;
+use crate::model::{AgentName, Clock, Kind, MessageId, Millis, Priority};
+
+/// A message's row before it has a number.
+pub(super) struct NewMessage<'a> {
+    pub(super) id: MessageId,
+    pub(super) kind: Kind,
+    pub(super) sender: AgentName,
+    /// The addresses as written.
+    pub(super) to: Vec<String>,
+    pub(super) content: Cow<'a, str>,
+    pub(super) priority: Priority,
+    pub(super) at: Millis,
+    pub(super) thread: &'a MessageId,
+    pub(super) reply_to: Option<&'a MessageId>,
+    pub(super) metadata: &'a str,
+    /// The idempotency key, and the hash of what was sent with it.
+    pub(super) key: Option<(&'a str, &'a [u8])>,
+}
+
+impl<'a> NewMessage<'a> {
+    /// Mail that an agent sends.
+    pub(super) fn sent(append: &'a Append, thread: &'a MessageId, at: Millis) -> NewMessage<'a> {
+        NewMessage {
+            id: append.id.clone(),
+            kind: Kind::Mail,
+            sender: append.sender.agent.clone(),
+            to: append.to.iter().map(|address| address.written.clone()).collect(),
+            content: Cow::Borrowed(&append.content),
+            priority: append.priority,
+            at,
+            thread,
+            reply_to: append.reply_to.as_ref(),
+            metadata: &append.metadata,
+            key: append.key.as_deref().map(|key| (key, &append.hash[..])),
+        }
+    }
+
+    /// Mail that was sent elsewhere, before.
+    pub(super) fn imported(import: &'a Import, thread: &'a MessageId) -> NewMessage<'a> {
+        NewMessage {
+            id: import.id.clone(),
+            kind: Kind::Mail,
+            sender: import.sender.clone(),
+            to: import.to.clone(),
+            content: Cow::Borrowed(&import.content),
+            priority: import.priority,
+            at: import.at,
+            thread,
+            reply_to: import.reply_to.as_ref(),
+            metadata: &import.metadata,
+            key: None,
+        }
+    }
+
+    /// What tells a sender that a recipient never confirmed its message.
+    pub(super) fn report(
+        message: &'a MessageId,
+        thread: &'a MessageId,
+        (sender, recipient): (&AgentName, &AgentName),
+        attempts: u32,
+        at: Millis,
+    ) -> NewMessage<'a> {
+        NewMessage {
+            id: MessageId::mint(Clock::system().now()),
+            kind: Kind::Report,
+            sender: AgentName::system(),
+            to: vec![sender.to_string()],
+            content: Cow::Owned(plan::report(message, recipient, attempts)),
+            priority: Priority::Normal,
+            at,
+            thread,
+            reply_to: Some(message),
+            metadata: "{}",
+            key: None,
+        }
+    }
+}
