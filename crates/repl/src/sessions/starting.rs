@@ -76,9 +76,12 @@ impl Repl {
                 turn.map_err(|_| ReplError::Busy { session: key.name.clone() })?
             }
         };
-        let (started, turn) = self.ensured(caller, key, turn).await?;
+        let (mut started, turn) = self.ensured(caller, key, turn).await?;
         if started.fresh {
             request.wait = request.wait.saturating_sub(begun.elapsed());
+            if started.notes.is_empty() {
+                started.notes.push(new(&started.handle.info()));
+            }
         }
         let mut answer = pin!(started.handle.eval(request));
         // The first poll puts it in the session's queue; only then may the next caller go on.
@@ -291,6 +294,11 @@ fn note_new_process(log: &OutputLog, end: u64, old: Option<&Handle>) {
         None => "it ended with an earlier hob".to_owned(),
     };
     log.append(Stream::Note, None, format!("{newline}--- a new process; of the one above: {ended} ---\n").as_bytes());
+}
+
+/// For whoever did not choose: code in another language than the session's is the commonest first error.
+fn new(info: &SessionInfo) -> String {
+    format!("The session is new, of profile `{}`; repl_start starts one of another `profile`.", info.profile)
 }
 
 fn died(info: &SessionInfo) -> String {

@@ -112,3 +112,14 @@ async fn ghci_without_a_package() {
     assert!(text.starts_with("[plain: nothing of evaluation 9999, up to "), "{text}");
     package.repl.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_did_not_choose_is_told_once_what_it_got() {
+    let package = Package::new();
+    let eval = json!({"session": "one", "code": "1+1", "wait_ms": 50_000});
+    let (first, _) = package.call("repl_eval", eval.clone()).await;
+    assert!(first.starts_with("2\n") && first.contains("The session is new, of profile `cabal`"), "{first}");
+    let (second, _) = package.call("repl_eval", eval).await;
+    assert!(second.starts_with("2\n") && !second.contains("is new"), "{second}");
+    package.repl.shutdown().await;
+}
