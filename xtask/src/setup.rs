@@ -36,6 +36,7 @@ const TESTS: &[Need] = &[
         is_there: || on_path("setpriv").is_some() && on_path("unshare").is_some(),
     },
     Need { what: "strace", packages: &["strace"], is_there: || on_path("strace").is_some() },
+    Need { what: "curl", packages: &["curl"], is_there: || on_path("curl").is_some() },
     Need { what: "a C++ compiler", packages: &["g++"], is_there: || on_path("c++").is_some() },
     Need { what: "kill", packages: &["procps"], is_there: || on_path("kill").is_some() },
     Need {
