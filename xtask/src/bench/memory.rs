@@ -1,5 +1,5 @@
-//! What an idle front-end and an idle daemon hold, beside an empty program that waits in the same way; and the daemon
-//! with a thousand connections on which nothing happens.
+//! What an idle front-end and an idle daemon hold, beside an empty program that waits in the same way. What a thousand
+//! idle connections cost is in `mcp/crowd.rs`.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::Bench;
-use super::echo::{Contender, daemon_pid};
+use super::echo::daemon_pid;
 use super::report::{Figure, Target};
 use crate::agent::{Agent, Pipes};
 
@@ -20,7 +20,6 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let floor = Memory::of(empty.pid())?;
     let front = Memory::of(agent.pid())?;
     let back = Memory::of(daemon)?;
-    let (crowded, busy) = with_idle_connections(bench, daemon)?;
     agent.finish()?;
     empty.finish()?;
     let figure = |what: &str, value, floor, target| Figure {
@@ -34,47 +33,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
         figure("idle front-end, anonymous", front.anonymous, floor.anonymous, Target::AtMost(1.0)),
         figure("idle front-end, resident", front.resident, floor.resident, Target::Above(2.0)),
         figure("idle daemon, resident", back.resident, floor.resident, Target::AtMost(20.0)),
-        figure("daemon with 1000 idle connections, resident", crowded.resident, floor.resident, Target::AtMost(40.0)),
-        Figure {
-            what: format!("daemon with 1000 idle connections, processor time in {} s", IDLE.as_secs()),
-            unit: "ms",
-            value: busy.as_secs_f64() * 1000.0,
-            floor: None,
-            target: Some(Target::AtMost(10.0)),
-        },
     ])
-}
-
-/// How many connections are open and silent.
-const CONNECTIONS: usize = 1000;
-/// For how long the processor time is counted.
-const IDLE: Duration = Duration::from_secs(5);
-
-/// The daemon's memory while so many clients have said hello and nothing since, and the time it ran meanwhile.
-fn with_idle_connections(bench: &Bench, daemon: u32) -> Result<(Memory, Duration)> {
-    let mut silent = Vec::with_capacity(CONNECTIONS);
-    for _ in 0..CONNECTIONS {
-        let mut client = Contender::socket(bench).context("if descriptors ran out, raise `ulimit -n`")?;
-        client.open()?;
-        silent.push(client);
-    }
-    let before = processor_time(daemon)?;
-    std::thread::sleep(IDLE);
-    let busy = processor_time(daemon)?.saturating_sub(before);
-    let memory = Memory::of(daemon)?;
-    silent.into_iter().try_for_each(Contender::finish)?;
-    Ok((memory, busy))
-}
-
-/// What all threads of a process have run (proc(5), `schedstat`).
-fn processor_time(pid: u32) -> Result<Duration> {
-    let mut nanoseconds = 0;
-    for task in std::fs::read_dir(format!("/proc/{pid}/task")).with_context(|| format!("process {pid} is gone"))? {
-        // A thread that ends in between has run, and is not counted.
-        let text = std::fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
-        nanoseconds += text.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0);
-    }
-    Ok(Duration::from_nanos(nanoseconds))
 }
 
 /// In MiB.
