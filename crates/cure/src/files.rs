@@ -1,52 +1,91 @@
-//! Modules in a directory of files: found by the name they declare, whatever the file is called.
+//! Files of Cure in a project: which there are, and reading and writing one without being led out of the project, kept
+//! waiting by what is no file, or given more than anybody meant.
 
-use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 
-use crate::session::Sources;
-
-/// How many files are looked at.
+/// How many files a project may have.
 const MOST_FILES: usize = 10_000;
-/// The largest file that is looked at.
-const MOST_BYTES: u64 = 4 << 20;
+/// How many directories are looked into.
+const MOST_DIRECTORIES: usize = 50_000;
+/// The largest file that is read, in bytes.
+pub const MOST_BYTES: u64 = 16 << 20;
 
-/// The `.cure` files below some directories. They are looked through when the first module is asked for.
-#[derive(Debug)]
-pub struct Directory {
-    roots: Vec<PathBuf>,
-    found: OnceLock<HashMap<String, Arc<str>>>,
+/// Why a file was not read or written.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum FileError {
+    #[error("could not read {path}: {source}")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("could not write {path}: {source}")]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{path} is {what} and not a file")]
+    NoFile { path: PathBuf, what: &'static str },
+    #[error("{path} has {bytes} bytes; at most {MOST_BYTES} are read")]
+    TooLarge { path: PathBuf, bytes: u64 },
+    #[error("{path} is no UTF-8 text: the byte at {at} is part of no character")]
+    NotText { path: PathBuf, at: usize },
+    #[error("{path} is outside of the project")]
+    Outside { path: PathBuf },
 }
 
-impl Directory {
-    /// The files below these directories; hidden ones, links and build directories are passed over.
-    pub fn new(roots: impl IntoIterator<Item = PathBuf>) -> Directory {
-        Directory { roots: roots.into_iter().collect(), found: OnceLock::new() }
+/// The text of a file. Never waits: a pipe, a device or a directory is refused.
+pub fn read(path: &Path) -> Result<String, FileError> {
+    let failed = |source| FileError::Read { path: path.to_owned(), source };
+    // A pipe would otherwise hold whoever opens it until somebody writes.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
+    let data = file.metadata().map_err(failed)?;
+    if !data.is_file() {
+        let what = if data.is_dir() { "a directory" } else { "a pipe, a socket or a device" };
+        return Err(FileError::NoFile { path: path.to_owned(), what });
     }
-}
-
-impl Sources for Directory {
-    fn source(&self, module: &str) -> Option<Arc<str>> {
-        let all = self.found.get_or_init(|| {
-            let mut modules = HashMap::new();
-            for path in cure_files(&self.roots) {
-                let Ok(text) = std::fs::read_to_string(&path) else { continue };
-                let text: Arc<str> = text.into();
-                for name in declared(&text) {
-                    modules.entry(name).or_insert_with(|| text.clone());
-                }
-            }
-            modules
-        });
-        all.get(module).cloned()
+    let bytes = contents(file, data.len()).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(FileError::TooLarge { path: path.to_owned(), bytes: data.len().max(bytes.len() as u64) });
     }
+    String::from_utf8(bytes)
+        .map_err(|error| FileError::NotText { path: path.to_owned(), at: error.utf8_error().valid_up_to() })
 }
 
-/// The `.cure` files below these directories, sorted.
+fn contents(file: File, expected: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(expected.min(MOST_BYTES) as usize + 1);
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file as a whole: whoever reads it meanwhile sees the old text or the new one.
+pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
+    let failed = |source| FileError::Write { path: path.to_owned(), source };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::write(&beside, text)
+        .and_then(|()| std::fs::set_permissions(&beside, std::fs::metadata(path)?.permissions()))
+        .and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|source| {
+        // The old text is still there; the new one is of no use.
+        let _ = std::fs::remove_file(&beside);
+        failed(source)
+    })
+}
+
+/// What a path leads to, if that is inside of this directory. Links are followed first, so that none leads out.
+pub fn inside(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
+    let failed = |source| FileError::Read { path: path.to_owned(), source };
+    let real = root.join(path).canonicalize().map_err(failed)?;
+    let root = root.canonicalize().map_err(failed)?;
+    if real.starts_with(&root) { Ok(real) } else { Err(FileError::Outside { path: path.to_owned() }) }
+}
+
+/// The `.cure` files below these directories, sorted; hidden ones, links and build directories are passed over.
 pub fn cure_files(roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> = roots.to_vec();
     let mut files = Vec::new();
+    let mut looked = 0;
     while let Some(path) = open.pop() {
+        looked += 1;
         let Ok(entries) = std::fs::read_dir(&path) else { continue };
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name());
@@ -54,42 +93,75 @@ pub fn cure_files(roots: &[PathBuf]) -> Vec<PathBuf> {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && !hidden && !["target", "node_modules", "ebin"].iter().any(|skip| name == *skip) {
                 open.push(path);
-            } else if kind.is_file() && is_cure(&path) && entry.metadata().is_ok_and(|data| data.len() <= MOST_BYTES) {
+            } else if kind.is_file() && is_cure(&path) && !hidden {
                 files.push(path);
-                if files.len() >= MOST_FILES {
-                    break;
-                }
             }
+        }
+        if files.len() >= MOST_FILES || looked >= MOST_DIRECTORIES {
+            break;
         }
     }
     files.sort();
+    files.dedup();
     files
 }
 
-fn is_cure(path: &Path) -> bool {
+/// Whether a path has the ending of Cure's files.
+pub fn is_cure(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cure")
-}
-
-/// The names of the modules that a text declares, as far as a glance tells.
-fn declared(text: &str) -> Vec<String> {
-    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("module "));
-    lines.filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use expect_test::expect;
 
     #[test]
-    fn modules_are_found_by_their_declared_names() {
+    fn what_is_no_text_in_the_project_is_refused_at_once() {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("project");
+        std::fs::create_dir_all(root.join("deep")).unwrap();
+        std::fs::write(outer.path().join("secret.cure"), "module Secret do\nend\n").unwrap();
+        std::fs::write(root.join("a.cure"), "module A do\nend\n").unwrap();
+        std::fs::write(root.join("bad.cure"), b"module \xff do\nend\n").unwrap();
+        std::os::unix::fs::symlink("../secret.cure", root.join("link.cure")).unwrap();
+        std::os::unix::fs::symlink("a.cure", root.join("fine.cure")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe.cure"), rustix::fs::Mode::RWXU).unwrap();
+        File::create(root.join("huge.cure")).unwrap().set_len(1 << 40).unwrap();
+        let said = |path: &str| match inside(&root, Path::new(path)).and_then(|path| read(&path)) {
+            Ok(text) => format!("{path}: {} bytes\n", text.len()),
+            Err(error) => format!("{error}\n").replace(&root.canonicalize().unwrap().display().to_string(), "[root]"),
+        };
+        let paths = ["a.cure", "deep/../a.cure", "fine.cure", "deep", "bad.cure", "pipe.cure", "huge.cure"];
+        let outside = ["link.cure", "../secret.cure", "/etc/passwd", "none.cure", "a\0.cure"];
+        let all: String = paths.into_iter().chain(outside).map(said).collect();
+        expect![[r#"
+            a.cure: 16 bytes
+            deep/../a.cure: 16 bytes
+            fine.cure: 16 bytes
+            [root]/deep is a directory and not a file
+            [root]/bad.cure is no UTF-8 text: the byte at 7 is part of no character
+            [root]/pipe.cure is a pipe, a socket or a device and not a file
+            [root]/huge.cure has 1099511627776 bytes; at most 16777216 are read
+            link.cure is outside of the project
+            ../secret.cure is outside of the project
+            /etc/passwd is outside of the project
+            could not read none.cure: No such file or directory (os error 2)
+            could not read a"#]]
+        .assert_eq(all.split('\0').next().unwrap_or(&all));
+        let listed: Vec<_> = cure_files(&[root]);
+        let names: Vec<_> = listed.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+        assert_eq!(names, ["a.cure", "bad.cure", "huge.cure"]);
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("deep")).unwrap();
-        std::fs::write(dir.path().join("deep/any.cure"), "module Shapes.Flat do\n  def one(): Int = 1\nend\n").unwrap();
-        let text = "module Main do\n  import Shapes.Flat [one/0]\n  def main(): Int = one() + Shapes.Flat.one()\nend\n";
-        let compiled = crate::compile(text, &Directory::new([dir.path().to_path_buf()]));
-        assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
-        let run = compiled.run("main", crate::Limits::default()).unwrap();
-        assert_eq!(run.result, Ok("2".to_owned()));
-        assert!(!crate::compile(text, &crate::Alone).is_ok());
+        let path = dir.path().join("a.cure");
+        std::fs::write(&path, "old").unwrap();
+        write(&path, "new").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        assert!(write(&dir.path().join("none.cure"), "new").is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -9,6 +9,7 @@ mod eval;
 pub mod files;
 pub mod fsm;
 mod lower;
+mod part;
 mod report;
 mod resolve;
 mod session;
@@ -16,11 +17,14 @@ pub mod standard;
 pub mod syntax;
 mod tools;
 mod types;
+mod workspace;
 
 pub use eval::machine::{Failure, Limits};
 pub use lower::form;
-pub use session::{Alone, Compilation, Run, Sources, compile};
+pub use part::{Cure, Options, RunLimits};
+pub use session::{Alone, Checked, Compilation, Run, Sources, compile};
 pub use tools::tools;
+pub use workspace::{FileReport, Index, Report, Workspace};
 
 #[cfg(test)]
 mod program_tests;

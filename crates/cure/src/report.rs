@@ -79,15 +79,17 @@ pub(crate) fn wrong(said: &[Said]) -> bool {
 
 /// As lines for a model.
 pub(crate) fn text(said: &[Said]) -> String {
-    let line = |one: &Said| {
-        let mut line = format!("{}:{} {} {}: {}", one.line, one.column, one.severity, one.code, one.message);
-        for hint in &one.hints {
-            line.push_str("\n    ");
-            line.push_str(hint);
-        }
-        line
-    };
     said.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// One, with its hints below it.
+pub(crate) fn line(one: &Said) -> String {
+    let mut line = format!("{}:{} {} {}: {}", one.line, one.column, one.severity, one.code, one.message);
+    for hint in &one.hints {
+        line.push_str("\n    ");
+        line.push_str(hint);
+    }
+    line
 }
 
 /// A first line, then the diagnostics.

@@ -65,6 +65,7 @@ impl Parts {
     pub(crate) fn new(project: &Project, config: &Config, journal: Arc<Journal>) -> Result<Parts, ChoiceError> {
         let desk = mail::desk(project, config, &journal);
         let repl = Repl::new(repl_options(project, config, journal));
+        let cure = cure::Cure::new(cure_options(config));
         let toolsets = vec![
             Toolset {
                 name: "repl",
@@ -79,7 +80,7 @@ impl Parts {
             Toolset {
                 name: "cure",
                 about: "a compiler for the Cure language: check, format, state machines, help",
-                tools: cure::tools(),
+                tools: cure::tools(&cure),
             },
         ];
         let profiles = vec![
@@ -93,7 +94,7 @@ impl Parts {
                 about: "the eleven tools of Thrum, under their names",
                 tools: ::mail::tools::thrum_tools(&desk),
             },
-            Toolset { name: "cure", about: "the Cure compiler's tools alone", tools: cure::tools() },
+            Toolset { name: "cure", about: "the Cure compiler's tools alone", tools: cure::tools(&cure) },
         ];
         let catalogue = Catalogue::new(toolsets, profiles, config.toolsets.clone())?;
         let seal_key = secrets::seal_key(project);
@@ -194,6 +195,13 @@ impl Parts {
             mail.close().await;
         }
     }
+}
+
+/// What the configuration means for the Cure part.
+fn cure_options(config: &Config) -> cure::Options {
+    let project::config::CureConfig { roots, run, run_steps, run_memory, run_time } = config.cure.clone();
+    let limits = cure::RunLimits { steps: run_steps, memory: run_memory, time: run_time };
+    cure::Options { roots, run: run.then_some(limits) }
 }
 
 /// What the configuration means for the REPL part.

@@ -14,6 +14,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+pub use crate::cure::CureConfig;
+use crate::cure::CureTable;
 pub use crate::duration::Limit;
 pub use crate::mail::MailConfig;
 use crate::mail::MailTable;
@@ -43,6 +45,8 @@ pub enum ConfigError {
          HOB_MAIL_DATABASE, your own config.toml, or .hob/mail-database (mode 0600)"
     )]
     SharedDatabase { path: PathBuf },
+    #[error("{path}: cure.roots: {root} leads out of the project; name a directory inside of it, relative to its root")]
+    Root { path: PathBuf, root: PathBuf },
 }
 
 /// Where a setting came from.
@@ -78,6 +82,8 @@ pub struct Config {
     pub repl_profiles: BTreeMap<String, Profile>,
     /// The mail between agents.
     pub mail: MailConfig,
+    /// The Cure compiler.
+    pub cure: CureConfig,
     /// What `hob.toml` asks for and the user has not granted.
     pub withheld: Vec<Request>,
 }
@@ -91,6 +97,7 @@ impl Default for Config {
             repl_profile: None,
             repl_profiles: BTreeMap::new(),
             mail: MailConfig::default(),
+            cure: CureConfig::default(),
             withheld: Vec::new(),
         }
     }
@@ -140,6 +147,7 @@ impl Config {
             self.repl_profile = settings.repl.profile;
         }
         self.mail.apply(path, settings.mail, source)?;
+        self.cure.apply(path, settings.cure)?;
         let profiles = settings.repl.profiles.into_iter();
         self.repl_profiles.extend(profiles.map(|(name, table)| (name, Profile { table, source })));
         Ok(())
@@ -217,6 +225,7 @@ pub(crate) struct Settings {
     pub(crate) limits: LimitsTable,
     pub(crate) repl: ReplTable,
     pub(crate) mail: MailTable,
+    pub(crate) cure: CureTable,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -295,7 +304,7 @@ mod tests {
         check_error(
             "toolsets = [\"repl\"]\ntolsets = 1\n",
             expect![[
-                "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `limits`, `repl`, `mail`; correct the line, or delete it for the default"
+                "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `limits`, `repl`, `mail`, `cure`; correct the line, or delete it for the default"
             ]],
         );
         check_error(

@@ -7,6 +7,7 @@
 
 mod caller;
 pub mod config;
+mod cure;
 mod duration;
 mod environment;
 mod git;

@@ -24,6 +24,7 @@ pub struct UserConfig {
     pub(crate) limits: crate::config::LimitsTable,
     pub(crate) repl: crate::config::ReplTable,
     pub(crate) mail: crate::mail::MailTable,
+    pub(crate) cure: crate::cure::CureTable,
 }
 
 impl UserConfig {
@@ -49,7 +50,8 @@ impl UserConfig {
     }
 
     pub(crate) fn into_settings(self) -> Settings {
-        Settings { toolsets: self.toolsets, daemon: self.daemon, limits: self.limits, repl: self.repl, mail: self.mail }
+        let UserConfig { environment: _, toolsets, daemon, limits, repl, mail, cure } = self;
+        Settings { toolsets, daemon, limits, repl, mail, cure }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Names: what modules offer ([`interface`]), what names mean inside one ([`scope`]), and how written types become
-//! types ([`written`]). [`collect`] makes a module's interface.
+//! types ([`written`]). [`collect`] makes a module's interface, [`fingerprint`] says whether two are the same to others.
 
 pub(crate) mod collect;
+pub(crate) mod fingerprint;
 mod heads;
 pub(crate) mod interface;
 pub(crate) mod scope;

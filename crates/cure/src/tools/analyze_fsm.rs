@@ -1,12 +1,15 @@
 //! `analyze_fsm`: the state machines of a text, what is wrong with them, and their diagrams.
 
+use std::sync::Arc;
+
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{sources, work};
+use super::{modules, work};
 use crate::fsm::{Edge, Finding, Graph, mermaid};
+use crate::part::Cure;
 use crate::report::{Said, said};
 
 /// Analyze the state machines of Cure code. Gives states, transitions, guards and timeouts; states never reached, dead
@@ -76,7 +79,7 @@ pub(super) struct Found {
 }
 
 /// The tool.
-pub(super) struct AnalyzeFsm;
+pub(super) struct AnalyzeFsm(pub Arc<Cure>);
 
 impl Tool for AnalyzeFsm {
     const NAME: &'static str = "analyze_fsm";
@@ -86,7 +89,7 @@ impl Tool for AnalyzeFsm {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let sources = sources(&cx);
+        let sources = modules(&self.0, &cx);
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
             let machines = compiled.machines().map(|(graph, findings)| machine(graph, findings)).collect();

@@ -1,13 +1,14 @@
 //! `format_cure`: a text or a file, formatted.
 
-use std::path::{Component, PathBuf};
+use std::path::PathBuf;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{root, work};
+use super::{file_error, given, work};
+use crate::files;
 use crate::report::{self, Said, said};
 
 /// Format Cure code, or a file of the project in place. Changes white space only; comments stay. With `check`, only says
@@ -49,15 +50,16 @@ impl Tool for FormatCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let check = args.check.unwrap_or(false);
-        match (args.code, args.file_path) {
-            (Some(code), None) => work(code.len(), move || formatted(&code, true)).await,
-            (None, Some(path)) => {
-                let root = root(&cx).ok_or_else(|| ToolError::internal("the connection has no caller"))?;
-                let path = inside(&root, &path)?;
-                work(usize::MAX, move || file(&path, check)).await?
+        let (code, path) = given(&cx, args.code, args.file_path.as_deref())?;
+        work(code.len(), move || {
+            let output = formatted(&code);
+            let Some(path) = path else { return Ok(output) };
+            if let (Some(text), true, false) = (&output.code, output.changed, check) {
+                files::write(&path, text).map_err(file_error)?;
             }
-            _ => Err(ToolError::user("Give either `code` or `file_path`.").hint("`code` is the text itself.")),
-        }
+            Ok(Output { code: None, ..output })
+        })
+        .await?
     }
 
     fn text(output: &Output) -> String {
@@ -76,37 +78,9 @@ impl Tool for FormatCure {
     }
 }
 
-fn formatted(code: &str, show: bool) -> Output {
+fn formatted(code: &str) -> Output {
     match crate::syntax::format(code) {
-        Ok(text) => Output { ok: true, changed: text != code, code: show.then_some(text), diagnostics: Vec::new() },
+        Ok(text) => Output { ok: true, changed: text != code, code: Some(text), diagnostics: Vec::new() },
         Err(errors) => Output { ok: false, changed: false, code: None, diagnostics: said(&errors, code) },
     }
-}
-
-fn file(path: &PathBuf, check: bool) -> Result<Output, ToolError> {
-    let name = path.display();
-    let read = std::fs::read_to_string(path);
-    let code = read.map_err(|error| ToolError::user(format!("Could not read {name}: {error}.")))?;
-    let output = formatted(&code, true);
-    if let (Some(text), true, false) = (&output.code, output.changed, check) {
-        let written = std::fs::write(path, text);
-        written.map_err(|error| ToolError::user(format!("Could not write {name}: {error}.")))?;
-    }
-    Ok(Output { code: None, ..output })
-}
-
-/// The file in the project. Links are followed first, so that none leads out.
-fn inside(root: &std::path::Path, path: &std::path::Path) -> Result<PathBuf, ToolError> {
-    let outside = || {
-        ToolError::user(format!("{} is outside of the project.", path.display()))
-            .hint("Give a path inside the project, relative to its root.")
-    };
-    if path.components().any(|part| matches!(part, Component::ParentDir)) {
-        return Err(outside());
-    }
-    let whole = root.join(path);
-    let real = whole.canonicalize();
-    let real = real.map_err(|error| ToolError::user(format!("Could not read {}: {error}.", path.display())))?;
-    let root = root.canonicalize().map_err(ToolError::internal)?;
-    if real.starts_with(&root) { Ok(real) } else { Err(outside()) }
 }

@@ -1,6 +1,7 @@
 //! The tools of the toolset and profile `cure`, one file each. Here: the list of them, and what they share.
 
 mod analyze_fsm;
+mod check_project;
 mod format_cure;
 mod get_ast;
 mod get_examples;
@@ -12,25 +13,27 @@ mod tests;
 mod type_check_cure;
 mod validate_syntax;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Context, ToolError, tool};
 use project::Caller;
 
-use crate::files::Directory;
+use crate::files::{self, FileError};
+use crate::part::{Cure, Modules};
 
 /// All tools of the toolset.
-pub fn tools() -> Vec<Arc<dyn AnyTool>> {
+pub fn tools(cure: &Arc<Cure>) -> Vec<Arc<dyn AnyTool>> {
     vec![
-        tool(analyze_fsm::AnalyzeFsm),
+        tool(analyze_fsm::AnalyzeFsm(cure.clone())),
+        tool(check_project::CheckProject(cure.clone())),
         tool(format_cure::FormatCure),
         tool(get_ast::GetAst),
         tool(get_examples::GetExamples),
         tool(get_stdlib_docs::GetStdlibDocs),
         tool(get_syntax_help::GetSyntaxHelp),
         tool(parse_cure::ParseCure),
-        tool(type_check_cure::TypeCheckCure),
+        tool(type_check_cure::TypeCheckCure(cure.clone())),
         tool(validate_syntax::ValidateSyntax),
     ]
 }
@@ -47,11 +50,43 @@ async fn work<T: Send + 'static>(size: usize, job: impl FnOnce() -> T + Send + '
 }
 
 /// The worktree of the caller: where modules are found and files are read and written.
-fn root(cx: &Context) -> Option<PathBuf> {
-    cx.caller::<Caller>().map(|caller| caller.worktree.clone())
+fn worktree(cx: &Context) -> Result<PathBuf, ToolError> {
+    let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))?;
+    Ok(caller.worktree.clone())
 }
 
 /// The modules that the caller's code may use.
-fn sources(cx: &Context) -> Directory {
-    Directory::new(root(cx))
+fn modules(cure: &Cure, cx: &Context) -> Modules {
+    cure.modules(cx.caller::<Caller>().map(|caller| &*caller.worktree))
+}
+
+/// What to do about a file that cannot be used.
+fn file_error(error: FileError) -> ToolError {
+    let hint = match &error {
+        FileError::Read { .. } | FileError::Outside { .. } => {
+            "Give the path of a file inside of the project, relative to its root."
+        }
+        FileError::NoFile { .. } => "Give the path of a file.",
+        FileError::Write { .. } => "Nothing was changed.",
+        FileError::TooLarge { .. } => "Split it into modules.",
+        FileError::NotText { .. } => "Save it as UTF-8.",
+    };
+    ToolError::user(format!("{error}.")).hint(hint)
+}
+
+/// A path of the caller's, followed to what it leads to inside of the worktree.
+fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
+    files::inside(worktree, path).map_err(file_error)
+}
+
+/// The text of `code`, or of the file `file_path` and where that is.
+fn given(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<(String, Option<PathBuf>), ToolError> {
+    match (code, file_path) {
+        (Some(code), None) => Ok((code, None)),
+        (None, Some(path)) => {
+            let path = inside(&worktree(cx)?, path)?;
+            Ok((files::read(&path).map_err(file_error)?, Some(path)))
+        }
+        _ => Err(ToolError::user("Give either `code` or `file_path`.").hint("`code` is the text itself.")),
+    }
 }

@@ -70,7 +70,7 @@ async fn a_wrong_program_is_a_result_and_not_an_error() {
     expect![[r#"
         ✗ Type error
         3:20 error C0401: -5 does not fit {x: Int | x > 0}"#]]
-    .assert_eq(&said(super::type_check_cure::TypeCheckCure, json!({ "code": code })).await);
+    .assert_eq(&said(super::type_check_cure::TypeCheckCure(Arc::default()), json!({ "code": code })).await);
     expect![[r#"
         ✗ Syntax error
         2:10 error C0101: expected a name, found `=`
@@ -99,7 +99,7 @@ async fn a_machine_is_told_with_its_faults_and_its_picture() {
             A --> C : go [n > 3]
             A --> D : stop [n > 5 and n < 3]
             B --> A : back"#]]
-    .assert_eq(&said(super::analyze_fsm::AnalyzeFsm, json!({ "code": code })).await);
+    .assert_eq(&said(super::analyze_fsm::AnalyzeFsm(Arc::default()), json!({ "code": code })).await);
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn hostile_text_gets_a_clear_answer() {
         ("huge", &huge, "C0004"),
         ("empty", "", "passed"),
     ] {
-        let text = said(super::type_check_cure::TypeCheckCure, json!({ "code": code })).await;
+        let text = said(super::type_check_cure::TypeCheckCure(Arc::default()), json!({ "code": code })).await;
         assert!(text.contains(wanted), "{name}: {}", &text[..text.len().min(500)]);
     }
 }

@@ -1,11 +1,14 @@
 //! `type_check_cure`: types, refinements, exhaustiveness and machines of a text, and the signatures it defines.
 
+use std::sync::Arc;
+
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{sources, work};
+use super::{modules, work};
+use crate::part::Cure;
 use crate::report::{self, Said, said};
 
 /// Check Cure code: names, types, lengths, refinements, exhaustiveness, state machines. Gives the signatures of its
@@ -29,7 +32,7 @@ pub(super) struct Output {
 }
 
 /// The tool.
-pub(super) struct TypeCheckCure;
+pub(super) struct TypeCheckCure(pub Arc<Cure>);
 
 impl Tool for TypeCheckCure {
     const NAME: &'static str = "type_check_cure";
@@ -39,7 +42,7 @@ impl Tool for TypeCheckCure {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let sources = sources(&cx);
+        let sources = modules(&self.0, &cx);
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
             let diagnostics = said(&compiled.diagnostics, &args.code);

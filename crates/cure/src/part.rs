@@ -1,0 +1,109 @@
+//! The part as a daemon holds it: what is configured, and the files of each worktree, kept between calls.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::session::{Checked, Sources};
+use crate::syntax::ast::Name;
+use crate::workspace::{Index, Workspace};
+
+/// How many worktrees' files are kept.
+const MOST_WORKSPACES: usize = 16;
+
+/// What is configured.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The directories of a worktree where modules are found, relative to it; none for all of it.
+    pub roots: Vec<PathBuf>,
+    /// Whether programs may be run, and how far.
+    pub run: Option<RunLimits>,
+}
+
+/// How far a program may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Steps of the interpreter.
+    pub steps: u64,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Time.
+    pub time: Duration,
+}
+
+/// The part's state.
+#[derive(Debug, Default)]
+pub struct Cure {
+    options: Options,
+    /// The last used stands last.
+    workspaces: Mutex<Vec<(Vec<PathBuf>, Shared)>>,
+}
+
+type Shared = Arc<Mutex<Workspace>>;
+
+impl Cure {
+    /// The part. Nothing is read before a tool needs it.
+    pub fn new(options: Options) -> Arc<Cure> {
+        Arc::new(Cure { options, workspaces: Mutex::default() })
+    }
+
+    /// The directories of a worktree where modules are found. What a link leads out of it is none of them.
+    pub(crate) fn roots(&self, worktree: &Path) -> Vec<PathBuf> {
+        let Ok(worktree) = worktree.canonicalize() else { return Vec::new() };
+        if self.options.roots.is_empty() {
+            return vec![worktree];
+        }
+        let real = self.options.roots.iter().filter_map(|root| worktree.join(root).canonicalize().ok());
+        real.filter(|root| root.starts_with(&worktree)).collect()
+    }
+
+    /// The files below these directories, as kept from the last time.
+    pub(crate) fn workspace(&self, roots: Vec<PathBuf>) -> Shared {
+        let mut kept = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().position(|(known, _)| *known == roots).map(|at| kept.remove(at));
+        if kept.len() >= MOST_WORKSPACES {
+            kept.remove(0);
+        }
+        let found = found.unwrap_or_else(|| (roots.clone(), Arc::new(Mutex::new(Workspace::new(roots)))));
+        kept.push(found.clone());
+        found.1
+    }
+
+    /// The modules that the code of a caller in this worktree may use.
+    pub(crate) fn modules(&self, worktree: Option<&Path>) -> Modules {
+        Modules { workspace: worktree.map(|path| self.workspace(self.roots(path))), index: OnceLock::new() }
+    }
+}
+
+/// Looks at the files of a workspace.
+pub(crate) fn refresh(workspace: &Shared) -> Arc<Index> {
+    workspace.lock().unwrap_or_else(PoisonError::into_inner).refresh()
+}
+
+/// The modules of a worktree. Its files are looked at when the first module is asked for.
+#[derive(Debug)]
+pub(crate) struct Modules {
+    workspace: Option<Shared>,
+    index: OnceLock<Arc<Index>>,
+}
+
+impl Modules {
+    fn index(&self) -> Option<&Index> {
+        let workspace = self.workspace.as_ref()?;
+        Some(self.index.get_or_init(|| refresh(workspace)))
+    }
+}
+
+impl Sources for Modules {
+    fn source(&self, module: &str) -> Option<Arc<str>> {
+        self.index()?.source(module)
+    }
+
+    fn needs(&self, module: &str) -> Vec<Name> {
+        self.index().map_or_else(Vec::new, |index| index.needs(module))
+    }
+
+    fn checked(&self) -> Option<&Checked> {
+        self.index()?.checked()
+    }
+}

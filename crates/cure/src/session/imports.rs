@@ -1,0 +1,143 @@
+//! What an import brings into a module's scope, and what is wrong with it.
+
+use std::sync::Arc;
+
+use super::load::{Importing, Session};
+use crate::diagnostic::{Diagnostic, code};
+use crate::resolve::interface::Interface;
+use crate::resolve::scope::{Function, Scope, nearest};
+use crate::standard;
+use crate::syntax::ast;
+
+impl Session<'_> {
+    pub(super) fn import(&mut self, import: &ast::Import, into: &mut Importing) {
+        let name = &import.module.name;
+        let Some(loaded) = self.load(name) else {
+            let error = self.not_there(import, into);
+            into.diagnostics.push(error);
+            return;
+        };
+        if loaded.broken {
+            into.broken = true;
+            let message = format!("the module `{name}` cannot be read, so what it offers is not known");
+            let error = Diagnostic::error(code::UNKNOWN_MODULE, import.module.span, message);
+            into.diagnostics.push(error.hint(format!("mend the syntax of `{name}`, or of what it imports, first")));
+        }
+        into.scope.modules.insert(name.clone(), loaded.interface.clone());
+        if let Some(alias) = &import.alias {
+            into.scope.modules.insert(alias.name.clone(), loaded.interface.clone());
+        }
+        into.take(name, &loaded);
+        match &import.names {
+            _ if loaded.broken => {}
+            None => import_all(&mut into.scope, &loaded.interface),
+            Some(names) => {
+                for one in names {
+                    import_one(&mut into.scope, &loaded.interface, one, &mut into.diagnostics);
+                }
+            }
+        }
+    }
+
+    fn not_there(&self, import: &ast::Import, into: &mut Importing) -> Diagnostic {
+        let (name, span) = (&import.module.name, import.module.span);
+        if self.is_running(name) {
+            into.circular = true;
+            let message = format!("`{name}` imports this module, which imports it");
+            return Diagnostic::error(code::IMPORT_CYCLE, span, message).hint("put what both need into a third module");
+        }
+        if self.is_deep() {
+            into.circular = true;
+            let message = format!("`{name}` stands at the end of too long a chain of imports");
+            return Diagnostic::error(code::TOO_DEEP, span, message).hint("check the module itself first");
+        }
+        let error = Diagnostic::error(code::UNKNOWN_MODULE, span, format!("there is no module `{name}`"));
+        match nearest(name, standard::names()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => {
+                error.hint("modules are found by the name they declare, in this project and in the standard library")
+            }
+        }
+    }
+}
+
+/// What a module has is known by full name wherever it is used at all.
+pub(super) fn know(scope: &mut Scope, interface: &Interface) {
+    interface.types.values().for_each(|info| scope.know_type(info.clone()));
+    interface.classes.values().for_each(|info| scope.know_class(info.clone()));
+    for instance in &interface.instances {
+        scope.add_instance(instance.clone());
+    }
+}
+
+/// The prelude: types with their constructors, and classes without their methods.
+pub(super) fn prelude(scope: &mut Scope, interface: &Arc<Interface>) {
+    interface.types.iter().for_each(|(name, info)| scope.add_type(name.clone(), info.clone()));
+    interface.constructors.iter().for_each(|(name, one)| scope.add_constructor(name.clone(), one.clone()));
+    interface.classes.iter().for_each(|(name, info)| scope.add_class(name.clone(), info.clone()));
+    if let Some(module) = &interface.module {
+        scope.modules.insert(module.clone(), interface.clone());
+    }
+}
+
+fn import_all(scope: &mut Scope, interface: &Arc<Interface>) {
+    prelude(scope, interface);
+    for ((name, arity), signature) in &interface.functions {
+        if signature.exported {
+            scope.add_function(name.clone(), *arity, Function::Plain(signature.clone()));
+        }
+    }
+    for class in interface.classes.values() {
+        for (at, method) in class.methods.iter().enumerate() {
+            let function = Function::Method(class.clone(), at as u32);
+            scope.add_function(method.name.clone(), method.params.len() as u32, function);
+        }
+    }
+}
+
+fn import_one(scope: &mut Scope, interface: &Interface, one: &ast::Export, diagnostics: &mut Vec<Diagnostic>) {
+    let name = &one.name.name;
+    let here = one.alias.as_ref().map_or(name, |alias| &alias.name);
+    let mut found = false;
+    for ((known, arity), signature) in &interface.functions {
+        if known == name && one.arity.is_none_or(|wanted| wanted == *arity) && signature.exported {
+            scope.add_function(here.clone(), *arity, Function::Plain(signature.clone()));
+            found = true;
+        }
+    }
+    for class in interface.classes.values() {
+        for (at, method) in class.methods.iter().enumerate() {
+            let arity = method.params.len() as u32;
+            if method.name == *name && one.arity.is_none_or(|wanted| wanted == arity) {
+                scope.add_function(here.clone(), arity, Function::Method(class.clone(), at as u32));
+                found = true;
+            }
+        }
+    }
+    if let Some(info) = interface.types.get(name) {
+        scope.add_type(here.clone(), info.clone());
+        found = true;
+    }
+    if let Some(constructor) = interface.constructors.get(name) {
+        scope.add_constructor(here.clone(), constructor.clone());
+        found = true;
+    }
+    if let Some(class) = interface.classes.get(name) {
+        scope.add_class(here.clone(), class.clone());
+        found = true;
+    }
+    if found {
+        return;
+    }
+    let module = interface.module.as_deref().unwrap_or("");
+    let what = one.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
+    let error = Diagnostic::error(code::UNKNOWN_NAME, one.name.span, format!("`{module}` has no `{what}`"));
+    let arity = interface.functions.keys().find(|(known, _)| known == name).map(|(_, arity)| arity);
+    let near = crate::resolve::scope::nearest(name, interface.functions.keys().map(|(name, _)| &**name));
+    diagnostics.push(match (arity, near) {
+        (Some(arity), _) if one.arity != Some(*arity) => error.hint(format!("there is `{name}/{arity}`")),
+        (Some(_), _) => error.hint("it is private to its module"),
+        (_, Some(near)) => error.hint(format!("did you mean `{near}`?")),
+        _ => error,
+    });
+}

@@ -1,0 +1,276 @@
+//! Finding modules by their names, and checking each once: those of the text, those of the standard library, and
+//! those of the caller, which are checked again only when they or what they see of others has changed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, PoisonError};
+
+use super::Sources;
+use super::imports::{know, prelude};
+use super::loaded::{Entry, Loaded, STANDARD, Seen};
+use crate::diagnostic::{Diagnostic, Span, code};
+use crate::lower;
+use crate::resolve::collect::collect;
+use crate::resolve::fingerprint::fingerprint;
+use crate::resolve::scope::Scope;
+use crate::standard;
+use crate::syntax::{self, ast};
+use crate::types::check;
+use ast::Name;
+
+/// How deep modules that were not looked at yet may import each other. Known imports are followed without recursion
+/// before that, so a project has no such bound.
+const MOST_DEEP: usize = 64;
+
+enum State {
+    Running,
+    Done(Option<Arc<Loaded>>),
+}
+
+/// One compilation's view of all modules.
+pub(crate) struct Session<'a> {
+    text: &'a str,
+    here: &'a [ast::Module],
+    sources: &'a dyn Sources,
+    states: HashMap<Name, State>,
+    depth: usize,
+    /// The modules that were checked now and not taken from before.
+    pub(crate) checked: Vec<Name>,
+}
+
+/// A module while its imports are looked at.
+#[derive(Default)]
+pub(super) struct Importing {
+    pub scope: Scope,
+    /// The modules it uses, directly or through others.
+    uses: Vec<Name>,
+    known: HashSet<Name>,
+    direct: HashSet<Name>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether it is part of a circle, so that what is found depends on where one begins.
+    pub circular: bool,
+    pub broken: bool,
+}
+
+impl Importing {
+    /// What a module uses, its dependents use too.
+    pub(super) fn take(&mut self, name: &Name, loaded: &Loaded) {
+        for one in loaded.uses.iter().chain(std::iter::once(name)) {
+            if self.known.insert(one.clone()) {
+                self.uses.push(one.clone());
+            }
+        }
+    }
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(text: &'a str, here: &'a [ast::Module], sources: &'a dyn Sources) -> Session<'a> {
+        Session { text, here, sources, states: HashMap::new(), depth: 0, checked: Vec::new() }
+    }
+
+    /// The module of this name. `None` if there is none, or if it is being checked already.
+    pub(crate) fn load(&mut self, name: &Name) -> Option<Arc<Loaded>> {
+        match self.states.get(name) {
+            Some(State::Done(loaded)) => return loaded.clone(),
+            Some(State::Running) => return None,
+            None => {}
+        }
+        if let Some(module) = self.here.iter().find(|module| module.name.name == *name) {
+            self.states.insert(name.clone(), State::Running);
+            let (loaded, _) = self.check(module, self.text);
+            return self.done(name, Some(Arc::new(loaded)));
+        }
+        if let Some(text) = standard::source(name) {
+            let known = STANDARD.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+            let loaded = known.or_else(|| self.standard(name, text));
+            for used in loaded.iter().flat_map(|loaded| &loaded.uses) {
+                self.load(used);
+            }
+            return self.done(name, loaded);
+        }
+        if self.depth == 0 {
+            return self.in_order(name);
+        }
+        self.elsewhere(name)
+    }
+
+    /// All modules that were looked at and are there.
+    pub(crate) fn found(self) -> HashMap<Name, Arc<Loaded>> {
+        let found = self.states.into_iter().filter_map(|(name, state)| match state {
+            State::Done(Some(loaded)) => Some((name, loaded)),
+            State::Running | State::Done(None) => None,
+        });
+        found.collect()
+    }
+
+    /// Whether a module is being checked.
+    pub(super) fn is_running(&self, name: &str) -> bool {
+        matches!(self.states.get(name), Some(State::Running))
+    }
+
+    /// Whether nothing more can be looked for.
+    pub(super) fn is_deep(&self) -> bool {
+        self.depth >= MOST_DEEP
+    }
+
+    fn done(&mut self, name: &Name, loaded: Option<Arc<Loaded>>) -> Option<Arc<Loaded>> {
+        self.states.insert(name.clone(), State::Done(loaded.clone()));
+        loaded
+    }
+
+    fn standard(&mut self, name: &Name, text: &str) -> Option<Arc<Loaded>> {
+        self.states.insert(name.clone(), State::Running);
+        let modules = syntax::modules(&syntax::parse(text).tree());
+        let module = modules.iter().find(|module| module.name.name == *name)?;
+        let loaded = Arc::new(self.check(module, text).0);
+        // A text may hold a module of a library's name, which then is no library.
+        if loaded.uses.iter().all(|used| !self.here.iter().any(|one| one.name.name == *used)) {
+            STANDARD.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), loaded.clone());
+        }
+        Some(loaded)
+    }
+
+    /// A module of the caller, after all that it is known to need, so that long chains of imports need no recursion.
+    fn in_order(&mut self, name: &Name) -> Option<Arc<Loaded>> {
+        let mut met: HashSet<Name> = HashSet::from([name.clone()]);
+        let mut open = vec![(name.clone(), self.sources.needs(name))];
+        while let Some((_, needs)) = open.last_mut() {
+            match needs.pop() {
+                Some(next) => {
+                    if !self.states.contains_key(&next) && standard::source(&next).is_none() && met.insert(next.clone())
+                    {
+                        let needs = self.sources.needs(&next);
+                        open.push((next, needs));
+                    }
+                }
+                None => {
+                    if let Some((ready, _)) = open.pop()
+                        && !self.states.contains_key(&ready)
+                    {
+                        self.elsewhere(&ready);
+                    }
+                }
+            }
+        }
+        match self.states.get(name) {
+            Some(State::Done(loaded)) => loaded.clone(),
+            _ => None,
+        }
+    }
+
+    fn elsewhere(&mut self, name: &Name) -> Option<Arc<Loaded>> {
+        if self.is_deep() {
+            return None;
+        }
+        let Some(text) = self.sources.source(name) else { return self.done(name, None) };
+        self.states.insert(name.clone(), State::Running);
+        self.depth += 1;
+        let loaded = self.known(name, &text).or_else(|| self.fresh(name, &text));
+        self.depth -= 1;
+        self.done(name, loaded)
+    }
+
+    /// What is known of a module from before, if nothing has changed that it sees.
+    fn known(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
+        let entry = self.sources.checked()?.get(name)?;
+        if !(Arc::ptr_eq(&entry.text, text) || entry.text == *text) {
+            return None;
+        }
+        for seen in entry.seen.iter() {
+            let now = self.load(&seen.module);
+            if Seen::of(&seen.module, seen.direct, now.as_deref()).print != seen.print {
+                return None;
+            }
+        }
+        entry.loaded.uses.iter().for_each(|used| {
+            self.load(used);
+        });
+        Some(entry.loaded)
+    }
+
+    fn fresh(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
+        let parsed = syntax::parse(text);
+        let (loaded, seen) = if parsed.diagnostics.iter().any(Diagnostic::is_error) {
+            (Loaded::broken(name, Vec::new()), Some(Vec::new()))
+        } else {
+            let modules = syntax::modules(&parsed.tree());
+            let module = modules.iter().find(|module| module.name.name == *name)?;
+            self.check(module, text)
+        };
+        self.checked.push(name.clone());
+        let loaded = Arc::new(loaded);
+        if let (Some(checked), Some(seen)) = (self.sources.checked(), seen) {
+            checked.keep(name, Entry { text: text.clone(), seen: seen.into(), loaded: loaded.clone() });
+        }
+        Some(loaded)
+    }
+
+    /// Checks a module. Gives what it saw of others too, unless that depends on where one begins.
+    fn check(&mut self, module: &ast::Module, text: &str) -> (Loaded, Option<Vec<Seen>>) {
+        let mut importing = Importing::default();
+        if standard::is_reserved(&module.name.name) {
+            let message = format!("`{}` is the name of a module of Erlang", module.name.name);
+            let error = Diagnostic::error(code::RESERVED_MODULE, module.name.span, message);
+            importing.diagnostics.push(error.hint("begin the name with a capital letter"));
+        }
+        if !standard::before_prelude(&module.name.name) {
+            for name in standard::PRELUDE {
+                let name = Name::from(*name);
+                if let Some(loaded) = self.load(&name) {
+                    prelude(&mut importing.scope, &loaded.interface);
+                    importing.take(&name, &loaded);
+                }
+            }
+        }
+        for item in &module.items {
+            if let ast::Item::Import(import) = item {
+                importing.direct.insert(import.module.name.clone());
+                self.import(import, &mut importing);
+            }
+        }
+        for name in qualified(text, module.span) {
+            importing.direct.insert(name.clone());
+            if let Some(loaded) = self.load(&name) {
+                importing.scope.modules.insert(name.clone(), loaded.interface.clone());
+                importing.take(&name, &loaded);
+            }
+        }
+        let Importing { mut scope, uses, known, direct, mut diagnostics, circular, broken } = importing;
+        let indirect = known.iter().filter(|name| !direct.contains(*name));
+        let all = direct.iter().map(|name| (name, true)).chain(indirect.map(|name| (name, false)));
+        let ours = all.filter(|(name, _)| standard::source(name).is_none());
+        let seen: Vec<Seen> = ours.map(|(name, direct)| Seen::of(name, direct, self.load(name).as_deref())).collect();
+        let seen = (!circular).then_some(seen);
+        if broken {
+            return (Loaded::broken(&module.name.name, diagnostics), seen);
+        }
+        for used in &uses {
+            if let Some(used) = self.load(used) {
+                know(&mut scope, &used.interface);
+            }
+        }
+        let collected = collect(module, text, &mut scope, &mut diagnostics);
+        let checked = check::check(module, text, scope, &collected, &mut diagnostics);
+        let sound = !diagnostics.iter().any(Diagnostic::is_error);
+        let form = sound.then(|| Arc::new(lower::lower(&checked)));
+        let machines = checked.machines.into_iter().map(|one| (one.graph, one.findings)).collect();
+        let print = fingerprint(&checked.interface, &uses);
+        let interface = Arc::new(checked.interface);
+        (Loaded { interface, print, form, uses, machines, diagnostics, broken: false }, seen)
+    }
+}
+
+/// Module names in qualified uses: every beginning of `A.B.C` in capital letters.
+pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
+    let mut names = BTreeSet::new();
+    let text = text.get(span.start as usize..span.end as usize).unwrap_or("");
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    for path in text.split(|c: char| !word(c)) {
+        if !path.contains('.') || !path.starts_with(|c: char| c.is_ascii_uppercase()) {
+            continue;
+        }
+        for (at, _) in path.match_indices('.') {
+            names.insert(Name::from(&path[..at]));
+        }
+    }
+    names
+}

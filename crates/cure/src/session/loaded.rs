@@ -1,0 +1,99 @@
+//! What came of a module, and what is kept of it between compilations.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::diagnostic::Diagnostic;
+use crate::fsm::{Finding, Graph};
+use crate::lower::form;
+use crate::resolve::fingerprint::Fingerprint;
+use crate::resolve::interface::Interface;
+use crate::syntax::ast::Name;
+
+/// A checked module.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub interface: Arc<Interface>,
+    /// What others see of it.
+    pub print: Fingerprint,
+    /// In the core form, unless it has errors.
+    pub form: Option<Arc<form::Module>>,
+    /// The modules it uses, directly or through others.
+    pub uses: Vec<Name>,
+    /// Its state machines, with what was found.
+    pub machines: Vec<(Graph, Vec<Finding>)>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether it, or one that it needs, could not even be parsed, so that nothing is known of what it offers.
+    pub broken: bool,
+}
+
+impl Loaded {
+    /// A module of which nothing is known but that this is wrong with it.
+    pub(super) fn broken(name: &Name, diagnostics: Vec<Diagnostic>) -> Loaded {
+        Loaded {
+            interface: Arc::new(Interface { module: Some(name.clone()), ..Interface::default() }),
+            print: Fingerprint { whole: u64::MAX, known: u64::MAX },
+            form: None,
+            uses: Vec::new(),
+            machines: Vec::new(),
+            diagnostics,
+            broken: true,
+        }
+    }
+
+    /// Whether it has errors of its own.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// What a module saw of another one when it was checked.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub module: Name,
+    /// Whether it imports it or calls into it, or only meets its values.
+    pub direct: bool,
+    /// What it saw; `None` where there was no such module.
+    pub print: Option<u64>,
+}
+
+impl Seen {
+    /// What is seen of a module now.
+    pub(super) fn of(module: &Name, direct: bool, found: Option<&Loaded>) -> Seen {
+        let print = found.map(|found| if direct { found.print.whole } else { found.print.known });
+        Seen { module: module.clone(), direct, print }
+    }
+}
+
+/// Modules that were checked before. One is good for as long as its text and what it saw of others are the same.
+#[derive(Debug, Default)]
+pub struct Checked(Mutex<HashMap<Name, Entry>>);
+
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub text: Arc<str>,
+    pub seen: Arc<[Seen]>,
+    pub loaded: Arc<Loaded>,
+}
+
+impl Checked {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Name, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, module: &str) -> Option<Entry> {
+        self.entries().get(module).cloned()
+    }
+
+    pub(super) fn keep(&self, module: &Name, entry: Entry) {
+        self.entries().insert(module.clone(), entry);
+    }
+
+    /// Forgets the modules that are not wanted any more.
+    pub(crate) fn retain(&self, wanted: impl Fn(&str) -> bool) {
+        self.entries().retain(|module, _| wanted(module));
+    }
+}
+
+/// The modules of the standard library that were needed so far. They never change.
+pub(super) static STANDARD: LazyLock<Mutex<HashMap<Name, Arc<Loaded>>>> = LazyLock::new(Mutex::default);

@@ -1,0 +1,194 @@
+//! A compilation: a text, the modules it needs, and what came of them. [`load`] finds modules by their declared
+//! names — in the text itself, then in the standard library, then where the caller says — and checks each once;
+//! [`imports`] says what one brings into another; [`loaded`] is what is kept.
+
+mod imports;
+pub(crate) mod load;
+pub(crate) mod loaded;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Span, code};
+use crate::eval::machine::{Failure, Limits, Machine};
+use crate::eval::value::{Value, show};
+use crate::fsm::{Finding, Graph};
+use crate::lower::form;
+use crate::syntax::{self, ast};
+use crate::types::ty::{self, Ty};
+use ast::Name;
+use load::Session;
+pub use loaded::Checked;
+use loaded::Loaded;
+
+/// Where modules come from that are neither in the text nor in the standard library.
+pub trait Sources {
+    /// The text that declares this module, if there is one.
+    fn source(&self, module: &str) -> Option<Arc<str>>;
+
+    /// The modules that this one imports, as far as known.
+    fn needs(&self, module: &str) -> Vec<Name> {
+        let _ = module;
+        Vec::new()
+    }
+
+    /// Where modules are kept that were checked before.
+    fn checked(&self) -> Option<&Checked> {
+        None
+    }
+}
+
+/// No other modules.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Sources for Alone {
+    fn source(&self, _: &str) -> Option<Arc<str>> {
+        None
+    }
+}
+
+/// What came of a text.
+#[derive(Debug)]
+pub struct Compilation {
+    /// Everything that is wrong or doubtful, in order of place.
+    pub diagnostics: Vec<Diagnostic>,
+    pub(crate) modules: Vec<Arc<Loaded>>,
+    pub(crate) syntax: Vec<ast::Module>,
+    /// All modules that were looked at.
+    found: HashMap<Name, Arc<Loaded>>,
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The value as Erlang writes it, or why there is none.
+    pub result: Result<String, Failure>,
+    /// What was printed.
+    pub output: String,
+    /// How many steps were done.
+    pub steps: u64,
+}
+
+impl Compilation {
+    /// Whether the program stands.
+    pub fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// The modules of the text as syntax.
+    pub fn syntax(&self) -> &[ast::Module] {
+        &self.syntax
+    }
+
+    /// The functions of the text with their types, sorted: `T.f(x: Int): Int`.
+    pub fn signatures(&self) -> Vec<String> {
+        let show = |ty: &Ty| ty::show(ty, &|_| "_".to_owned());
+        let mut lines = Vec::new();
+        for module in &self.modules {
+            for signature in module.interface.functions.values() {
+                let params: Vec<_> =
+                    signature.params.iter().map(|(name, ty)| format!("{name}: {}", show(ty))).collect();
+                let (module, name) = (&signature.module, &signature.name);
+                lines.push(format!("{module}.{name}({}): {}", params.join(", "), show(&signature.result)));
+            }
+        }
+        lines.sort();
+        lines
+    }
+
+    /// The state machines of the text, with what was found about each.
+    pub fn machines(&self) -> impl Iterator<Item = &(Graph, Vec<Finding>)> {
+        self.modules.iter().flat_map(|module| &module.machines)
+    }
+
+    /// The modules of the text and all they use, in the core form. Those with errors are left out.
+    pub fn forms(&self) -> Vec<Arc<form::Module>> {
+        let modules: Vec<_> = self.modules.iter().filter_map(|module| module.interface.module.clone()).collect();
+        self.closure(&modules)
+    }
+
+    /// These modules and all they use, in the core form, each after what it uses.
+    fn closure(&self, modules: &[Name]) -> Vec<Arc<form::Module>> {
+        let mut seen: HashSet<&Name> = HashSet::new();
+        let mut forms = Vec::new();
+        for name in modules {
+            let Some(module) = self.found.get(name) else { continue };
+            for used in module.uses.iter().chain(std::iter::once(name)).filter(|used| seen.insert(used)) {
+                forms.extend(self.found.get(used).and_then(|used| used.form.clone()));
+            }
+        }
+        forms
+    }
+
+    /// The modules outside of the text that it uses and that have errors of their own, sorted.
+    pub fn faulty(&self) -> Vec<&str> {
+        let here = |name: &Name| self.syntax.iter().any(|module| module.name.name == *name);
+        let mut names: Vec<&str> = Vec::new();
+        let faulty = self.found.iter().filter(|(name, module)| module.has_errors() && !here(name));
+        names.extend(faulty.map(|(name, _)| &**name));
+        names.sort_unstable();
+        names
+    }
+
+    /// Runs a function without arguments of the first module that exports it.
+    pub fn run(&self, function: &str, limits: Limits) -> Option<Run> {
+        let has = |module: &&Arc<Loaded>| {
+            module
+                .form
+                .as_ref()
+                .is_some_and(|form| form.exports.iter().any(|(name, arity)| &**name == function && *arity == 0))
+        };
+        let module = self.modules.iter().find(has)?;
+        let name = module.interface.module.clone()?;
+        let forms = self.closure(std::slice::from_ref(&name));
+        let mut machine = Machine::new(&forms, limits);
+        let result = machine.call(&name, function, Vec::new()).map(|value: Value| show(&value, 100_000));
+        Some(Run { result, steps: machine.steps(), output: machine.output })
+    }
+}
+
+/// Checks a text with all the modules in it.
+pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
+    let parsed = syntax::parse(text);
+    let mut diagnostics = parsed.diagnostics.clone();
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Compilation { diagnostics, modules: Vec::new(), syntax: Vec::new(), found: HashMap::new() };
+    }
+    let modules = syntax::modules(&parsed.tree());
+    let mut session = Session::new(text, &modules, sources);
+    let mut loaded = Vec::new();
+    for module in &modules {
+        if let Some(one) = session.load(&module.name.name) {
+            loaded.push(one);
+        }
+    }
+    let found = session.found();
+    duplicates(&modules, &mut diagnostics);
+    for one in &loaded {
+        diagnostics.extend(one.diagnostics.iter().cloned());
+    }
+    for import in modules.iter().flat_map(|module| &module.items) {
+        let ast::Item::Import(import) = import else { continue };
+        let (name, span) = (&import.module.name, import.module.span);
+        let here = modules.iter().any(|module| module.name.name == *name);
+        if found.get(name).is_some_and(|module| !here && !module.broken && module.has_errors()) {
+            let message = format!("the module `{name}` has errors of its own");
+            diagnostics.push(Diagnostic::warning(code::UNKNOWN_MODULE, span, message));
+        }
+    }
+    diagnostics.sort_by_key(|one| (one.span, one.code.0));
+    diagnostics.dedup();
+    Compilation { diagnostics, modules: loaded, syntax: modules, found }
+}
+
+pub(crate) fn duplicates(modules: &[ast::Module], diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: HashMap<&Name, Span> = HashMap::new();
+    for module in modules {
+        if let Some(first) = seen.insert(&module.name.name, module.name.span) {
+            let message = format!("the module `{}` is defined twice", module.name.name);
+            diagnostics
+                .push(Diagnostic::error(code::DUPLICATE, module.name.span, message).related(first, "first here"));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `check_project`: all modules of a project, and again only what changed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{inside, work, worktree};
+use crate::part::{Cure, refresh};
+use crate::report::{Said, line, said};
+use crate::workspace::Report;
+
+/// The most diagnostics one answer gives; errors come first.
+const MOST: usize = 200;
+
+/// Check all Cure modules of a project or of a directory of it. Modules find each other by the names they declare.
+/// Only what changed since the last call is checked again: modules whose text changed, and those that use one whose
+/// interface changed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// A directory or a file of the project, relative to its root. Default: the whole project.
+    pub path: Option<PathBuf>,
+}
+
+/// What came out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Whether all of it stands.
+    pub ok: bool,
+    /// How many files were looked at.
+    pub files: usize,
+    /// How many modules are in them.
+    pub modules: usize,
+    /// How many modules were checked now, those elsewhere that these use among them. The others were known from before.
+    pub checked: usize,
+    /// How many errors there are.
+    pub errors: usize,
+    /// How many warnings there are.
+    pub warnings: usize,
+    /// Errors, then warnings, by file; at most 200.
+    pub diagnostics: Vec<InFile>,
+    /// Files that could not be read, or that were left out because the project has more text than is kept, and why.
+    pub unread: Vec<String>,
+}
+
+/// A diagnostic and its file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct InFile {
+    /// The file, relative to the project's root.
+    pub file: String,
+    /// The diagnostic.
+    #[serde(flatten)]
+    pub said: Said,
+}
+
+/// The tool.
+pub(super) struct CheckProject(pub Arc<Cure>);
+
+impl Tool for CheckProject {
+    const NAME: &'static str = "check_project";
+    const TITLE: &'static str = "Check a Cure project";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let worktree = worktree(&cx)?;
+        let below = inside(&worktree, args.path.as_deref().unwrap_or(Path::new(".")))?;
+        let mut roots = self.0.roots(&worktree);
+        if !roots.iter().any(|root| below.starts_with(root) || root.starts_with(&below)) {
+            let directory = if below.is_dir() { Some(&*below) } else { below.parent() };
+            roots.extend(directory.map(Path::to_owned));
+        }
+        let workspace = self.0.workspace(roots);
+        work(usize::MAX, move || {
+            let report = refresh(&workspace).check(&below);
+            if report.files.is_empty() && report.left_out.is_empty() {
+                let error = ToolError::user(format!("There is no Cure file at or below {}.", below.display()));
+                return Err(error.hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
+            }
+            let root = worktree.canonicalize().unwrap_or(worktree);
+            Ok(output(report, &root))
+        })
+        .await?
+    }
+
+    fn text(output: &Output) -> String {
+        let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let all = format!("{} in {}", count(output.modules, "module"), count(output.files, "file"));
+        let mut text = match (output.ok, output.warnings) {
+            (true, 0) => format!("✓ {all}"),
+            (true, warnings) => format!("✓ {all}, {}", count(warnings, "warning")),
+            (false, warnings) => {
+                format!("✗ {} and {} in {all}", count(output.errors, "error"), count(warnings, "warning"))
+            }
+        };
+        text.push_str(&format!("; {} checked", output.checked));
+        output.unread.iter().for_each(|file| text.push_str(&format!("\n✗ {file}")));
+        output.diagnostics.iter().for_each(|one| text.push_str(&format!("\n{}:{}", one.file, line(&one.said))));
+        let more = (output.errors + output.warnings).saturating_sub(output.diagnostics.len());
+        if more > 0 {
+            text.push_str(&format!("\n… and {more} more"));
+        }
+        text
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example { title: "The modules below src", arguments: json!({ "path": "src" }), text: None }]
+    }
+}
+
+fn output(report: Report, root: &Path) -> Output {
+    let short = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let mut output = Output {
+        ok: report.is_ok() && report.left_out.is_empty(),
+        files: report.files.len(),
+        modules: report.modules,
+        checked: report.checked.len(),
+        errors: 0,
+        warnings: 0,
+        diagnostics: Vec::new(),
+        unread: Vec::new(),
+    };
+    for file in &report.files {
+        output.unread.extend(file.problem.clone());
+        let in_file = |said| InFile { file: short(&file.path), said };
+        output.diagnostics.extend(said(&file.diagnostics, &file.text).into_iter().map(in_file));
+    }
+    let left_out = |path: &PathBuf| format!("{} was left out: the project has too much text", short(path));
+    output.unread.extend(report.left_out.iter().map(left_out));
+    output.errors = output.diagnostics.iter().filter(|one| one.said.severity == "error").count();
+    output.warnings = output.diagnostics.len() - output.errors;
+    output.diagnostics.sort_by_key(|one| one.said.severity);
+    output.diagnostics.truncate(MOST);
+    output
+}

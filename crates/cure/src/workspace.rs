@@ -1,0 +1,260 @@
+//! The Cure files of a project, kept between calls: a file is read again when it has changed, and a module is checked
+//! again when its text has, or what it sees of the modules that it uses.
+//!
+//! [`Workspace::refresh`] looks at the files and gives an [`Index`], in which compilations find modules by name
+//! ([`Sources`]); [`Index::check`] checks all of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::diagnostic::{Diagnostic, Span, code};
+use crate::files::{self, cure_files};
+use crate::session::load::{Session, qualified};
+use crate::session::{Checked, Sources, duplicates};
+use crate::syntax::{self, ast};
+use ast::Name;
+
+/// How many bytes of source are kept; files beyond that are left out, and said to be.
+const MOST_TEXT: usize = 64 << 20;
+/// How long after its last change a file has to have been read for the time of change to tell it from later ones:
+/// clocks of file systems are coarse.
+const SETTLED: i128 = 2_000_000_000;
+
+/// The files below some directories.
+#[derive(Debug)]
+pub struct Workspace {
+    roots: Vec<PathBuf>,
+    files: BTreeMap<PathBuf, Arc<Source>>,
+    checked: Arc<Checked>,
+    index: Arc<Index>,
+}
+
+/// What tells a changed file from an unchanged one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: i128,
+    changed: i128,
+}
+
+impl Stamp {
+    fn of(data: &Metadata) -> Stamp {
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Stamp {
+            inode: data.ino(),
+            size: data.size(),
+            modified: nanoseconds(data.mtime(), data.mtime_nsec()),
+            changed: nanoseconds(data.ctime(), data.ctime_nsec()),
+        }
+    }
+}
+
+/// One file.
+#[derive(Debug)]
+pub(crate) struct Source {
+    stamp: Stamp,
+    /// Whether it had not changed for long enough when it was read.
+    settled: bool,
+    pub text: Arc<str>,
+    /// The modules it declares, with what each imports.
+    pub modules: Vec<(Name, Span, Vec<Name>)>,
+    /// What is wrong with its syntax.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Why it could not be read.
+    pub problem: Option<String>,
+}
+
+impl Source {
+    fn read(path: &Path, stamp: Stamp, before: Option<&Source>) -> Source {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i128);
+        let settled = stamp.modified.max(stamp.changed) + SETTLED < now;
+        let (text, problem) = match files::read(path) {
+            Ok(text) => (text, None),
+            Err(error) => (String::new(), Some(error.to_string())),
+        };
+        if let Some(before) = before
+            && *before.text == *text
+            && before.problem == problem
+        {
+            let Source { text, modules, diagnostics, .. } = before;
+            let (text, modules, diagnostics) = (text.clone(), modules.clone(), diagnostics.clone());
+            return Source { stamp, settled, text, modules, diagnostics, problem };
+        }
+        let parsed = syntax::parse(&text);
+        let mut diagnostics = parsed.diagnostics.clone();
+        let modules = syntax::modules(&parsed.tree());
+        duplicates(&modules, &mut diagnostics);
+        let sound = !diagnostics.iter().any(Diagnostic::is_error);
+        let modules = modules.iter().map(|module| {
+            let needs = if sound { needs(module, &text) } else { Vec::new() };
+            (module.name.name.clone(), module.name.span, needs)
+        });
+        Source { stamp, settled, modules: modules.collect(), text: text.into(), diagnostics, problem }
+    }
+}
+
+/// The modules that one imports or calls into.
+fn needs(module: &ast::Module, text: &str) -> Vec<Name> {
+    let imports = module.items.iter().filter_map(|item| match item {
+        ast::Item::Import(import) => Some(import.module.name.clone()),
+        _ => None,
+    });
+    let mut needs: Vec<Name> = imports.chain(qualified(text, module.span)).collect();
+    needs.sort();
+    needs.dedup();
+    needs
+}
+
+impl Workspace {
+    /// The files below these directories. They are looked at when [`Workspace::refresh`] is called.
+    pub fn new(roots: impl IntoIterator<Item = PathBuf>) -> Workspace {
+        let checked: Arc<Checked> = Arc::default();
+        let index = Arc::new(Index { checked: checked.clone(), ..Index::default() });
+        Workspace { roots: roots.into_iter().collect(), files: BTreeMap::new(), checked, index }
+    }
+
+    /// Looks at the files, and reads those that have changed.
+    pub fn refresh(&mut self) -> Arc<Index> {
+        let mut files = BTreeMap::new();
+        let (mut same, mut bytes, mut left_out) = (true, 0, Vec::new());
+        for path in cure_files(&self.roots) {
+            let Ok(data) = std::fs::symlink_metadata(&path) else { continue };
+            let stamp = Stamp::of(&data);
+            let before = self.files.remove(&path);
+            if bytes + stamp.size.min(files::MOST_BYTES) as usize > MOST_TEXT {
+                left_out.push(path);
+                continue;
+            }
+            let source = match before {
+                Some(before) if before.stamp == stamp && before.settled => before,
+                before => {
+                    let source = Source::read(&path, stamp, before.as_deref());
+                    same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
+                    Arc::new(source)
+                }
+            };
+            bytes += source.text.len();
+            files.insert(path, source);
+        }
+        // What is left of the old ones is gone.
+        same &= self.files.is_empty() && left_out == self.index.left_out;
+        self.files = files;
+        if !same {
+            self.index = Arc::new(Index::new(&self.files, left_out, self.checked.clone()));
+            self.checked.retain(|module| self.index.modules.contains_key(module));
+        }
+        self.index.clone()
+    }
+}
+
+/// The files and modules of a project at one time.
+#[derive(Debug, Default)]
+pub struct Index {
+    files: Vec<(PathBuf, Arc<Source>)>,
+    /// The file of each module, by position, and which of its modules it is.
+    modules: HashMap<Name, (usize, usize)>,
+    left_out: Vec<PathBuf>,
+    checked: Arc<Checked>,
+}
+
+/// What a check of many files gave.
+#[derive(Debug)]
+pub struct Report {
+    /// The files that were asked for, in order.
+    pub files: Vec<FileReport>,
+    /// How many modules are in them.
+    pub modules: usize,
+    /// The modules that were checked now, in that order; the others had not changed, nor what they see of others.
+    pub checked: Vec<Name>,
+    /// Files that were not looked at, because the project has more text than is kept.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// What was found in a file.
+#[derive(Debug)]
+pub struct FileReport {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Errors and warnings, in order of place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Why it could not be read.
+    pub problem: Option<String>,
+}
+
+impl Report {
+    /// Whether everything stands.
+    pub fn is_ok(&self) -> bool {
+        self.files.iter().all(|file| file.problem.is_none() && !file.diagnostics.iter().any(Diagnostic::is_error))
+    }
+}
+
+impl Index {
+    fn new(files: &BTreeMap<PathBuf, Arc<Source>>, left_out: Vec<PathBuf>, checked: Arc<Checked>) -> Index {
+        let files: Vec<_> = files.iter().map(|(path, source)| (path.clone(), source.clone())).collect();
+        let mut modules = HashMap::new();
+        for (file, (_, source)) in files.iter().enumerate() {
+            for (at, (name, ..)) in source.modules.iter().enumerate() {
+                modules.entry(name.clone()).or_insert((file, at));
+            }
+        }
+        Index { files, modules, left_out, checked }
+    }
+
+    /// Checks the modules of all files at or below a path.
+    pub fn check(&self, below: &Path) -> Report {
+        let mut session = Session::new("", &[], self);
+        let mut report = Report { files: Vec::new(), modules: 0, checked: Vec::new(), left_out: Vec::new() };
+        for (at, (path, source)) in self.files.iter().enumerate().filter(|(_, (path, _))| path.starts_with(below)) {
+            let mut diagnostics = source.diagnostics.clone();
+            let sound = !diagnostics.iter().any(Diagnostic::is_error);
+            for (name, span, _) in &source.modules {
+                report.modules += 1;
+                let first = self.modules.get(name).map_or(at, |(file, _)| *file);
+                if first != at {
+                    let message = format!("the module `{name}` is defined twice");
+                    let there = self.files[first].0.strip_prefix(below).unwrap_or(&self.files[first].0);
+                    let error = Diagnostic::error(code::DUPLICATE, *span, message);
+                    diagnostics.push(error.hint(format!("it stands in {} too", there.display())));
+                } else if sound && let Some(loaded) = session.load(name) {
+                    diagnostics.extend(loaded.diagnostics.iter().cloned());
+                }
+            }
+            diagnostics.sort_by_key(|one| (one.span, one.code.0));
+            diagnostics.dedup();
+            let (path, text, problem) = (path.clone(), source.text.clone(), source.problem.clone());
+            report.files.push(FileReport { path, text, diagnostics, problem });
+        }
+        report.checked = session.checked;
+        report.left_out = self.left_out.iter().filter(|path| path.starts_with(below)).cloned().collect();
+        report
+    }
+
+    fn module(&self, name: &str) -> Option<(&Source, usize)> {
+        let (file, at) = self.modules.get(name)?;
+        Some((&self.files[*file].1, *at))
+    }
+}
+
+impl Sources for Index {
+    fn source(&self, module: &str) -> Option<Arc<str>> {
+        self.module(module).map(|(source, _)| source.text.clone())
+    }
+
+    fn needs(&self, module: &str) -> Vec<Name> {
+        self.module(module).map_or_else(Vec::new, |(source, at)| source.modules[at].2.clone())
+    }
+
+    fn checked(&self) -> Option<&Checked> {
+        Some(&self.checked)
+    }
+}
+
+#[cfg(test)]
+mod tests;
