@@ -47,6 +47,7 @@ const TESTS: &[Need] = &[
             on_path("initdb").is_some() || versions.into_iter().any(|at| at.path().join("bin/initdb").is_file())
         },
     },
+    Need { what: "erl", packages: &["erlang-base"], is_there: || on_path("erl").is_some() },
     Need { what: "mount", packages: &["mount"], is_there: || on_path("mount").is_some() },
 ];
 

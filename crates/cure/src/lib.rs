@@ -4,6 +4,7 @@
 //! The way of a program: [`syntax`] (text → lossless tree → syntax) → resolution and types → a core form → the
 //! interpreter or a BEAM file. Nothing but `tools` knows of MCP.
 
+pub mod beam;
 pub mod diagnostic;
 mod eval;
 pub mod files;
@@ -26,5 +27,7 @@ pub use session::{Alone, Checked, Compilation, Run, Sources, compile};
 pub use tools::tools;
 pub use workspace::{FileReport, Index, Report, Workspace};
 
+#[cfg(test)]
+mod beam_tests;
 #[cfg(test)]
 mod program_tests;

@@ -1,9 +1,11 @@
 //! What the end-to-end tests share: a project of their own with the real binary, a peer that speaks MCP to it,
-//! processes found by what they carry in their environment, and Markdown transcripts that are run.
+//! processes found by what they carry in their environment, an Erlang VM to load modules into, and Markdown
+//! transcripts that are run.
 //!
 //! Start with [`TestProject`]. Everything waits on values, with one timeout ([`patience`]) that is only there to end
 //! a test that would otherwise hang.
 
+pub mod otp;
 mod patience;
 mod peer;
 mod processes;

@@ -1,0 +1,215 @@
+//! BEAM files from the core form, and the same code as `.S` text. No Erlang is needed to write them.
+//!
+//! A module's way: each function is laid out as one row of operations ([`flat`]), its variables get registers
+//! ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]). [`encode`] and [`chunks`] make
+//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]), in the core
+//! form, so that they go the same way.
+//!
+//! The machine does not check what it loads. Two things keep the code right: what is alive where follows from the
+//! order of the operations alone, and Erlang's own validator reads the text of every module in the tests.
+
+mod assembly;
+mod branches;
+mod chunks;
+mod emit;
+mod encode;
+mod flat;
+mod instruction;
+mod registers;
+mod term;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use self::emit::{Lambda, Surroundings};
+use self::encode::{Encoder, Table};
+use self::instruction::{After, Function, Instruction, Label, Register, Source};
+use crate::diagnostic::{Lines, Span};
+use crate::lower::form::Module;
+
+/// Why a module cannot be a BEAM file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unwritable {
+    /// More values are needed at once than a frame has slots.
+    #[error(
+        "{module}.{function} needs more than {} values at once; split it into several functions",
+        registers::Y_REGISTERS
+    )]
+    TooManyValues {
+        /// The module.
+        module: String,
+        /// The function.
+        function: String,
+    },
+    /// A function has too many parameters, with those it captures.
+    #[error(
+        "{module}.{function} has or passes {count} arguments, with what functions capture; the BEAM allows 255: pass a record or a list instead"
+    )]
+    TooManyParameters {
+        /// The module.
+        module: String,
+        /// The function.
+        function: String,
+        /// How many it has.
+        count: usize,
+    },
+    /// A name is too long for an atom.
+    #[error("the name {name:.40}… is longer than an atom may be: 255 bytes")]
+    LongName {
+        /// The name.
+        name: String,
+    },
+}
+
+/// A module's source, for line numbers in stack traces.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The file as stack traces name it.
+    pub file: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// The BEAM files of a module: its own.
+pub fn compile(module: &Module, origin: Option<Origin<'_>>) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
+    write(module, origin, |code| Ok((code.module.to_owned(), code.file()?)))
+}
+
+/// The modules that [`compile`] gives as the text that `erlc` reads.
+pub fn assembly(module: &Module, origin: Option<Origin<'_>>) -> Result<Vec<(String, String)>, Unwritable> {
+    write(module, origin, |code| Ok((code.module.to_owned(), assembly::text(code))))
+}
+
+fn write<T>(
+    module: &Module,
+    origin: Option<Origin<'_>>,
+    mut make: impl FnMut(&Code<'_>) -> Result<T, Unwritable>,
+) -> Result<Vec<T>, Unwritable> {
+    let lines = origin.map(|origin| Lines::new(origin.text));
+    let table: RefCell<Table<u32>> = RefCell::default();
+    let line = |span: Span| match &lines {
+        Some(lines) if span != Span::default() => table.borrow_mut().place(lines.place(span.start).0 as u32) + 1,
+        _ => 0,
+    };
+    let mut code = Code::of(module, &line)?;
+    code.file = origin.map_or("", |origin| origin.file);
+    code.lines = table.borrow().items.clone();
+    Ok(vec![make(&code)?])
+}
+
+/// A function's instructions.
+struct Written<'m> {
+    name: &'m str,
+    arity: u32,
+    entry: Label,
+    instructions: Vec<Instruction<'m>>,
+}
+
+/// A module's instructions.
+struct Code<'m> {
+    module: &'m str,
+    functions: Vec<Written<'m>>,
+    exported: Vec<(&'m str, u32)>,
+    lambdas: Vec<Lambda<'m>>,
+    /// One more than the highest label.
+    labels: u32,
+    file: &'m str,
+    lines: Vec<u32>,
+}
+
+impl<'m> Code<'m> {
+    fn of(module: &'m Module, line: &'m dyn Fn(Span) -> u32) -> Result<Code<'m>, Unwritable> {
+        let mut around = Surroundings {
+            module: &module.name,
+            entries: HashMap::new(),
+            lambdas: Table::default(),
+            most_arguments: 0,
+            labels: 1,
+            line,
+        };
+        for function in &module.functions {
+            around.entries.insert((&function.name, function.arity), around.labels + 1);
+            around.labels += 2;
+        }
+        let mut functions = Vec::new();
+        for function in &module.functions {
+            let entry = around.entries[&(&*function.name, function.arity)];
+            let mut instructions = head(&function.name, function.arity, entry, line(function.span));
+            let flat = flat::flatten(function, &mut around.labels);
+            let places = registers::places(&flat, function.arity).ok_or_else(|| Unwritable::TooManyValues {
+                module: module.name.to_string(),
+                function: function.name.to_string(),
+            })?;
+            emit::emit(function, &flat, &places, &mut around, &mut instructions);
+            let count = around.most_arguments.max(function.arity as usize);
+            if count > 255 {
+                let (module, function) = (module.name.to_string(), function.name.to_string());
+                return Err(Unwritable::TooManyParameters { module, function, count });
+            }
+            functions.push(Written { name: &function.name, arity: function.arity, entry, instructions });
+        }
+        for arity in 0..2 {
+            functions.push(module_info(&module.name, arity, around.labels + 1));
+            around.labels += 2;
+        }
+        let mut exported: Vec<(&str, u32)> = module.exports.iter().map(|(name, arity)| (&**name, *arity)).collect();
+        exported.extend([("module_info", 0), ("module_info", 1)]);
+        Ok(Code {
+            module: &module.name,
+            functions,
+            exported,
+            lambdas: around.lambdas.items,
+            labels: around.labels,
+            file: "",
+            lines: Vec::new(),
+        })
+    }
+
+    fn exports(&self) -> impl Iterator<Item = (&'m str, u32)> {
+        self.exported.iter().copied()
+    }
+
+    fn file(&self) -> Result<Vec<u8>, Unwritable> {
+        let mut encoder = Encoder::new(self.module);
+        for function in &self.functions {
+            function.instructions.iter().for_each(|instruction| encoder.write(instruction));
+        }
+        let exported: std::collections::HashSet<_> = self.exports().collect();
+        let rows = self.functions.iter().map(|one| (one.name, one.arity, one.entry));
+        let (exports, locals) = rows.partition(|(name, arity, _)| exported.contains(&(*name, *arity)));
+        if let Some(name) = encoder.long_name {
+            return Err(Unwritable::LongName { name });
+        }
+        let tables = chunks::Tables {
+            exports,
+            locals,
+            lambdas: self.lambdas.clone(),
+            labels: self.labels,
+            lines: self.lines.clone(),
+            file: self.file,
+        };
+        Ok(chunks::file(encoder, &tables))
+    }
+}
+
+/// What every function begins with.
+fn head<'m>(name: &'m str, arity: u32, entry: Label, line: u32) -> Vec<Instruction<'m>> {
+    vec![
+        Instruction::Label(entry - 1),
+        Instruction::Line(line),
+        Instruction::FunctionInfo { name, arity },
+        Instruction::Label(entry),
+    ]
+}
+
+/// What every module has by convention: `module_info/0` and `/1`.
+fn module_info(module: &str, arity: u32, entry: Label) -> Written<'_> {
+    let mut instructions = head("module_info", arity, entry, 0);
+    if arity == 1 {
+        instructions.push(Instruction::Move(Source::Register(Register::X(0)), Register::X(1)));
+    }
+    instructions.push(Instruction::Move(Source::Atom(module), Register::X(0)));
+    let function = Function::erlang("get_module_info", arity + 1);
+    instructions.push(Instruction::CallExternal(function, After::Return));
+    Written { name: "module_info", arity, entry, instructions }
+}

@@ -1,0 +1,91 @@
+//! The writer's files on a real Erlang: they load, are valid, and do what the interpreter does.
+
+use testkit::otp::{Job, Otp, Outcome};
+
+use crate::{Alone, Compilation, Limits, beam, compile, standard};
+
+/// The files of a program, with everything it needs.
+fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
+    compiled.forms().iter().flat_map(|form| beam::compile(form, None).unwrap()).collect()
+}
+
+/// The accepted programs of the table, the examples and the standard library: name and text.
+fn programs() -> Vec<(String, String)> {
+    let table = include_str!("../tests/data/programs.tsv");
+    let rows = table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    let rows = rows.filter(|row| row[2].starts_with("accept"));
+    let mut all: Vec<_> = rows.map(|row| (row[0].to_owned(), row[3].replace("\\n", "\n"))).collect();
+    let examples = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap();
+    for example in examples.flatten() {
+        let text = std::fs::read_to_string(example.path()).unwrap();
+        all.push((example.file_name().to_string_lossy().into_owned(), text));
+    }
+    all.extend(standard::names().map(|name| (name.to_owned(), standard::source(name).unwrap().to_owned())));
+    all
+}
+
+#[test]
+fn the_smallest_program_runs() {
+    let Some(otp) = Otp::start() else { return };
+    let compiled = compile("module T do\n  def main(): Int = 42\nend\n", &Alone);
+    assert_eq!(otp.run(&files(&compiled), "T", "main"), Outcome { result: Ok("42".to_owned()), output: String::new() });
+    // What the harness says of what is wrong.
+    let broken = "{module, x}.\n{exports, [{f,0}]}.\n{attributes, []}.\n{labels, 3}.\n{function, f, 0, 2}.\n{label,1}.\n\
+                  {func_info,{atom,x},{atom,f},0}.\n{label,2}.\n{move,{x,5},{x,0}}.\nreturn.\n";
+    let said = otp.validate(&[broken]).remove(0).unwrap_err();
+    assert!(said.contains("uninitialized_reg"), "{said}");
+    let absent = otp.run(&[("x".to_owned(), b"no file".to_vec())], "x", "main").result.unwrap_err();
+    assert!(absent.starts_with("not loaded"), "{absent}");
+}
+
+#[test]
+fn every_module_is_valid_and_does_the_same_on_erlang() {
+    let Some(otp) = Otp::start() else { return };
+    let mut faults = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let (mut names, mut texts, mut beams) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ran = 0;
+    for (name, text) in programs() {
+        let compiled = compile(&text, &Alone);
+        if compiled.machines().next().is_some() {
+            continue;
+        }
+        for form in
+            compiled.forms().iter().filter(|form| !form.name.starts_with("Std.") || seen.insert(form.name.clone()))
+        {
+            for (module, text) in beam::assembly(form, None).unwrap() {
+                names.push(format!("{name}: {module}"));
+                texts.push(text);
+            }
+            beams.extend(beam::compile(form, None).unwrap().into_iter().map(|(_, beam)| beam));
+        }
+        let files = files(&compiled);
+        for module in compiled.syntax() {
+            let Some(run) = compiled.run("main", Limits::default()) else { continue };
+            let module = &*module.name.name;
+            let exports = |form: &&std::sync::Arc<crate::form::Module>| {
+                *form.name == *module && form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0)
+            };
+            if compiled.forms().iter().find(exports).is_none() {
+                continue;
+            }
+            let job = Job { modules: &files, module, function: "main", input: "" };
+            let outcome = otp.run_all(&[job]).remove(0);
+            if run.result.clone().ok() != outcome.result.clone().ok() || run.output != outcome.output {
+                faults.push(format!("{name}: {:?} {:?}, on Erlang {outcome:?}", run.result, run.output));
+            }
+            ran += 1;
+            break;
+        }
+    }
+    let texts: Vec<_> = texts.iter().map(|text| &**text).collect();
+    let beams: Vec<_> = beams.iter().map(|beam| &**beam).collect();
+    for (name, verdict) in names.iter().zip(otp.validate(&texts)) {
+        faults.extend(verdict.err().map(|said| format!("{name}: {said}")));
+    }
+    for (name, verdict) in names.iter().zip(otp.chunks(&beams)) {
+        faults.extend(verdict.err().map(|said| format!("{name}: {said}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(ran > 40 && names.len() > 60, "only {ran} programs of {} modules ran", names.len());
+}

@@ -1,0 +1,168 @@
+//! A real Erlang VM for tests: one per test process, kept running, to which modules are given as bytes. It loads and
+//! runs them, reads their chunks and validates their assembly, many in one request. Start with [`Otp::start`].
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::TempDir;
+
+use crate::has_program;
+
+/// The VM. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Otp {
+    pipes: Mutex<(ChildStdin, ChildStdout)>,
+    child: Mutex<Child>,
+    _directory: TempDir,
+}
+
+/// A program to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// Its modules: names and BEAM files. What is loaded already with the same bytes is not loaded again.
+    pub modules: &'a [(String, Vec<u8>)],
+    /// The module of the function that is called.
+    pub module: &'a str,
+    /// The function; it takes no arguments.
+    pub function: &'a str,
+    /// What it can read, line by line.
+    pub input: &'a str,
+}
+
+/// What came of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The value, or the reason of the error, as Erlang writes it on one line. What does not load or end is an error
+    /// that says so.
+    pub result: Result<String, String>,
+    /// What it printed.
+    pub output: String,
+}
+
+/// How long a program may run, in milliseconds.
+const PATIENCE: u32 = 60_000;
+
+impl Otp {
+    /// Starts it. `None` where Erlang is not installed; the test is named as skipped then.
+    pub fn start() -> Option<Otp> {
+        if !has_program("erl") {
+            return None;
+        }
+        let directory = TempDir::new().expect("a directory for the driver");
+        let driver = directory.path().join("driver.erl");
+        std::fs::write(&driver, include_str!("driver.erl")).expect("the driver is written");
+        let compile = format!(
+            "{{ok, M, B}} = compile:file({:?}, [binary, report]), {{module, M}} = code:load_binary(M, \"driver\", B), M:start().",
+            driver.display().to_string()
+        );
+        let mut child = Command::new("erl")
+            .args(["-noshell", "-noinput", "+pc", "unicode", "-kernel", "logger_level", "none", "-eval", &compile])
+            .current_dir(directory.path())
+            .env("ERL_CRASH_DUMP_SECONDS", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("erl starts");
+        let pipes = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        Some(Otp { pipes: Mutex::new(pipes), child: Mutex::new(child), _directory: directory })
+    }
+
+    /// Runs a function without arguments of modules.
+    pub fn run(&self, modules: &[(String, Vec<u8>)], module: &str, function: &str) -> Outcome {
+        let job = Job { modules, module, function, input: "" };
+        self.run_all(&[job]).remove(0)
+    }
+
+    /// Runs many programs, one after the other.
+    pub fn run_all(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
+        let mut request = Request::new(b'r', jobs.len());
+        for job in jobs {
+            request.number(job.modules.len() as u32);
+            for (name, beam) in job.modules {
+                request.bytes(name.as_bytes());
+                request.bytes(beam);
+            }
+            request.number(PATIENCE);
+            [job.module, job.function, job.input].into_iter().for_each(|text| request.bytes(text.as_bytes()));
+        }
+        let outcome = |(status, result, output): (u8, String, String)| Outcome {
+            result: match status {
+                0 => Ok(result),
+                2 => Err(format!("not loaded: {result}")),
+                _ => Err(result),
+            },
+            output,
+        };
+        self.answers(request, jobs.len()).into_iter().map(outcome).collect()
+    }
+
+    /// What Erlang's validator says to each text of assembly: nothing, if it is right.
+    pub fn validate(&self, assembly: &[&str]) -> Vec<Result<(), String>> {
+        let mut request = Request::new(b'v', assembly.len());
+        assembly.iter().for_each(|text| request.bytes(text.as_bytes()));
+        let verdict = |(status, said, _): (u8, String, String)| if status == 0 { Ok(()) } else { Err(said) };
+        self.answers(request, assembly.len()).into_iter().map(verdict).collect()
+    }
+
+    /// Reads every chunk of BEAM files with `beam_lib`; says which there are.
+    pub fn chunks(&self, files: &[&[u8]]) -> Vec<Result<String, String>> {
+        let mut request = Request::new(b'c', files.len());
+        files.iter().for_each(|file| request.bytes(file));
+        let verdict = |(status, said, _): (u8, String, String)| if status == 0 { Ok(said) } else { Err(said) };
+        self.answers(request, files.len()).into_iter().map(verdict).collect()
+    }
+
+    fn answers(&self, request: Request, count: usize) -> Vec<(u8, String, String)> {
+        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let (input, output) = &mut *pipes;
+        let size = (request.0.len() as u32).to_be_bytes();
+        input.write_all(&size).and_then(|()| input.write_all(&request.0)).expect("the VM takes the request");
+        input.flush().expect("the VM takes the request");
+        let mut size = [0; 4];
+        output.read_exact(&mut size).expect("the VM answers");
+        let mut answer = vec![0; u32::from_be_bytes(size) as usize];
+        output.read_exact(&mut answer).expect("the VM answers");
+        let mut rest = &answer[..];
+        let text = |rest: &mut &[u8]| {
+            let size = u32::from_be_bytes(rest[..4].try_into().expect("four bytes")) as usize;
+            let text = String::from_utf8_lossy(&rest[4..4 + size]).into_owned();
+            *rest = &rest[4 + size..];
+            text
+        };
+        let mut one = |_| {
+            let status = rest[0];
+            rest = &rest[1..];
+            (status, text(&mut rest), text(&mut rest))
+        };
+        (0..count).map(&mut one).collect()
+    }
+}
+
+impl Drop for Otp {
+    fn drop(&mut self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        // Its input ends with it, but a program of a failed test may still run.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+struct Request(Vec<u8>);
+
+impl Request {
+    fn new(kind: u8, count: usize) -> Request {
+        let mut request = Request(vec![kind]);
+        request.number(count as u32);
+        request
+    }
+
+    fn number(&mut self, number: u32) {
+        self.0.extend(number.to_be_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u32);
+        self.0.extend(bytes);
+    }
+}
