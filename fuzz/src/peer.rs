@@ -50,7 +50,7 @@ pub fn connection(data: &[u8]) {
         // Runs another program; and may be told to go on for a very long time.
         server.registry().remove("print");
         server.registry().remove("report");
-        server.registry().add(tool(Step));
+        server.registry().add(tool(Step)).expect("a legal tool");
         let (client, ours) = tokio::io::duplex(buffer);
         let (reader, writer) = tokio::io::split(ours);
         let serving = server.clone();

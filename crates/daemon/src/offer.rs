@@ -70,7 +70,7 @@ mod tests {
         let (one, same) = (registry(&["repl_eval", "repl_read"]), registry(&["repl_read", "repl_eval"]));
         assert_eq!(said(&one).read_only, ["repl_read"]);
         assert_eq!(said(&one).listing, said(&same).listing);
-        one.add(find("repl_wait"));
+        one.add(find("repl_wait")).expect("a legal tool");
         assert_ne!(said(&one).listing, said(&same).listing);
         assert_eq!(said(&one).read_only, ["repl_read", "repl_wait"]);
     }

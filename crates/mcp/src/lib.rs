@@ -2,10 +2,8 @@
 //! on every connection, answers and notifications at any time and from anywhere.
 //!
 //! ```
-//! use std::sync::Arc;
-//!
 //! use mcp::server::{ConnectionOptions, Server, ServerInfo};
-//! use mcp::tool::{Context, Effect, Registry, Tool, ToolError, tool};
+//! use mcp::tool::{Effect, tool_fn};
 //! use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 //!
 //! /// Gives back what it is given.
@@ -16,28 +14,11 @@
 //!     text: String,
 //! }
 //!
-//! struct Echo;
-//!
-//! impl Tool for Echo {
-//!     const NAME: &'static str = "echo";
-//!     const EFFECT: Effect = Effect::READ;
-//!     const STRUCTURED: bool = false;
-//!     type Args = Args;
-//!     type Output = String;
-//!
-//!     async fn call(&self, _: Context, args: Args) -> Result<String, ToolError> {
-//!         Ok(args.text)
-//!     }
-//!
-//!     fn text(output: &String) -> String {
-//!         output.clone()
-//!     }
-//! }
-//!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> std::io::Result<()> {
-//! let server = Server::new(ServerInfo::new("echo", "1.0.0"), Arc::new(Registry::new([tool(Echo)])));
-//! // On standard streams: `stdio::serve(&server, stdio::take()?, ConnectionOptions::default()).await?`.
+//! let echo = tool_fn("echo", Effect::READ, |_, args: Args| async move { Ok(args.text) });
+//! let server = Server::with_tools(ServerInfo::new("echo", "1.0.0"), [echo]);
+//! // On standard streams: `mcp::transport::stdio::run(&server).await?`.
 //! let (client, _) = mcp::transport::memory::connect(&server, ConnectionOptions::default());
 //! let mut client = BufReader::new(client);
 //! let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}"#;
@@ -92,6 +73,22 @@ pub use era::Era;
 #[cfg(all(doctest, feature = "server"))]
 #[doc = include_str!("../../../docs/mcp-library.md")]
 mod guide {}
+
+#[cfg(all(test, feature = "server"))]
+mod guide_tests {
+    const GUIDE: &str = include_str!("../../../docs/mcp-library.md");
+    const ECHO: &str = include_str!("../examples/echo.rs");
+
+    #[test]
+    fn the_server_in_twenty_lines_is_the_example_and_has_no_more() {
+        let (_, rest) = GUIDE.split_once("```rust\n").expect("a piece of code");
+        let (shown, _) = rest.split_once("```").expect("its end");
+        let shown: Vec<&str> = shown.lines().filter(|line| !line.starts_with("#  ")).collect();
+        let program = ECHO.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
+        assert_eq!(shown, program.collect::<Vec<_>>());
+        assert!(shown.len() <= 20, "{} lines", shown.len());
+    }
+}
 
 // The examples' tools are compiled into the tests too, and name the library as everybody does.
 #[cfg(all(test, feature = "server"))]

@@ -21,7 +21,7 @@ fn server() -> Server {
     let registry = Arc::new(Registry::default());
     let lists = [content::tools(), questions::tools(), streams::tools(), tasks::tools()];
     for tool in lists.into_iter().flatten().chain(streams::changing(&registry, &prompts)) {
-        registry.add(tool);
+        registry.add(tool).expect("what the suite calls is declared as it must be");
     }
     let info = ServerInfo::new("conformance", env!("CARGO_PKG_VERSION"));
     Server::new(info, registry).resources(resources::all()).prompts(prompts).jobs()

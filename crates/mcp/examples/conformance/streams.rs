@@ -53,7 +53,8 @@ pub(crate) fn changing(registry: &Arc<Registry>, prompts: &Arc<Prompts>) -> Vec<
     [
         made("test_trigger_tool_change", "Changes the list of tools.", move |_, _| {
             if let Some(registry) = registry.upgrade() {
-                registry.add(made("test_passing_tool", "Is gone soon.", |_, _| async { said("here") }).tool());
+                let passing = made("test_passing_tool", "Is gone soon.", |_, _| async { said("here") }).tool();
+                registry.add(passing).expect("it is declared as it must be");
                 registry.remove("test_passing_tool");
             }
             async { said("Changed.") }

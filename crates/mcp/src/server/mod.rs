@@ -52,7 +52,7 @@ use crate::era::Era;
 use crate::era::write::{Identity, Offers};
 use crate::prompt::Prompts;
 use crate::resource::Resources;
-use crate::tool::{BoxFuture, Context, Registry};
+use crate::tool::{AnyTool, BoxFuture, Context, Registry};
 use crate::wire::build::RpcError;
 
 /// A handler of the embedder's own method.
@@ -107,6 +107,15 @@ impl Server {
                 shutdown: watch::channel(false).0,
             }),
         }
+    }
+
+    /// A server of the tools that a program is made of. [`Server::registry`] takes more of them at run time.
+    ///
+    /// # Panics
+    ///
+    /// If one of them cannot be served, as [`Registry::new`] does.
+    pub fn with_tools(info: ServerInfo, tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Server {
+        Server::new(info, Arc::new(Registry::new(tools)))
     }
 
     /// Adds a method of the embedder's own, or replaces one of the protocol's. Its calls run like tool calls: at
@@ -171,7 +180,9 @@ impl Server {
     #[must_use]
     pub fn jobs(self) -> Server {
         if !self.shared.jobs_are_on.swap(true, Ordering::Relaxed) {
-            job_tools::all(&self.shared.jobs).into_iter().for_each(|tool| self.shared.registry.add(tool));
+            for tool in job_tools::all(&self.shared.jobs) {
+                self.shared.registry.add(tool).expect("the library's own tools are declared as they must be");
+            }
         }
         self
     }

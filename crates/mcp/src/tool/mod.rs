@@ -1,14 +1,17 @@
 //! What a tool is, for the person who writes one: the [`Tool`] trait, its [`Context`], its errors, and the
 //! [`Registry`] that serves it. No type here is tied to a protocol revision; `era/` translates.
 //!
-//! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests.
+//! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests. For a small one there is
+//! [`tool_fn`].
 
 mod ask;
 mod cancel;
+mod check;
 mod content;
 mod context;
 mod declaration;
 mod error;
+mod function;
 #[cfg(feature = "log-bridge")]
 pub(crate) mod log_bridge;
 mod registry;
@@ -17,10 +20,12 @@ mod schema;
 pub(crate) use ask::PATIENCE;
 pub use ask::{Answers, Ask, AskError, Said};
 pub(crate) use cancel::Cancel;
+pub use check::DeclarationError;
 pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
+pub use function::tool_fn;
 #[cfg(feature = "log-bridge")]
 pub use log_bridge::LogBridge;
 pub(crate) use registry::wrong_arguments;
@@ -42,8 +47,8 @@ pub trait Tool: Send + Sync + 'static {
     const TITLE: &'static str = "";
     /// What the tool does to the world. MCP's annotations derive from it.
     const EFFECT: Effect;
-    /// Whether results carry structured content and the listing an output schema. Tools whose whole result is
-    /// their text (those that imitate another system) say `false`.
+    /// Whether results carry structured content and the listing an output schema, as far as the output is an object: a
+    /// text or a number is not. Tools whose whole result is their text (those that imitate another system) say `false`.
     const STRUCTURED: bool = true;
 
     /// Whether it may ask the person who calls ([`Context::ask`]). Its schemas tell then how to answer where the client
@@ -71,8 +76,11 @@ pub trait Tool: Send + Sync + 'static {
     /// waited, or went away) it keeps outside of itself.
     fn call(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
-    /// The compact form of the result, for a model's context.
-    fn text(output: &Self::Output) -> String;
+    /// The compact form of the result, for a model's context: a text as it is, everything else as JSON, unless the tool
+    /// knows better.
+    fn text(output: &Self::Output) -> String {
+        registry::plain(output)
+    }
 
     /// What a model reads: the compact form, and pictures, sounds and resources where there are any. Never empty.
     fn content(output: &Self::Output) -> Vec<Content> {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use super::{Context, Declaration, Outcome, Tool, ToolError, schema};
+use super::{Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
 use crate::catalog::Catalog;
 
 /// A future on the heap.
@@ -36,20 +37,29 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry of these tools. A later tool replaces an earlier one of the same name.
+    /// A registry of the tools that a program is made of. A later tool replaces an earlier one of the same name.
+    ///
+    /// # Panics
+    ///
+    /// If one of them cannot be served ([`Declaration::check`]), which is a mistake in the program. Tools that are made of
+    /// what comes from outside are added one by one.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Registry {
         let registry = Registry::default();
         for tool in tools {
-            registry.add(tool);
+            if let Err(error) = registry.add(tool) {
+                panic!("{error}");
+            }
         }
         registry
     }
 
-    /// Adds a tool or replaces the one of its name, and announces the change.
-    pub fn add(&self, tool: Arc<dyn AnyTool>) {
+    /// Adds a tool or replaces the one of its name, and announces the change. One that cannot be served is refused.
+    pub fn add(&self, tool: Arc<dyn AnyTool>) -> Result<(), DeclarationError> {
+        tool.declaration().check()?;
         let name = tool.declaration().name.clone();
         self.tools.insert(name, tool);
         self.revision.send_modify(|revision| *revision += 1);
+        Ok(())
     }
 
     /// Removes a tool and announces the change. Returns whether there was one.
@@ -88,19 +98,14 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
-        let arguments = arguments.map_or("{}", RawValue::get);
-        // serde reads a struct from a list, too, by position; no schema says that.
-        let parsed = match arguments.starts_with('{') {
-            true => serde_json::from_str::<T::Args>(arguments).map_err(|error| problem::<T::Args>(arguments, error)),
-            false => Err("the arguments must be an object".to_owned()),
-        };
+        let parsed = parse::<T::Args>(arguments);
         Box::pin(async move {
             let args = match parsed {
                 Ok(args) => args,
                 Err(error) => return Ok(wrong_arguments(&self.declaration, &error)),
             };
             let output = self.tool.call(cx, args).await?;
-            let structured = match (T::STRUCTURED, T::ASKS || T::JOB_AFTER.is_some()) {
+            let structured = match (self.declaration.output_schema.is_some(), T::ASKS || T::JOB_AFTER.is_some()) {
                 (true, false) => Some(serde_json::value::to_raw_value(&output).map_err(ToolError::internal)?),
                 (true, true) => {
                     let done = Done { state: "done", result: &output };
@@ -113,6 +118,25 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 }
 
+/// Reads arguments; says what is wrong with them.
+pub(super) fn parse<A: DeserializeOwned>(arguments: Option<&RawValue>) -> Result<A, String> {
+    let arguments = arguments.map_or("{}", RawValue::get);
+    // serde reads a struct from a list, too, by position; no schema says that.
+    match arguments.starts_with('{') {
+        true => serde_json::from_str(arguments).map_err(|error| problem::<A>(arguments, error)),
+        false => Err("the arguments must be an object".to_owned()),
+    }
+}
+
+/// A result as a text that nobody composed.
+pub(super) fn plain(output: &impl Serialize) -> String {
+    match serde_json::to_value(output) {
+        Ok(Value::String(text)) => text,
+        Ok(value) => value.to_string(),
+        Err(error) => format!("the result cannot be written: {error}"),
+    }
+}
+
 /// The structured content of a tool that might have asked or become a job, and is done.
 #[derive(Serialize)]
 struct Done<'a, T> {
@@ -122,13 +146,14 @@ struct Done<'a, T> {
 
 fn declare<T: Tool>() -> Declaration {
     let (description, mut input_schema) = schema::input_schema::<T::Args>();
-    let mut output_schema = T::STRUCTURED.then(schema::output_schema::<T::Output>);
+    let output_schema = T::STRUCTURED.then(schema::output_schema::<T::Output>);
     if T::ASKS {
         schema::add_resume(&mut input_schema);
     }
-    if T::ASKS || T::JOB_AFTER.is_some() {
-        output_schema = output_schema.map(|result| schema::wrapped(result, T::ASKS, T::JOB_AFTER.is_some()));
-    }
+    let output_schema = match T::ASKS || T::JOB_AFTER.is_some() {
+        true => output_schema.map(|result| schema::wrapped(result, T::ASKS, T::JOB_AFTER.is_some())),
+        false => output_schema.filter(schema::is_object),
+    };
     Declaration {
         name: T::NAME.to_owned(),
         title: (!T::TITLE.is_empty()).then(|| T::TITLE.to_owned()),

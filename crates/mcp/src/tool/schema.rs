@@ -175,6 +175,11 @@ pub(super) fn usage(input_schema: &Value) -> String {
     format!("Arguments: {}.", arguments.join(", "))
 }
 
+/// Whether values of this schema are objects: only those are structured content in every revision.
+pub(super) fn is_object(schema: &Value) -> bool {
+    schema["type"] == "object"
+}
+
 fn generate<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<T>().to_value()

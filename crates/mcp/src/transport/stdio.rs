@@ -24,6 +24,12 @@ pub struct Stdio {
     pub output: OwnedFd,
 }
 
+/// Takes the standard streams and serves the one connection on them: all that a program does that is nothing but a
+/// server. Where something may print before, [`take`] comes first and [`serve`] last.
+pub async fn run(server: &Server) -> io::Result<End> {
+    serve(server, take()?, ConnectionOptions::default()).await
+}
+
 /// Takes standard input and output away. Call it first thing in `main`.
 pub fn take() -> io::Result<Stdio> {
     Ok(Stdio { input: take_stdin()?, output: take_stdout()? })

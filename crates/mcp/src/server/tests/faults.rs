@@ -24,7 +24,7 @@ where
 }
 
 /// The same as one that becomes a job after a while.
-pub(super) fn made_job<F, Fut>(name: &str, after: Duration, run: F) -> Arc<dyn AnyTool>
+pub(crate) fn made_job<F, Fut>(name: &str, after: Duration, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
@@ -375,7 +375,7 @@ async fn changes_of_the_tools_are_announced_to_each_in_its_way() {
     modern.send(json!({"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params})).await;
     assert_eq!(modern.next().await["method"], "notifications/subscriptions/acknowledged");
 
-    server.registry().add(made("new", |_| async { Ok(Outcome::text("new")) }));
+    server.registry().add(made("new", |_| async { Ok(Outcome::text("new")) })).expect("a legal tool");
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
     assert_eq!(legacy.next().await, changed);
     let announced = modern.next().await;

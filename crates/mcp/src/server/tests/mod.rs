@@ -19,6 +19,8 @@ pub(crate) mod wire_table;
 
 use super::{ConnectionOptions, Server};
 pub(crate) use everything::server as everything;
+#[cfg(feature = "http")]
+pub(crate) use faults::made_job;
 
 /// Serves this input, piece by piece, and gives the output.
 async fn serve_pieces(server: &Server, pieces: Vec<Vec<u8>>, options: ConnectionOptions) -> String {

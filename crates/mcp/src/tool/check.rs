@@ -1,0 +1,311 @@
+//! What a declaration must be like to be served: what clients would drop the tool for, or choke on, is refused where
+//! the tool is added, and says why.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use super::Declaration;
+
+/// The longest name (MCP 2025-11-25, "Tool Names").
+const MAX_NAME: usize = 128;
+
+/// What must not stand at a schema's root: some clients flatten it, some refuse it.
+const COMBINATORS: [&str; 7] = ["allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef"];
+
+/// Why a tool is not served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeclarationError {
+    /// Its name is not one.
+    #[error("tool {tool:?}: a name has 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    Name {
+        /// The name.
+        tool: String,
+    },
+    /// A schema does not describe a plain object.
+    #[error("tool {tool:?}: the {schema} schema must be a plain object: {problem}")]
+    Root {
+        /// The tool's name.
+        tool: String,
+        /// Which schema.
+        schema: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A schema would have to be fetched. No client does (MCP 2026-07-28, "Security Considerations").
+    #[error("tool {tool:?}: the {schema} schema refers to {reference:?}: put what that is under `$defs`")]
+    Reference {
+        /// The tool's name.
+        tool: String,
+        /// Which schema.
+        schema: &'static str,
+        /// Where it leads.
+        reference: String,
+    },
+    /// An argument cannot be mirrored as a header field (MCP 2026-07-28, "Custom Headers from Tool Parameters").
+    #[error("tool {tool:?}: `x-mcp-header` at `{path}`: {problem}")]
+    Header {
+        /// The tool's name.
+        tool: String,
+        /// Where in the schema it stands.
+        path: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+impl Declaration {
+    /// Whether a tool like this can be served; if not, why.
+    pub fn check(&self) -> Result<(), DeclarationError> {
+        let tool = || self.name.clone();
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if !(1..=MAX_NAME).contains(&self.name.len()) || !self.name.bytes().all(legal) {
+            return Err(DeclarationError::Name { tool: tool() });
+        }
+        let schemas = [("input", Some(&self.input_schema)), ("output", self.output_schema.as_ref())];
+        for (schema, root) in schemas.into_iter().filter_map(|(schema, root)| Some((schema, root?))) {
+            check_root(root).map_err(|problem| DeclarationError::Root { tool: tool(), schema, problem })?;
+            let mut walk = Walk::default();
+            walk.schema(root, &mut String::new(), Place::Reachable);
+            if let Some(reference) = walk.reference {
+                return Err(DeclarationError::Reference { tool: tool(), schema, reference });
+            }
+            if let Some((path, problem)) = walk.header.filter(|_| schema == "input") {
+                return Err(DeclarationError::Header { tool: tool(), path, problem });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_root(root: &Value) -> Result<(), String> {
+    let Some(root) = root.as_object() else { return Err("it is none".to_owned()) };
+    if root.get("type").is_none_or(|kind| kind != "object") {
+        return Err("its `type` must be \"object\"".to_owned());
+    }
+    match COMBINATORS.iter().find(|name| root.contains_key(**name)) {
+        Some(name) => Err(format!("`{name}` must not stand at its root")),
+        None => Ok(()),
+    }
+}
+
+/// Where in a schema something stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the root, or below it by nothing but `properties`.
+    Reachable,
+    /// The same, and it describes an argument.
+    Argument,
+    /// Anywhere else.
+    Elsewhere,
+}
+
+/// A look at everything in a schema; keeps the first thing that is wrong.
+#[derive(Default)]
+struct Walk {
+    names: HashSet<String>,
+    reference: Option<String>,
+    header: Option<(String, &'static str)>,
+}
+
+impl Walk {
+    fn schema(&mut self, schema: &Value, path: &mut String, place: Place) {
+        match schema {
+            Value::Object(object) => self.object(object, path, place),
+            Value::Array(items) => items.iter().for_each(|item| self.schema(item, path, Place::Elsewhere)),
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, object: &Map<String, Value>, path: &mut String, place: Place) {
+        for (key, value) in object {
+            match (key.as_str(), value) {
+                ("$ref" | "$dynamicRef", Value::String(reference)) if !reference.starts_with('#') => {
+                    self.reference.get_or_insert_with(|| reference.clone());
+                }
+                ("x-mcp-header", name) => {
+                    if let Err(problem) = self.check_header(name, object, place) {
+                        self.header.get_or_insert_with(|| (path.clone(), problem));
+                    }
+                }
+                // The keys of these are the author's names, not keywords.
+                ("properties", Value::Object(named)) => {
+                    let place = if place == Place::Elsewhere { Place::Elsewhere } else { Place::Argument };
+                    named.iter().for_each(|(name, value)| self.below(name, value, path, place));
+                }
+                ("$defs" | "definitions" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
+                    named.iter().for_each(|(name, value)| self.below(name, value, path, Place::Elsewhere));
+                }
+                // And these hold values, not schemas.
+                ("enum" | "const" | "default" | "examples" | "required", _) => {}
+                (keyword, value) => self.below(keyword, value, path, Place::Elsewhere),
+            }
+        }
+    }
+
+    fn below(&mut self, name: &str, schema: &Value, path: &mut String, place: Place) {
+        let length = path.len();
+        if length > 0 {
+            path.push('.');
+        }
+        path.push_str(name);
+        self.schema(schema, path, place);
+        path.truncate(length);
+    }
+
+    fn check_header(&mut self, name: &Value, schema: &Map<String, Value>, place: Place) -> Result<(), &'static str> {
+        // RFC 9110, "token".
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let Some(name) = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_token)) else {
+            return Err("it must be the name of a header field, after `Mcp-Param-`");
+        };
+        if place != Place::Argument {
+            return Err("only an argument can be mirrored: it must be reached by `properties` alone");
+        }
+        if !matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
+            return Err("only arguments of `type` string, integer or boolean can be mirrored");
+        }
+        if !self.names.insert(name.to_ascii_lowercase()) {
+            return Err("another argument has the same name, whatever its case");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::Effect;
+
+    fn declaration(name: &str, input: Value, output: Option<Value>) -> Declaration {
+        Declaration {
+            name: name.to_owned(),
+            title: None,
+            description: String::new(),
+            input_schema: input,
+            output_schema: output,
+            effect: Effect::READ,
+            asks: false,
+            job_after: None,
+            tasks_only: false,
+            icons: Vec::new(),
+            meta: None,
+            examples: Vec::new(),
+        }
+    }
+
+    fn check(inputs: &[Value], expected: Expect) {
+        let said = inputs.iter().map(|input| match declaration("t", input.clone(), None).check() {
+            Ok(()) => "ok".to_owned(),
+            Err(error) => error.to_string(),
+        });
+        expected.assert_eq(&said.collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn names() {
+        let legal = |name: &str| declaration(name, json!({"type": "object"}), None).check().is_ok();
+        for name in ["a", "repl_eval", "A-z.9", &"x".repeat(128)] {
+            assert!(legal(name), "{name}");
+        }
+        for name in ["", "a b", "a/b", "ä", "a\n", &"x".repeat(129)] {
+            assert!(!legal(name), "{name}");
+        }
+        let error = declaration("a b", json!({"type": "object"}), None).check().expect_err("illegal").to_string();
+        expect![[r#"tool "a b": a name has 1 to 128 characters of A-Z, a-z, 0-9, `_`, `-` and `.`"#]].assert_eq(&error);
+    }
+
+    #[test]
+    fn roots_are_plain_objects() {
+        check(
+            &[
+                json!({"type": "object", "properties": {"oneOf": {"oneOf": [{}]}}}),
+                json!(true),
+                json!({"properties": {}}),
+                json!({"type": ["object", "null"]}),
+                json!({"type": "object", "oneOf": [{}]}),
+                json!({"type": "object", "$ref": "#/$defs/x"}),
+            ],
+            expect![[r#"
+                ok
+                tool "t": the input schema must be a plain object: it is none
+                tool "t": the input schema must be a plain object: its `type` must be "object"
+                tool "t": the input schema must be a plain object: its `type` must be "object"
+                tool "t": the input schema must be a plain object: `oneOf` must not stand at its root
+                tool "t": the input schema must be a plain object: `$ref` must not stand at its root"#]],
+        );
+        let output = Some(json!({"type": "string"}));
+        let error = declaration("t", json!({"type": "object"}), output).check().expect_err("no object").to_string();
+        expect![[r#"tool "t": the output schema must be a plain object: its `type` must be "object""#]]
+            .assert_eq(&error);
+    }
+
+    #[test]
+    fn nothing_is_fetched() {
+        let with = |schema: Value| json!({"type": "object", "properties": {"a": schema}});
+        check(
+            &[
+                with(json!({"$ref": "#/$defs/x"})),
+                // Not keywords.
+                json!({"type": "object", "properties": {"$ref": {"type": "string"}}}),
+                with(json!({"enum": [{"$ref": "https://example.com"}]})),
+                with(json!({"$ref": "https://example.com/schema.json"})),
+                with(json!({"items": {"anyOf": [{"$dynamicRef": "other.json#x"}]}})),
+            ],
+            expect![[r#"
+                ok
+                ok
+                ok
+                tool "t": the input schema refers to "https://example.com/schema.json": put what that is under `$defs`
+                tool "t": the input schema refers to "other.json#x": put what that is under `$defs`"#]],
+        );
+    }
+
+    #[test]
+    fn mirrored_arguments_are_plain_values_under_names_of_their_own() {
+        let one = |name: Value, kind: &str| json!({"type": "object", "properties": {"a": {"type": kind, "x-mcp-header": name}}});
+        let mirrored = json!({"type": "string", "x-mcp-header": "Region"});
+        check(
+            &[
+                one(json!("Region"), "string"),
+                one(json!("Floor_1"), "integer"),
+                one(json!("Sure"), "boolean"),
+                json!({"type": "object", "properties": {"x-mcp-header": {"type": "string"}}}),
+                json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"b": mirrored}}}}),
+                one(json!(""), "string"),
+                one(json!("My Region"), "string"),
+                one(json!("Region\r\nX"), "string"),
+                one(json!("Régión"), "string"),
+                one(json!(7), "string"),
+                one(json!("Height"), "number"),
+                one(json!("All"), "array"),
+                json!({"type": "object", "properties": {"a": mirrored, "b": {"type": "string", "x-mcp-header": "REGION"}}}),
+                json!({"type": "object", "properties": {"a": {"type": "array", "items": mirrored}}}),
+                json!({"type": "object", "properties": {"a": {"anyOf": [{"properties": {"b": mirrored}}]}}}),
+                json!({"type": "object", "$defs": {"place": mirrored}}),
+                json!({"type": "object", "x-mcp-header": "Region"}),
+            ],
+            expect![[r#"
+                ok
+                ok
+                ok
+                ok
+                ok
+                tool "t": `x-mcp-header` at `a`: it must be the name of a header field, after `Mcp-Param-`
+                tool "t": `x-mcp-header` at `a`: it must be the name of a header field, after `Mcp-Param-`
+                tool "t": `x-mcp-header` at `a`: it must be the name of a header field, after `Mcp-Param-`
+                tool "t": `x-mcp-header` at `a`: it must be the name of a header field, after `Mcp-Param-`
+                tool "t": `x-mcp-header` at `a`: it must be the name of a header field, after `Mcp-Param-`
+                tool "t": `x-mcp-header` at `a`: only arguments of `type` string, integer or boolean can be mirrored
+                tool "t": `x-mcp-header` at `a`: only arguments of `type` string, integer or boolean can be mirrored
+                tool "t": `x-mcp-header` at `b`: another argument has the same name, whatever its case
+                tool "t": `x-mcp-header` at `a.items`: only an argument can be mirrored: it must be reached by `properties` alone
+                tool "t": `x-mcp-header` at `a.anyOf.b`: only an argument can be mirrored: it must be reached by `properties` alone
+                tool "t": `x-mcp-header` at `place`: only an argument can be mirrored: it must be reached by `properties` alone
+                tool "t": `x-mcp-header` at ``: only an argument can be mirrored: it must be reached by `properties` alone"#]],
+        );
+    }
+}
