@@ -9,7 +9,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -18,17 +17,16 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 use crate::server::Drained;
+use crate::wire::LookOut;
 
 /// One direction of a descriptor.
 pub(super) enum Descriptor {
-    /// A socket that is read from.
+    /// A socket or a pipe that is read from.
     Incoming(Incoming),
     /// A socket that is written to.
     Outgoing(Outgoing),
-    /// Opened anew, not blocking.
-    Pipe(AsyncFd<OwnedFd>),
-    /// The same, but a short read does not mean that there is no more.
-    Terminal(AsyncFd<OwnedFd>),
+    /// Opened anew, not blocking: a pipe that is written to, or a terminal.
+    Own(AsyncFd<OwnedFd>),
     Blocking(tokio::fs::File),
 }
 
@@ -46,10 +44,6 @@ impl Descriptor {
         }
     }
 
-    fn incoming(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        Descriptor::Incoming(Incoming { fd, idle: None, brisk: false })
-    }
-
     fn new(fd: OwnedFd, access: OFlags, interest: Interest) -> io::Result<Descriptor> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
         let own = || -> io::Result<AsyncFd<OwnedFd>> {
@@ -58,9 +52,10 @@ impl Descriptor {
             register(rustix::fs::open(path, flags, Mode::empty())?, interest)
         };
         let polled = match kind {
-            FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::incoming),
-            FileType::Fifo => own().map(Descriptor::Pipe),
-            FileType::CharacterDevice if rustix::termios::isatty(&fd) => own().map(Descriptor::Terminal),
+            FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::socket),
+            FileType::Fifo if access == OFlags::RDONLY => own().map(Descriptor::pipe),
+            FileType::Fifo => own().map(Descriptor::Own),
+            FileType::CharacterDevice if rustix::termios::isatty(&fd) => own().map(Descriptor::Own),
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
         Ok(polled.unwrap_or_else(|error| {
@@ -70,25 +65,27 @@ impl Descriptor {
             Descriptor::Blocking(tokio::fs::File::from_std(File::from(fd)))
         }))
     }
+
+    fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
+        let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0);
+        Descriptor::Incoming(Incoming { fd, read, look_out: LookOut::default() })
+    }
+
+    fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
+        let read: Read = |fd, buf| rustix::io::read(fd, buf);
+        Descriptor::Incoming(Incoming { fd, read, look_out: LookOut::default() })
+    }
 }
 
-/// The reading side of a socket.
-///
-/// A peer that asks one quick question after the other would mostly find us going to sleep, and waking a sleeping
-/// processor takes longer than answering. So after messages in quick succession the next one is looked for a moment
-/// longer, letting everybody else go first.
+/// Reads what is there, and never waits.
+type Read = fn(&OwnedFd, &mut [u8]) -> Result<usize, Errno>;
+
+/// The reading side of a socket or a pipe. After messages in quick succession the next one is looked out for.
 pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
-    /// Nothing is there since then.
-    idle: Option<Instant>,
-    /// The last message came soon.
-    brisk: bool,
+    read: Read,
+    look_out: LookOut,
 }
-
-/// How soon a message comes that makes the next one worth looking out for: a round trip between sleeping processes.
-const BRISK: Duration = Duration::from_micros(200);
-/// How long it is looked out for.
-const LOOK_OUT: Duration = Duration::from_micros(100);
 
 impl Incoming {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
@@ -97,24 +94,18 @@ impl Incoming {
                 Poll::Ready(guard) => Some(guard),
                 Poll::Pending => None,
             };
-            if guard.is_none() {
-                let idle = *self.idle.get_or_insert_with(Instant::now);
-                self.brisk &= idle.elapsed() < LOOK_OUT;
-                if !self.brisk {
-                    return Poll::Pending;
-                }
+            if guard.is_none() && !self.look_out.goes_on() {
+                return Poll::Pending;
             }
             let unfilled = buf.initialize_unfilled();
             let room = unfilled.len();
-            match rustix::net::recv(&self.fd, unfilled, RecvFlags::DONTWAIT) {
-                Ok((count, _)) => {
+            match (self.read)(self.fd.get_ref(), unfilled) {
+                Ok(count) => {
                     if let (Some(mut guard), true) = (guard, count > 0 && count < room) {
                         // Saves the read that would only say that there is no more.
                         guard.clear_ready();
                     }
-                    if let Some(idle) = self.idle.take() {
-                        self.brisk = idle.elapsed() < BRISK;
-                    }
+                    self.look_out.found();
                     buf.advance(count);
                     return Poll::Ready(Ok(()));
                 }
@@ -170,23 +161,16 @@ fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
 
 impl AsyncRead for Descriptor {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let (fd, short_means_empty) = match self.get_mut() {
-            Descriptor::Incoming(socket) => return socket.poll_read(cx, buf),
-            Descriptor::Pipe(fd) => (fd, true),
-            Descriptor::Terminal(fd) => (fd, false),
+        let fd = match self.get_mut() {
+            Descriptor::Incoming(incoming) => return incoming.poll_read(cx, buf),
+            Descriptor::Own(fd) => fd,
             Descriptor::Outgoing(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_read(cx, buf),
         };
         loop {
             let mut guard = ready!(fd.poll_read_ready(cx))?;
-            let unfilled = buf.initialize_unfilled();
-            let room = unfilled.len();
-            match guard.try_io(|fd| Ok(rustix::io::read(fd, unfilled)?)) {
+            match guard.try_io(|fd| Ok(rustix::io::read(fd, buf.initialize_unfilled())?)) {
                 Ok(Ok(count)) => {
-                    if short_means_empty && count > 0 && count < room {
-                        // Saves the read that would only say so.
-                        guard.clear_ready();
-                    }
                     buf.advance(count);
                     return Poll::Ready(Ok(()));
                 }
@@ -202,7 +186,7 @@ impl AsyncWrite for Descriptor {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let fd = match self.get_mut() {
             Descriptor::Outgoing(socket) => return socket.poll_write(cx, bytes),
-            Descriptor::Pipe(fd) | Descriptor::Terminal(fd) => fd,
+            Descriptor::Own(fd) => fd,
             Descriptor::Incoming(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_write(cx, bytes),
         };

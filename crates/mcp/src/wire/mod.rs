@@ -23,12 +23,14 @@ mod envelope;
 mod frame;
 mod id;
 mod json;
+mod look_out;
 mod scan;
 
 pub use envelope::{Envelope, Message, Unreadable};
 pub use frame::{DEFAULT_LINE_LIMIT, Frame, Framer, TooLong};
 pub use id::{Id, MAX_ID};
 pub use json::{Items, Json, Members};
+pub use look_out::LookOut;
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
