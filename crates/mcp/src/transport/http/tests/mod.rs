@@ -4,6 +4,7 @@ mod client;
 mod legacy;
 mod modern;
 mod refused;
+mod slow;
 mod sse;
 mod table;
 #[cfg(feature = "websocket")]

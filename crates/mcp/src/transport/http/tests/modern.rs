@@ -1,13 +1,15 @@
 //! Requests that stand alone (2026-07-28).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::*;
+use crate::server::tests::made_job;
 use crate::server::{Server, ServerInfo};
-use crate::tool::{Context, Effect, Registry, Tool, ToolError, tool};
+use crate::tool::{Context, Effect, Outcome, Registry, Tool, ToolError, tool};
 
 #[tokio::test]
 async fn an_answer_is_json_or_a_stream() {
@@ -160,6 +162,68 @@ async fn a_subscription_is_a_stream_until_either_side_ends_it() {
     assert_eq!(listening.event().await["id"], 7, "the end is an answer");
     assert_eq!(listening.chunk().await, None);
     ended.await.expect("no panic");
+}
+
+#[tokio::test]
+async fn where_asked_for_every_answer_is_a_stream_unless_it_has_a_status() {
+    let options = HttpOptions { always_stream: true, ..HttpOptions::default() };
+    let served = Served::new(crate::server::tests::everything(), options).await;
+    let echo = Request::modern(1, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}}));
+    let wrong = Request::modern(1, "tools/call", json!({"name": "no such"}));
+    for (request, kind) in [
+        (Request::modern(1, "server/discover", json!({})), "text/event-stream"),
+        (echo, "text/event-stream"),
+        (wrong, "text/event-stream"),
+        (Request::modern(1, "no/such", json!({})), "application/json"),
+    ] {
+        let response = served.send(&request).await;
+        assert_eq!(response.field("content-type"), Some(kind), "{response:?}");
+        let messages = response.messages();
+        assert_eq!((messages.len(), messages[0]["id"].clone()), (1, json!(1)), "{response:?}");
+    }
+    // In a session, too: a client that lost such an answer with its connection comes back for it.
+    let session = session(&served, "2025-11-25").await;
+    let ping = within(&session, &json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}));
+    let response = served.send(&ping).await;
+    assert_eq!(response.field("content-type"), Some("text/event-stream"));
+    assert_eq!(response.messages(), [json!({"jsonrpc": "2.0", "id": 5, "result": {}})]);
+    let event = response.body.lines().find_map(|line| line.strip_prefix("id: ")).expect("an event");
+    let back = Request::new("GET")
+        .field("accept", "text/event-stream")
+        .field("mcp-session-id", &session)
+        .field("last-event-id", event);
+    assert_eq!(served.send(&back).await.messages(), [json!({"jsonrpc": "2.0", "id": 5, "result": {}})]);
+    served.end().await;
+}
+
+#[tokio::test]
+async fn a_task_is_named_by_a_field_too() {
+    let work = made_job("work", Duration::ZERO, |cx| async move {
+        cx.cancelled().await;
+        Ok(Outcome::text("ended"))
+    });
+    let server = Server::with_tools(ServerInfo::new("test", "1"), [work]).jobs();
+    let served = Served::new(server, HttpOptions::default()).await;
+    let modern = |method: &str, mut params: Value| {
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
+        Request::modern(1, method, params)
+    };
+    let task =
+        served.send(&modern("tools/call", json!({"name": "work", "arguments": {}}))).await.json()["result"].take();
+    assert_eq!(task["resultType"], "task", "{task}");
+    let id = task["taskId"].as_str().expect("an id");
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let request = modern(method, json!({"taskId": id, "inputResponses": {}}));
+        for (request, status, code) in [
+            (request.clone(), 400, -32020),
+            (request.clone().field("mcp-name", "another"), 400, -32020),
+            (request.clone().field("mcp-name", id), 200, 0),
+        ] {
+            let response = served.send(&request).await;
+            assert_eq!((response.status, response.code()), (status, code), "{method}: {response:?}");
+        }
+    }
+    served.end().await;
 }
 
 /// Looks up a place.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Opens a conversation; gives where its messages go.
-async fn open(served: &Served) -> (Client, Request) {
+pub(super) async fn open(served: &Served) -> (Client, Request) {
     let mut client = served.connect().await;
     client.begin(&Request::new("GET").path("/sse").field("accept", "text/event-stream")).await;
     let (status, head) = client.head().await;
