@@ -166,8 +166,6 @@ pub mod code {
         LENGTH = 308;
         /// A type that is written wrongly.
         TYPE_FORM = 309;
-        /// Something that this compiler does not have yet.
-        NOT_YET = 310;
         /// An operator that does not work on this type.
         OPERATOR = 311;
         /// A type that refers to itself without end.

@@ -60,6 +60,58 @@ fn every_program_does_what_its_line_says() {
     assert!(faults.is_empty(), "{} of {} hold\n{}", all.len() - faults.len(), all.len(), faults.join("\n"));
 }
 
+/// Programs with what becomes of each: `=== title: refused C0301@2`, `accepted` or `gives VALUE`, then the program. One
+/// that does not begin with `module` is the body of a module. Lines count from the first of the module.
+pub(crate) struct Block<'a> {
+    pub title: &'a str,
+    pub outcome: &'a str,
+    pub text: String,
+}
+
+pub(crate) fn blocks(table: &str) -> Vec<Block<'_>> {
+    let one = |block| {
+        let (head, body): (&str, &str) = str::split_once(block, '\n')?;
+        let (title, outcome) = head.split_once(": ")?;
+        let body = body.trim_matches('\n');
+        let whole = body.trim_start().starts_with("module") || body.trim_start().starts_with('#');
+        let text = if whole { format!("{body}\n") } else { format!("module T do\n{body}\nend\n") };
+        Some(Block { title, outcome, text })
+    };
+    table.split("\n=== ").filter_map(|block| one(block.trim_start_matches("=== "))).collect()
+}
+
+/// What becomes of a program, in the words of a block's head.
+pub(crate) fn outcome(text: &str) -> String {
+    let compiled = compile(text, &Alone);
+    let lines = Lines::new(text);
+    let said = compiled.diagnostics.iter().map(|one| {
+        let severity = if one.is_error() { "" } else { "warning " };
+        format!("{severity}{}@{}", one.code, lines.place(one.span.start).0)
+    });
+    let said: Vec<_> = said.collect();
+    if !compiled.is_ok() {
+        return format!("refused {}", said.join(" "));
+    }
+    let ran = match compiled.run("main", Limits::default()) {
+        Some(run) => match run.result {
+            Ok(value) => format!("gives {value}"),
+            Err(failure) => format!("fails: {failure}"),
+        },
+        None => "accepted".to_owned(),
+    };
+    if said.is_empty() { ran } else { format!("{ran}, {}", said.join(" ")) }
+}
+
+#[test]
+fn what_is_ill_typed_is_refused_and_its_sound_neighbours_are_not() {
+    let table = include_str!("../tests/data/soundness.txt");
+    let blocks = blocks(table);
+    assert!(blocks.len() >= 60, "{}", blocks.len());
+    for block in blocks {
+        assert_eq!(outcome(&block.text), block.outcome, "{}\n{}", block.title, block.text);
+    }
+}
+
 #[test]
 fn the_standard_library_is_without_fault() {
     for name in crate::standard::names() {

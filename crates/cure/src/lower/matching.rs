@@ -1,7 +1,7 @@
 //! Matches: each clause becomes tests in order, of which the first that fails goes on with the next clause.
 
 use super::Lowering;
-use super::form::{Block, End, Literal, Operand, Step, Test, Value};
+use super::form::{Block, End, Literal, Operand, Operation, Step, Test, Value};
 use crate::diagnostic::Span;
 use crate::syntax::ast::Name;
 use crate::types::tree::{Branch, Shape, Tree, TreeKind};
@@ -129,6 +129,12 @@ impl Lowering<'_> {
                 Shape::Literal(Literal::List(items)) if items.is_empty() => Test::IsNil(on.clone()),
                 Shape::Literal(literal) => Test::Equal(on.clone(), Operand::Literal(literal.clone())),
                 Shape::Nil => Test::IsNil(on.clone()),
+                Shape::Succ(_) => {
+                    let var = self.fresh();
+                    let value = Value::Operation(Operation::AtLeast, vec![on.clone(), one()]);
+                    steps.push(Step { var, value, span });
+                    Test::IsTrue(Operand::Var(var))
+                }
                 Shape::Cons(..) => Test::IsCons(on.clone()),
                 Shape::Tuple(parts) => Test::IsTuple(on.clone(), parts.len() as u32),
                 Shape::Tagged(tag, parts) => Test::IsTagged(on.clone(), parts.len() as u32 + 1, tag.clone()),
@@ -140,6 +146,11 @@ impl Lowering<'_> {
                 Operand::Var(var)
             };
             match shape {
+                Shape::Succ(below) if !matches!(**below, Shape::Any) => {
+                    let before = Value::Operation(Operation::Subtract, vec![on.clone(), one()]);
+                    let value = part(self, &mut inner, before);
+                    open.push((below, value));
+                }
                 Shape::Cons(head, tail) => {
                     if !matches!(**tail, Shape::Any) {
                         let value = part(self, &mut inner, Value::Tail(on.clone()));
@@ -180,6 +191,7 @@ impl Lowering<'_> {
             Shape::Bind(var) => {
                 self.env.insert(*var, on);
             }
+            Shape::Succ(below) => part(self, below, Value::Operation(Operation::Subtract, vec![on, one()])),
             Shape::Cons(head, tail) => {
                 part(self, head, Value::Head(on.clone()));
                 part(self, tail, Value::Tail(on));
@@ -197,6 +209,10 @@ impl Lowering<'_> {
             Shape::Any | Shape::Same(_) | Shape::Literal(_) | Shape::Nil => {}
         }
     }
+}
+
+fn one() -> Operand {
+    Operand::Literal(Literal::Int(1.into()))
 }
 
 fn fail() -> Box<Block> {

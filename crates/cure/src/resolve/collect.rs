@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
-use super::scope::{Function, Scope};
+use super::scope::Scope;
 use super::written::Reader;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::syntax::ast::*;
-use crate::types::derive;
 use crate::types::ty::Ty;
 
 /// All clauses of a function.
@@ -75,14 +74,29 @@ impl<'a> Collector<'a, '_> {
         self.errors.last_mut().expect("one was pushed")
     }
 
-    fn full(&self, name: &str) -> Name {
+    pub(super) fn full(&self, name: &str) -> Name {
         Name::from(format!("{}.{name}", self.module.name.name))
     }
 
     fn read(&mut self, params: &[Name], ty: &Type) -> Ty {
         let params = params.to_vec();
-        let (scope, source, errors) = (&*self.scope, self.source, &mut *self.errors);
-        Reader { scope, source, errors, params, lengths: Vec::new(), implicit: false }.read(ty)
+        let mut reader = Reader::new(&*self.scope, self.source, &mut *self.errors);
+        reader.params = params;
+        let read = reader.read(ty);
+        reader.finish(true);
+        self.plain(read, ty.span)
+    }
+
+    /// A type's own parameters are types, not type constructors.
+    fn plain(&mut self, ty: Ty, span: Span) -> Ty {
+        if !ty.any(&mut |part| matches!(part, Ty::App(..))) {
+            return ty;
+        }
+        let message = "the parameter of a type takes no arguments itself";
+        self.error(code::TYPE_FORM, span, message)
+            .hints
+            .push("classes and functions can be over type constructors: `def f(x: F(A)): F(B)`".to_owned());
+        Ty::Wrong
     }
 
     fn types(&mut self) {
@@ -172,12 +186,7 @@ impl<'a> Collector<'a, '_> {
             };
             let def = open.remove(at);
             let params: Vec<Name> = def.params.iter().map(|param| param.name.clone()).collect();
-            let mut ty = self.read(&params, &def.body);
-            if let Some(guard) = &def.guard {
-                self.error(code::NOT_YET, guard.span, "a condition behind a type is not there yet")
-                    .hints
-                    .push("write it into the type: `{x: Int | x > 0}`".to_owned());
-            }
+            let mut ty = self.alias(def, &params);
             for class in &def.derive {
                 let message = "an alias derives nothing: it is another name for a type that has its own instances";
                 self.error(code::INSTANCE, class.span, message);
@@ -196,6 +205,29 @@ impl<'a> Collector<'a, '_> {
                 TypeInfo { full: self.full(&def.name.name), params, kind: TypeInfoKind::Alias(ty), covariant: true };
             self.publish(&def.name.name, info);
         }
+    }
+
+    /// What an alias stands for. Its parameters may be types and numbers; a condition behind it is over its value.
+    fn alias(&mut self, def: &'a TypeDef, params: &[Name]) -> Ty {
+        let mut reader = Reader::new(&*self.scope, self.source, &mut *self.errors);
+        (reader.params, reader.values) = (params.to_vec(), params.to_vec());
+        let mut ty = reader.read(&def.body);
+        if let Some(guard) = &def.guard {
+            match Reader::subject(guard) {
+                Some(var) => {
+                    reader.condition(guard, &var, &ty);
+                    let pred = reader.predicate(var, guard, def.span);
+                    ty = Ty::Refined(Box::new(ty), pred);
+                }
+                None => {
+                    let message = "the condition behind a type has one name, which stands for the value";
+                    let error = Diagnostic::error(code::TYPE_FORM, guard.span, message);
+                    reader.errors.push(error.hint("write it into the type: `{x: Int | x > 0 and x < limit}`"));
+                }
+            }
+        }
+        reader.finish(true);
+        self.plain(ty, def.body.span)
     }
 
     fn publish(&mut self, name: &Name, info: TypeInfo) {
@@ -241,6 +273,12 @@ impl<'a> Collector<'a, '_> {
                 params: params.clone(),
                 fields,
             });
+            let same_tag = constructors.iter().find(|other: &&Arc<Constructor>| other.tag == constructor.tag);
+            if let Some(other) = same_tag.filter(|other| other.name != *name) {
+                let message =
+                    format!("`{}` and `{name}` are the same at run time: both are marked `{}`", other.name, other.tag);
+                self.error(code::DUPLICATE, alternative.span, message);
+            }
             if self.out.interface.constructors.insert(name.clone(), constructor.clone()).is_some() {
                 self.error(code::DUPLICATE, alternative.span, format!("the constructor `{name}` is defined twice"));
             }
@@ -248,7 +286,9 @@ impl<'a> Collector<'a, '_> {
             constructors.push(constructor);
         }
         if let Some(guard) = &def.guard {
-            self.error(code::NOT_YET, guard.span, "a condition on a type with constructors is not there yet");
+            let hint = "put the condition on a field: `type T = Some({n: Int | n > 0})`".to_owned();
+            let message = "a condition is over a number or another plain value, not over constructors";
+            self.error(code::TYPE_FORM, guard.span, message).hints.push(hint);
         }
         self.publish(
             &def.name.name,
@@ -260,16 +300,11 @@ impl<'a> Collector<'a, '_> {
     fn variance(&mut self) {
         loop {
             let holds = |ty: &Ty| {
-                let mut found = false;
-                ty.map(&mut |part| {
-                    found |= match part {
-                        Ty::Fn(..) => true,
-                        Ty::Con(name, _) => self.scope.type_by_full(name).is_some_and(|info| !info.covariant),
-                        _ => false,
-                    };
-                    None
-                });
-                found
+                ty.any(&mut |part| match part {
+                    Ty::Fn(..) => true,
+                    Ty::Con(name, _) => self.scope.type_by_full(name).is_some_and(|info| !info.covariant),
+                    _ => false,
+                })
             };
             let inside = |info: &TypeInfo| match &info.kind {
                 TypeInfoKind::Alias(_) => false,
@@ -289,147 +324,6 @@ impl<'a> Collector<'a, '_> {
             }
         }
     }
-
-    fn classes(&mut self) {
-        for item in &self.module.items {
-            let Item::Class(class) = item else { continue };
-            let (full, module) = (self.full(&class.name.name), self.module.name.name.clone());
-            let param = match &class.params[..] {
-                [param] => param.name.clone(),
-                _ => {
-                    self.error(code::TYPE_FORM, class.name.span, "a class has one type parameter")
-                        .hints
-                        .push(format!("write `typeclass {}(T) do`", class.name.name));
-                    continue;
-                }
-            };
-            let supers = self.class_names(&class.supers);
-            let mut info =
-                ClassInfo { full, module, param: param.clone(), supers, methods: Vec::new(), defaults: Vec::new() };
-            for method in &class.methods {
-                let mut signature = self.signature(&[method], Some(&param));
-                signature.exported = true;
-                info.methods.push(Arc::new(signature));
-                info.defaults.push(method.body.is_some());
-            }
-            let info = Arc::new(info);
-            for (at, method) in info.methods.iter().enumerate() {
-                let function = Function::Method(info.clone(), at as u32);
-                self.scope.add_function(method.name.clone(), method.params.len() as u32, function);
-            }
-            self.scope.add_class(class.name.name.clone(), info.clone());
-            self.out.interface.classes.insert(class.name.name.clone(), info.clone());
-            self.out.classes.push((info, class));
-        }
-    }
-
-    fn class_names(&mut self, constraints: &[Constraint]) -> Vec<Name> {
-        let mut names = Vec::new();
-        for constraint in constraints {
-            match self.scope.class(&constraint.class.name) {
-                Some(class) => names.push(class.full.clone()),
-                None => self.no_class(&constraint.class),
-            }
-        }
-        names
-    }
-
-    pub(super) fn no_class(&mut self, class: &Ident) {
-        self.error(code::UNKNOWN_CLASS, class.span, format!("there is no class `{}`", class.name));
-    }
-
-    fn instances(&mut self) {
-        let mut all: Vec<Arc<Instance>> = Vec::new();
-        for item in &self.module.items {
-            match item {
-                Item::Instance(instance) => all.push(Arc::new(instance.clone())),
-                Item::Record(record) => all.extend(derive::record(record).into_iter().map(Arc::new)),
-                Item::Type(def) => {
-                    let made: Vec<_> = self
-                        .out
-                        .interface
-                        .constructors
-                        .values()
-                        .filter(|found| *found.of == *self.full(&def.name.name))
-                        .cloned()
-                        .collect();
-                    let mut order = made;
-                    order.sort_by_key(|constructor| derive::position(&def.body, &constructor.name));
-                    all.extend(derive::sum(def, &order).into_iter().map(Arc::new));
-                }
-                _ => {}
-            }
-        }
-        for instance in all {
-            self.instance(instance);
-        }
-    }
-
-    fn instance(&mut self, instance: Arc<Instance>) {
-        let head = &instance.head;
-        let Some(class) = self.scope.class(&head.class.name).cloned() else { return self.no_class(&head.class) };
-        let [written] = &head.args[..] else {
-            self.error(code::INSTANCE, head.span, "an instance is for one type");
-            return;
-        };
-        let (scope, source, errors) = (&*self.scope, self.source, &mut *self.errors);
-        let mut reader = Reader { scope, source, errors, params: Vec::new(), lengths: Vec::new(), implicit: true };
-        let ty = reader.read(written);
-        let Some((key, args)) = head_of(&ty) else {
-            if !matches!(ty, Ty::Wrong) {
-                self.error(code::INSTANCE, head.span, "an instance is for a named type, a list or a tuple")
-                    .hints
-                    .push("an alias with a refinement shares the instances of its base".to_owned());
-            }
-            return;
-        };
-        let mut context = Vec::new();
-        for constraint in &instance.context {
-            let param = constraint.args.first().map(|arg| self.read_in(arg, &ty));
-            let at = args.iter().position(|arg| matches!((arg, &param), (Ty::Param(a), Some(Ty::Param(b))) if a == b));
-            match (self.scope.class(&constraint.class.name).map(|class| class.full.clone()), at) {
-                (None, _) => self.no_class(&constraint.class),
-                (_, None) => {
-                    self.error(code::INSTANCE, constraint.span, "this condition is not about a parameter of the type");
-                }
-                (Some(class), Some(at)) => context.push((class, at)),
-            }
-        }
-        let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
-        let info = Arc::new(InstanceInfo {
-            class: class.full.clone(),
-            head: key.clone(),
-            context,
-            module: self.module.name.name.clone(),
-            function: Name::from(format!("{}_{}", short(&class.full), short(&key))),
-            span: head.span,
-        });
-        if let Some(known) = self.scope.add_instance(info.clone()) {
-            let message = format!("`{}` has an instance for `{}` already", short(&class.full), short(&key));
-            let here = known.module == info.module;
-            let error = self.error(code::DUPLICATE, head.span, message);
-            if here {
-                error.related.push((known.span, "here".to_owned()));
-            } else {
-                error.hints.push(format!("it stands in `{}`", known.module));
-            }
-            return;
-        }
-        self.out.interface.instances.push(info.clone());
-        self.out.instances.push((info, instance, ty));
-    }
-
-    /// Reads a type over the parameters that another one has.
-    fn read_in(&mut self, written: &Type, ty: &Ty) -> Ty {
-        let mut params = Vec::new();
-        ty.map(&mut |part| {
-            if let Ty::Param(name) = part {
-                params.push(name.clone());
-            }
-            None
-        });
-        self.read(&params, written)
-    }
 }
 
 /// Whether a written type names one of these.
@@ -448,16 +342,4 @@ pub(crate) fn tag(name: &str) -> Name {
     let mut letters = name.chars();
     let first = letters.next().map(|letter| letter.to_lowercase().to_string()).unwrap_or_default();
     Name::from(format!("{first}{}", letters.as_str()))
-}
-
-/// The outermost name of a type, by which instances are found, and its arguments.
-pub(crate) fn head_of(ty: &Ty) -> Option<(Name, Vec<Ty>)> {
-    Some(match ty {
-        Ty::Con(name, args) => (name.clone(), args.clone()),
-        Ty::Seq(crate::types::ty::Seq::List, element, _) => (Name::from("List"), vec![(**element).clone()]),
-        Ty::Seq(_, element, _) => (Name::from("Vector"), vec![(**element).clone()]),
-        Ty::Tuple(parts) => (Name::from(format!("Tuple{}", parts.len())), parts.clone()),
-        Ty::Refined(base, _) => return head_of(base),
-        _ => return None,
-    })
 }

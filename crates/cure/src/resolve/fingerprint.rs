@@ -108,8 +108,8 @@ fn constructor(of: &Constructor, to: &mut impl Hasher) {
 }
 
 fn class(of: &ClassInfo, to: &mut impl Hasher) {
-    let ClassInfo { full, module, param, supers, methods, defaults } = of;
-    (full, module, param, supers, defaults).hash(to);
+    let ClassInfo { full, module, param, supers, methods, defaults, arity } = of;
+    (full, module, param, supers, defaults, arity).hash(to);
     methods.iter().for_each(|method| signature(method, to));
 }
 
@@ -151,7 +151,12 @@ fn ty(of: &Ty, to: &mut impl Hasher) {
             expression(condition, to);
             unordered(to, names.iter(), |pair, to| pair.hash(to));
         }
-        Ty::Param(name) => name.hash(to),
+        Ty::App(head, args) => {
+            ty(head, to);
+            args.len().hash(to);
+            args.iter().for_each(|arg| ty(arg, to));
+        }
+        Ty::Param(name) | Ty::Ctor(name) => name.hash(to),
         Ty::Meta(number) => number.hash(to),
         Ty::Any | Ty::Wrong => {}
     }

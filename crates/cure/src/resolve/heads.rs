@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::collect::{Collector, Group};
-use super::interface::Signature;
+use super::interface::{Signature, TypeInfoKind};
 use super::scope::Function;
 use super::written::Reader;
 use crate::diagnostic::{Diagnostic, code};
@@ -19,9 +19,17 @@ impl<'a> Collector<'a, '_> {
         let own = params.len();
         params.extend(first.type_params.iter().map(|(param, _)| param.name.clone()));
         let (scope, source, errors) = (&*self.scope, self.source, &mut *self.errors);
-        let mut reader = Reader { scope, source, errors, params, lengths: Vec::new(), implicit: true };
+        let mut reader = Reader::new(scope, source, errors);
+        (reader.params, reader.implicit) = (params, true);
+        reader.values = first.params.iter().map(|param| param.name.name.clone()).collect();
         let mut types = Vec::new();
-        for param in &first.params {
+        for (at, param) in first.params.iter().enumerate() {
+            let before = first.params[..at].iter().find(|other| other.name.name == param.name.name);
+            if let (Some(before), true) = (before, &*param.name.name != "_") {
+                let message = format!("the parameter `{}` is there twice", param.name.name);
+                let error = Diagnostic::error(code::DUPLICATE, param.name.span, message);
+                reader.errors.push(error.related(before.name.span, "first here"));
+            }
             let ty = match &param.ty {
                 Some(ty) => reader.read(ty),
                 None => {
@@ -41,10 +49,19 @@ impl<'a> Collector<'a, '_> {
         let mut constraints = Vec::new();
         for constraint in &first.constraints {
             for arg in &constraint.args {
-                constraints.push((constraint.class.clone(), reader.read(arg)));
+                constraints.push((constraint.class.clone(), reader.subject_of_class(arg)));
             }
         }
-        let Reader { params, lengths, .. } = reader;
+        reader.finish(false);
+        let Reader { params, lengths, errors, .. } = reader;
+        for (name, span) in &lengths {
+            let number = |ty: &Ty| matches!(ty, Ty::Wrong) || base_of(ty).is_con("Int");
+            if types.iter().any(|(param, ty)| param == name && !number(ty)) {
+                let message = format!("`{name}` counts as a length here, so it has to be a number: `{name}: Nat`");
+                errors.push(Diagnostic::error(code::TYPE_FORM, *span, message));
+            }
+        }
+        let lengths = lengths.into_iter().map(|(name, _)| name);
         for (param, bounds) in &first.type_params {
             constraints.extend(bounds.iter().map(|class| (class.clone(), Ty::Param(param.name.clone()))));
         }
@@ -55,7 +72,7 @@ impl<'a> Collector<'a, '_> {
                 None => self.no_class(&class),
             }
         }
-        let len_params = lengths.into_iter().filter(|name| !types.iter().any(|(param, _)| param == name)).collect();
+        let len_params = lengths.filter(|name| !types.iter().any(|(param, _)| param == name)).collect();
         Signature {
             module: self.module.name.name.clone(),
             name: first.name.name.clone(),
@@ -94,13 +111,9 @@ impl<'a> Collector<'a, '_> {
             for clause in &clauses[1..] {
                 self.same_head(&signature, clause);
             }
-            if let Some(known) = self.out.interface.functions.get(&key) {
-                let known = known.span;
-                let message = format!("`{}/{}` is defined twice", key.0, key.1);
-                self.error(code::DUPLICATE, signature.span, message).related.push((known, "first here".to_owned()));
+            if !self.add_once(signature.clone()) {
                 continue;
             }
-            self.add_function(signature.clone());
             let inferred = clauses[0].result.is_none();
             self.out.groups.push(Group { signature, clauses, inferred });
         }
@@ -130,10 +143,18 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    fn add_function(&mut self, signature: Arc<Signature>) {
+    /// Makes a function known; says so if there is one of this name and number of parameters already.
+    fn add_once(&mut self, signature: Arc<Signature>) -> bool {
         let key = (signature.name.clone(), signature.params.len() as u32);
+        if let Some(known) = self.out.interface.functions.get(&key) {
+            let known = known.span;
+            let message = format!("`{}/{}` is defined twice", key.0, key.1);
+            self.error(code::DUPLICATE, signature.span, message).related.push((known, "first here".to_owned()));
+            return false;
+        }
         self.scope.add_function(key.0.clone(), key.1, Function::Plain(signature.clone()));
         self.out.interface.functions.insert(key, signature);
+        true
     }
 
     fn foreign(&mut self, foreign: &'a Curify) {
@@ -148,7 +169,7 @@ impl<'a> Collector<'a, '_> {
             self.error(code::ARITY, foreign.target, message);
         }
         let signature = Arc::new(signature);
-        self.add_function(signature.clone());
+        self.add_once(signature.clone());
         self.out.foreign.push((signature, foreign));
     }
 
@@ -156,8 +177,13 @@ impl<'a> Collector<'a, '_> {
     fn machine(&mut self, fsm: &'a Fsm) {
         let names = [("spawn", 0), ("spawn", 1), ("send", 2), ("state", 1), ("stop", 1), ("definition", 0)];
         for (suffix, arity) in names {
-            let params = (0..arity).map(|at| (Name::from(format!("a{at}")), Ty::Any)).collect();
-            self.add_function(Arc::new(Signature {
+            let params: Vec<_> = (0..arity).map(|at| (Name::from(format!("a{at}")), Ty::Any)).collect();
+            let payload = if suffix == "spawn" && arity == 1 { self.payload_type(fsm) } else { None };
+            let params = match payload {
+                Some(ty) => vec![(Name::from("data"), ty)],
+                None => params,
+            };
+            let fits = self.add_once(Arc::new(Signature {
                 module: self.module.name.name.clone(),
                 name: Name::from(format!("{}_{suffix}", fsm.name.name)),
                 type_params: Vec::new(),
@@ -169,9 +195,21 @@ impl<'a> Collector<'a, '_> {
                 exported: true,
                 span: fsm.name.span,
             }));
+            if !fits {
+                // A second machine of this name: its functions are all there already.
+                return;
+            }
         }
         self.out.interface.machines.push(fsm.name.name.clone());
         self.out.machines.push(fsm);
+    }
+
+    /// What a machine with data is started with: its record.
+    fn payload_type(&self, fsm: &Fsm) -> Option<Ty> {
+        fsm.payload.as_ref()?;
+        let info = self.scope.ty(&fsm.name.name)?;
+        let plain = info.params.is_empty() && matches!(info.kind, TypeInfoKind::Record(_));
+        plain.then(|| Ty::Con(info.full.clone(), Vec::new()))
     }
 
     pub(super) fn exports(&mut self) {
@@ -215,5 +253,13 @@ impl<'a> Collector<'a, '_> {
                 }
             }
         }
+    }
+}
+
+/// Without refinements.
+fn base_of(ty: &Ty) -> &Ty {
+    match ty {
+        Ty::Refined(base, _) => base_of(base),
+        other => other,
     }
 }

@@ -105,6 +105,8 @@ pub(crate) struct ClassInfo {
     pub methods: Vec<Arc<Signature>>,
     /// Which of them have a default.
     pub defaults: Vec<bool>,
+    /// How many arguments the parameter takes: more than none for classes over type constructors.
+    pub arity: usize,
 }
 
 /// An instance.

@@ -1,7 +1,9 @@
 //! Names: what modules offer ([`interface`]), what names mean inside one ([`scope`]), and how written types become
 //! types ([`written`]). [`collect`] makes a module's interface, [`fingerprint`] says whether two are the same to others.
 
+pub(crate) mod classes;
 pub(crate) mod collect;
+mod conditions;
 pub(crate) mod fingerprint;
 mod heads;
 pub(crate) mod interface;

@@ -116,6 +116,16 @@ impl Scope {
         nearest(name, names.map(|name| &**name))
     }
 
+    /// The known constructor most like this one, for a hint.
+    pub(crate) fn nearest_constructor(&self, name: &str) -> Option<String> {
+        nearest(name, self.constructors.keys().map(|name| &**name))
+    }
+
+    /// The known class most like this one, for a hint.
+    pub(crate) fn nearest_class(&self, name: &str) -> Option<String> {
+        nearest(name, self.classes.keys().map(|name| &**name))
+    }
+
     /// The known type most like this one, for a hint.
     pub(crate) fn nearest_type(&self, name: &str) -> Option<String> {
         let builtin = ["Int", "Float", "String", "Bool", "Atom", "Unit", "Nat", "Pos", "Any", "List", "Vector", "Pair"];

@@ -10,7 +10,7 @@ use super::scope::Scope;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name, Type, TypeKind};
-use crate::types::ty::{Len, NamedLen, Pred, Seq, Ty};
+use crate::types::ty::{Len, NamedLen, Pred, Seq, Ty, names_in};
 
 /// Reads the types of one definition.
 pub(crate) struct Reader<'a> {
@@ -22,10 +22,53 @@ pub(crate) struct Reader<'a> {
     pub errors: &'a mut Vec<Diagnostic>,
     /// The type parameters of the definition.
     pub params: Vec<Name>,
-    /// The length parameters.
-    pub lengths: Vec<Name>,
+    /// The lengths that are named, and where first.
+    pub lengths: Vec<(Name, Span)>,
+    /// The names of values that conditions and lengths may speak of.
+    pub values: Vec<Name>,
+    /// Names in conditions that were none of those when they were read.
+    pub pending: Vec<(Name, Span)>,
+    /// How many arguments the type parameters take, where that has been seen.
+    kinds: HashMap<Name, usize>,
     /// Whether single capital letters that mean nothing else become type parameters.
     pub implicit: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads types in which no parameters are known yet.
+    pub(crate) fn new(scope: &'a Scope, source: &'a str, errors: &'a mut Vec<Diagnostic>) -> Reader<'a> {
+        Reader {
+            scope,
+            source,
+            errors,
+            params: Vec::new(),
+            lengths: Vec::new(),
+            values: Vec::new(),
+            pending: Vec::new(),
+            kinds: HashMap::new(),
+            implicit: false,
+        }
+    }
+
+    /// Says which names mean nothing. Where the types are not those of a function's head, no new lengths come up.
+    pub(crate) fn finish(&mut self, no_new_lengths: bool) {
+        let pending = std::mem::take(&mut self.pending);
+        for (name, span) in pending {
+            let length = !no_new_lengths && self.lengths.iter().any(|(known, _)| *known == name);
+            if !length && !self.values.contains(&name) {
+                let hint = "a condition speaks of the value itself, and in the head of a function of its parameters";
+                self.error(code::UNKNOWN_NAME, span, format!("`{name}` is not defined here"), Some(hint));
+            }
+        }
+        if no_new_lengths {
+            let unknown: Vec<_> =
+                self.lengths.iter().filter(|(name, _)| !self.values.contains(name)).cloned().collect();
+            for (name, span) in unknown {
+                let hint = "lengths get their names in the head of a function: `def f(v: Vector(Int, n))`";
+                self.error(code::UNKNOWN_NAME, span, format!("the length `{name}` is not known here"), Some(hint));
+            }
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -40,7 +83,7 @@ impl Reader<'_> {
             TypeKind::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| self.read(part)).collect()),
             TypeKind::Refined(var, base, condition) => {
                 let base = self.read(base);
-                self.condition(condition);
+                self.condition(condition, &var.name, &base);
                 Ty::Refined(Box::new(base), self.predicate(var.name.clone(), condition, ty.span))
             }
             TypeKind::Union(_) => {
@@ -62,7 +105,7 @@ impl Reader<'_> {
         Arc::new(Pred { var, condition: condition.clone(), names: HashMap::new(), text })
     }
 
-    fn error(
+    pub(super) fn error(
         &mut self,
         code: crate::diagnostic::Code,
         span: Span,
@@ -77,47 +120,9 @@ impl Reader<'_> {
         Ty::Wrong
     }
 
-    /// A condition of a refinement holds operators over names and numbers only.
-    pub(crate) fn condition(&mut self, condition: &Expr) {
-        match &condition.kind {
-            ExprKind::Binary(
-                K::PipeGt | K::PipeArrow | K::Bind | K::GtGt | K::FunctorLeft | K::FunctorRight,
-                span,
-                ..,
-            ) => {
-                self.error(code::GUARD, *span, "this operator calls functions; a condition cannot", None);
-            }
-            ExprKind::Binary(_, _, left, right) => {
-                self.condition(left);
-                self.condition(right);
-            }
-            ExprKind::Unary(_, inner) => self.condition(inner),
-            ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::Bool(_)
-            | ExprKind::Name(_)
-            | ExprKind::Str(_)
-            | ExprKind::Atom(_)
-            | ExprKind::Missing => {}
-            _ => {
-                let hint = "use comparisons, arithmetic, `and`, `or` and `not` over names and literals";
-                self.error(
-                    code::GUARD,
-                    condition.span,
-                    "a condition can hold operators, names and literals only",
-                    Some(hint),
-                );
-            }
-        }
-    }
-
     fn named(&mut self, name: &Name, args: &[Type], span: Span) -> Ty {
         if self.params.contains(name) {
-            if !args.is_empty() {
-                let message = format!("`{name}` is a type parameter; classes over type constructors are not there yet");
-                return self.error(code::NOT_YET, span, message, None);
-            }
-            return Ty::Param(name.clone());
+            return self.param(name, args, span);
         }
         if let Some(info) = self.scope.ty(name).cloned() {
             return self.applied(&info, args, span);
@@ -125,9 +130,9 @@ impl Reader<'_> {
         if let Some(ty) = self.builtin(name, args, span) {
             return ty;
         }
-        if self.implicit && args.is_empty() && name.len() == 1 && name.chars().all(|c| c.is_ascii_uppercase()) {
+        if self.implicit && name.len() == 1 && name.chars().all(|c| c.is_ascii_uppercase()) {
             self.params.push(name.clone());
-            return Ty::Param(name.clone());
+            return self.param(name, args, span);
         }
         if self.scope.constructor(name).is_some() {
             let of = self.scope.constructor(name).map(|found| found.of.clone()).unwrap_or_else(|| name.clone());
@@ -140,16 +145,89 @@ impl Reader<'_> {
         self.error(code::UNKNOWN_TYPE, span, message, near.as_deref())
     }
 
+    /// A type parameter, with its arguments if it is one for type constructors.
+    fn param(&mut self, name: &Name, args: &[Type], span: Span) -> Ty {
+        let kind = *self.kinds.entry(name.clone()).or_insert(args.len());
+        if kind != args.len() {
+            let message = format!("`{name}` takes {kind} type argument(s) elsewhere, here {}", args.len());
+            return self.error(code::TYPE_FORM, span, message, None);
+        }
+        let args = args.iter().map(|arg| self.read(arg)).collect::<Vec<_>>();
+        let param = Ty::Param(name.clone());
+        if args.is_empty() { param } else { Ty::applied(param, args) }
+    }
+
+    /// What a class is asked of: a type, or the name of a type constructor.
+    pub(crate) fn subject_of_class(&mut self, ty: &Type) -> Ty {
+        match &ty.kind {
+            TypeKind::Name(name, args) if args.is_empty() && self.params.contains(name) => Ty::Param(name.clone()),
+            _ => self.read(ty),
+        }
+    }
+
+    /// A type without its arguments, of which there are so many.
+    pub(crate) fn constructor(&mut self, ty: &Type, count: usize) -> Ty {
+        let hint = "write the name of a type alone: `instance Functor(List)`";
+        let TypeKind::Name(name, args) = &ty.kind else {
+            return self.error(code::INSTANCE, ty.span, "this class is over type constructors", Some(hint));
+        };
+        if !args.is_empty() {
+            return self.error(code::INSTANCE, ty.span, "this class is over type constructors", Some(hint));
+        }
+        let (full, takes) = match (self.scope.ty(name), &**name) {
+            (Some(info), _) if matches!(info.kind, TypeInfoKind::Alias(_)) => {
+                let message = format!("`{name}` is another name for a type; an instance is for the type itself");
+                return self.error(code::INSTANCE, ty.span, message, None);
+            }
+            (Some(info), _) => (info.full.clone(), info.params.len()),
+            (None, "List" | "Vector") => (name.clone(), 1),
+            (None, "Pair") => (Name::from("Tuple2"), 2),
+            (None, _) => {
+                let near = self.scope.nearest_type(name).map(|near| format!("did you mean `{near}`?"));
+                let message = format!("there is no type `{name}`");
+                return self.error(code::UNKNOWN_TYPE, ty.span, message, near.as_deref());
+            }
+        };
+        if takes != count {
+            let message = format!("this class is over types with {count} argument(s), `{name}` takes {takes}");
+            return self.error(code::INSTANCE, ty.span, message, None);
+        }
+        Ty::Ctor(full)
+    }
+
     fn applied(&mut self, info: &Arc<TypeInfo>, args: &[Type], span: Span) -> Ty {
         if info.params.len() != args.len() {
             let name = info.full.rsplit('.').next().unwrap_or(&info.full).to_owned();
             let message = format!("`{name}` takes {} type argument(s), not {}", info.params.len(), args.len());
             return self.error(code::TYPE_FORM, span, message, None);
         }
-        let args: Vec<Ty> = args.iter().map(|arg| self.read(arg)).collect();
-        match &info.kind {
-            TypeInfoKind::Alias(ty) => substitute(ty, &info.params, &args),
-            _ => Ty::Con(info.full.clone(), args),
+        let TypeInfoKind::Alias(ty) = &info.kind else {
+            return Ty::Con(info.full.clone(), args.iter().map(|arg| self.read(arg)).collect());
+        };
+        let mut types = Vec::new();
+        let mut lengths: HashMap<Name, (NamedLen, Expr)> = HashMap::new();
+        for (param, arg) in info.params.iter().zip(args) {
+            if !counts(ty, param) {
+                types.push(self.read(arg));
+                continue;
+            }
+            types.push(Ty::Wrong);
+            if let (Len::Named(length), Some(expr)) = (self.length(arg), length_expr(arg)) {
+                lengths.insert(param.clone(), ((*length).clone(), expr));
+            }
+        }
+        let ty = substitute(ty, &info.params, &types);
+        if lengths.is_empty() {
+            return ty;
+        }
+        match with_lengths(&ty, &lengths) {
+            // In messages it is written as it stands here.
+            Ty::Refined(base, pred) => {
+                let (var, condition) = (pred.var.clone(), pred.condition.clone());
+                let text = self.source.get(span.start as usize..span.end as usize).unwrap_or("").to_owned();
+                Ty::Refined(base, Arc::new(Pred { var, condition, names: HashMap::new(), text }))
+            }
+            other => other,
         }
     }
 
@@ -166,7 +244,7 @@ impl Reader<'_> {
         }
         Some(match name {
             "Any" => Ty::Any,
-            "Nat" => bounded("Nat", K::GtEq, span),
+            "Nat" => nat(span),
             "Pos" => bounded("Pos", K::Gt, span),
             "Charlist" => Ty::list(Ty::int()),
             "Pair" => Ty::Tuple(args.iter().map(|arg| self.read(arg)).collect()),
@@ -185,7 +263,7 @@ impl Reader<'_> {
         let fits = match &ty.kind {
             TypeKind::Len(expr) => self.linear(expr, 1, &mut named),
             TypeKind::Name(name, args) if args.is_empty() => {
-                self.length_name(name);
+                self.length_name(name, ty.span);
                 named.factors.push((name.clone(), 1));
                 true
             }
@@ -198,9 +276,9 @@ impl Reader<'_> {
         Len::Unknown
     }
 
-    fn length_name(&mut self, name: &Name) {
-        if !self.lengths.contains(name) {
-            self.lengths.push(name.clone());
+    fn length_name(&mut self, name: &Name, span: Span) {
+        if !self.lengths.iter().any(|(known, _)| known == name) {
+            self.lengths.push((name.clone(), span));
         }
     }
 
@@ -214,7 +292,7 @@ impl Reader<'_> {
                 None => false,
             },
             ExprKind::Name(name) => {
-                self.length_name(name);
+                self.length_name(name, expr.span);
                 match sum.factors.iter_mut().find(|(known, _)| known == name) {
                     Some((_, times)) => *times += factor,
                     None => sum.factors.push((name.clone(), factor)),
@@ -244,6 +322,11 @@ impl Reader<'_> {
     }
 }
 
+/// Whole numbers from zero on.
+pub(crate) fn nat(span: Span) -> Ty {
+    bounded("Nat", K::GtEq, span)
+}
+
 /// `Nat` and `Pos`.
 fn bounded(name: &str, operator: K, span: Span) -> Ty {
     let var = Name::from("n");
@@ -259,4 +342,77 @@ pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
         Ty::Param(name) => params.iter().position(|param| param == name).map(|at| args[at].clone()),
         _ => None,
     })
+}
+
+/// Whether a parameter of an alias is a number: it stands in a length or in a condition.
+fn counts(ty: &Ty, param: &Name) -> bool {
+    ty.any(&mut |part| match part {
+        Ty::Seq(_, _, Len::Named(named)) => named.factors.iter().any(|(name, _)| name == param),
+        Ty::Refined(_, pred) => {
+            let mut speaks = false;
+            names_in(&pred.condition, &mut |name| speaks |= *name == **param && *name != *pred.var);
+            speaks
+        }
+        _ => false,
+    })
+}
+
+/// A number as the argument of a type.
+fn length_expr(ty: &Type) -> Option<Expr> {
+    match &ty.kind {
+        TypeKind::Len(expr) => Some((**expr).clone()),
+        TypeKind::Name(name, _) => Some(Expr { kind: ExprKind::Name(name.clone()), span: ty.span }),
+        _ => None,
+    }
+}
+
+/// An alias with numbers in the places of its parameters.
+fn with_lengths(ty: &Ty, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Ty {
+    ty.map(&mut |part| match part {
+        Ty::Seq(seq, element, Len::Named(named)) => {
+            let mut sum = NamedLen { constant: named.constant, factors: Vec::new() };
+            for (name, times) in &named.factors {
+                let Some((length, _)) = lengths.get(name) else {
+                    sum.factors.push((name.clone(), *times));
+                    continue;
+                };
+                sum.constant = sum.constant.saturating_add(length.constant.saturating_mul(*times));
+                for (inner, factor) in &length.factors {
+                    let factor = factor.saturating_mul(*times);
+                    match sum.factors.iter_mut().find(|(known, _)| known == inner) {
+                        Some((_, known)) => *known += factor,
+                        None => sum.factors.push((inner.clone(), factor)),
+                    }
+                }
+            }
+            Some(Ty::Seq(*seq, Box::new(with_lengths(element, lengths)), Len::Named(Arc::new(sum))))
+        }
+        Ty::Refined(base, pred) => {
+            // The value's own name must not catch one that comes in.
+            let mut caught = false;
+            for (_, value) in lengths.values() {
+                names_in(value, &mut |name| caught |= *name == *pred.var);
+            }
+            let var = if caught { Name::from(format!("{}'", pred.var)) } else { pred.var.clone() };
+            let condition = with_numbers(&pred.condition, &pred.var, &var, lengths);
+            let pred = Pred { var, condition, names: pred.names.clone(), text: pred.text.clone() };
+            Some(Ty::Refined(Box::new(with_lengths(base, lengths)), Arc::new(pred)))
+        }
+        _ => None,
+    })
+}
+
+fn with_numbers(expr: &Expr, var: &Name, new: &Name, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Expr {
+    let again = |inner: &Expr| Box::new(with_numbers(inner, var, new, lengths));
+    let kind = match &expr.kind {
+        ExprKind::Name(name) if name == var => ExprKind::Name(new.clone()),
+        ExprKind::Name(name) => match lengths.get(name) {
+            Some((_, value)) => return value.clone(),
+            None => return expr.clone(),
+        },
+        ExprKind::Unary(operator, inner) => ExprKind::Unary(*operator, again(inner)),
+        ExprKind::Binary(operator, at, left, right) => ExprKind::Binary(*operator, *at, again(left), again(right)),
+        _ => return expr.clone(),
+    };
+    Expr { kind, span: expr.span }
 }

@@ -212,6 +212,11 @@ impl<'a> Session<'a> {
             let error = Diagnostic::error(code::RESERVED_MODULE, module.name.span, message);
             importing.diagnostics.push(error.hint("begin the name with a capital letter"));
         }
+        if standard::source(&module.name.name).is_some_and(|library| library != text) {
+            let message = format!("`{}` is a module of the standard library", module.name.name);
+            let error = Diagnostic::error(code::RESERVED_MODULE, module.name.span, message);
+            importing.diagnostics.push(error.hint("give it another name"));
+        }
         if !standard::before_prelude(&module.name.name) {
             for name in standard::PRELUDE {
                 let name = Name::from(*name);

@@ -126,6 +126,8 @@ pub(crate) fn run(
 enum Tested {
     /// This position is this.
     Head(Head),
+    /// This number is above zero.
+    Above,
     /// Something that is known only when it runs.
     Opaque,
 }
@@ -140,6 +142,10 @@ fn flatten(shape: &Shape, path: &Path, tests: &mut Vec<(Path, Tested)>) {
         Shape::Any | Shape::Bind(_) => {}
         Shape::Same(_) => tests.push((path.clone(), Tested::Opaque)),
         Shape::Literal(literal) => tests.push((path.clone(), Tested::Head(Head::Literal(text(literal))))),
+        Shape::Succ(inner) => {
+            tests.push((path.clone(), Tested::Above));
+            flatten(inner, &below(Some(&Name::from("Succ")), 0), tests);
+        }
         Shape::Nil => tests.push((path.clone(), Tested::Head(Head::Nil))),
         Shape::Cons(head, tail) => {
             tests.push((path.clone(), Tested::Head(Head::Cons)));
@@ -180,9 +186,18 @@ impl Run<'_> {
     fn step(&self, tests: &[(Path, Tested)], guard: &Guard, set: Set, rest: &mut Vec<Set>) -> bool {
         let mut set = set;
         for (at, (path, test)) in tests.iter().enumerate() {
-            let Tested::Head(head) = test else {
-                rest.push(set.clone());
-                continue;
+            let head = match test {
+                Tested::Head(head) => head,
+                Tested::Above => {
+                    if !self.above(path, &mut set, rest) {
+                        return false;
+                    }
+                    continue;
+                }
+                Tested::Opaque => {
+                    rest.push(set.clone());
+                    continue;
+                }
             };
             match set.known.get(path) {
                 Some(Known::Is(known)) if known == head => continue,
@@ -233,6 +248,23 @@ impl Run<'_> {
                 taken
             }
         }
+    }
+
+    /// Splits a set at zero: what is above stays, the others go to `rest`. Says whether any are above.
+    fn above(&self, path: &Path, set: &mut Set, rest: &mut Vec<Set>) -> bool {
+        let Some(PlaceTerm::Int(term)) = self.places.seen.get(path).map(|place| &place.term) else {
+            rest.push(set.clone());
+            return true;
+        };
+        let above = Formula::le(&Linear::number(1), term);
+        set.ask = true;
+        let mut others = set.clone();
+        others.formulas.push(above.clone().not());
+        if self.exists(&others, &others.formulas) {
+            rest.push(others);
+        }
+        set.formulas.push(above);
+        self.exists(set, &set.formulas)
     }
 
     fn exists(&self, set: &Set, formulas: &[Formula]) -> bool {

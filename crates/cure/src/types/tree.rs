@@ -86,6 +86,8 @@ pub(crate) enum Shape {
     Same(VarId),
     /// This constant.
     Literal(Literal),
+    /// An integer above zero; the shape is for the one before it.
+    Succ(Box<Shape>),
     /// A tuple.
     Tuple(Vec<Shape>),
     /// A record or constructor: the tag and the elements behind it.

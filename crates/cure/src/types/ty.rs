@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::solver::{Linear, Sym};
-use crate::syntax::ast::{Expr, Name};
+use crate::syntax::ast::{Expr, ExprKind, Name};
 
 /// A type.
 #[derive(Debug, Clone)]
@@ -19,6 +19,10 @@ pub(crate) enum Ty {
     Fn(Vec<Ty>, Box<Ty>),
     /// A type parameter of the function or type at hand.
     Param(Name),
+    /// A type that takes arguments, without them: what classes over type constructors are for.
+    Ctor(Name),
+    /// A type parameter, or a type not known yet, with arguments: `F(A)`.
+    App(Box<Ty>, Vec<Ty>),
     /// A type not known yet.
     Meta(u32),
     /// Values of the type for which the predicate holds.
@@ -104,6 +108,47 @@ impl Ty {
         Ty::Seq(Seq::List, Box::new(element), Len::Unknown)
     }
 
+    /// A type constructor with its arguments.
+    pub(crate) fn applied(head: Ty, mut args: Vec<Ty>) -> Ty {
+        match &head {
+            Ty::Ctor(name) => match (&**name, args.len()) {
+                ("List" | "Vector", 1) => {
+                    let seq = if &**name == "List" { Seq::List } else { Seq::Vector };
+                    Ty::Seq(seq, Box::new(args.remove(0)), Len::Unknown)
+                }
+                ("Tuple2", 2) => Ty::Tuple(args),
+                _ => Ty::Con(name.clone(), args),
+            },
+            Ty::Wrong => Ty::Wrong,
+            _ => Ty::App(Box::new(head), args),
+        }
+    }
+
+    /// The type constructor that a type is made with, if it has so many arguments; and those.
+    pub(crate) fn taken_apart(&self, count: usize) -> Option<(Ty, Vec<Ty>)> {
+        let (head, args) = match self {
+            Ty::Con(name, args) => (Ty::Ctor(name.clone()), args.clone()),
+            Ty::Seq(seq, element, _) => {
+                let name = if *seq == Seq::List { "List" } else { "Vector" };
+                (Ty::Ctor(Name::from(name)), vec![(**element).clone()])
+            }
+            Ty::Tuple(parts) if parts.len() == 2 => (Ty::Ctor(Name::from("Tuple2")), parts.clone()),
+            Ty::App(head, args) => ((**head).clone(), args.clone()),
+            _ => return None,
+        };
+        (count > 0 && args.len() == count).then_some((head, args))
+    }
+
+    /// Whether any part of it is such.
+    pub(crate) fn any(&self, test: &mut impl FnMut(&Ty) -> bool) -> bool {
+        let mut found = false;
+        self.map(&mut |part| {
+            found |= test(part);
+            None
+        });
+        found
+    }
+
     /// Whether it is this named type without arguments.
     pub(crate) fn is_con(&self, wanted: &str) -> bool {
         matches!(self, Ty::Con(name, args) if args.is_empty() && &**name == wanted)
@@ -122,8 +167,22 @@ impl Ty {
                 Ty::Fn(params.iter().map(|param| param.map(change)).collect(), Box::new(result.map(change)))
             }
             Ty::Refined(base, pred) => Ty::Refined(Box::new(base.map(change)), pred.clone()),
-            Ty::Param(_) | Ty::Meta(_) | Ty::Any | Ty::Wrong => self.clone(),
+            Ty::App(head, args) => Ty::applied(head.map(change), args.iter().map(|arg| arg.map(change)).collect()),
+            Ty::Param(_) | Ty::Ctor(_) | Ty::Meta(_) | Ty::Any | Ty::Wrong => self.clone(),
         }
+    }
+}
+
+/// The names in a condition.
+pub(crate) fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
+    match &expr.kind {
+        ExprKind::Name(name) => seen(name),
+        ExprKind::Unary(_, inner) => names_in(inner, seen),
+        ExprKind::Binary(_, _, left, right) => {
+            names_in(left, seen);
+            names_in(right, seen);
+        }
+        _ => {}
     }
 }
 
@@ -151,6 +210,9 @@ pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
             _ => format!("fn({}) -> {}", list(params), show(result, name_of)),
         },
         Ty::Param(name) => name.to_string(),
+        Ty::Ctor(name) if &**name == "Tuple2" => "Pair".to_owned(),
+        Ty::Ctor(name) => name.rsplit('.').next().unwrap_or(name).to_owned(),
+        Ty::App(head, args) => format!("{}({})", show(head, name_of), list(args)),
         Ty::Meta(_) => "_".to_owned(),
         Ty::Refined(_, pred) => pred.text.clone(),
         Ty::Any => "Any".to_owned(),

@@ -84,6 +84,10 @@ pub(super) struct Body<'p> {
     pub lengths_used: HashMap<VarId, bool>,
     /// Dictionaries that the function is given: class, type parameter, variable.
     pub given: Vec<(Name, Ty, VarId)>,
+    /// What the names in the types of the head stand for.
+    pub head_names: HashMap<Name, Linear>,
+    /// Type parameters that are written differently in the body and in the head.
+    pub renamed: HashMap<Name, Name>,
 }
 
 impl<'p> Body<'p> {
@@ -105,6 +109,8 @@ impl<'p> Body<'p> {
             type_params: Vec::new(),
             lengths_used: HashMap::new(),
             given: Vec::new(),
+            head_names: HashMap::new(),
+            renamed: HashMap::new(),
         }
     }
 
@@ -151,7 +157,10 @@ impl<'p> Body<'p> {
         {
             ty = known;
         }
-        ty.clone()
+        match ty {
+            Ty::App(head, args) => Ty::applied(self.shallow(head), args.clone()),
+            other => other.clone(),
+        }
     }
 
     /// The outermost layer without refinements.

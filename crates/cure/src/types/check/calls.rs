@@ -8,12 +8,12 @@ use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::Literal;
-use crate::resolve::interface::{ClassInfo, Signature};
+use crate::resolve::interface::{ClassInfo, Constructor, Signature};
 use crate::resolve::scope::Function;
 use crate::syntax::ast::*;
 use crate::types::solver::{Formula, Linear, Sym};
 use crate::types::tree::{Tree, TreeKind};
-use crate::types::ty::{Len, Ty};
+use crate::types::ty::{Len, Ty, names_in};
 
 /// A signature made ready for one use.
 struct Use {
@@ -106,7 +106,15 @@ impl Body<'_> {
         None
     }
 
+    /// `A.Red` where A has such a constructor.
+    fn constructor_in(&self, module: &Name, name: &Ident) -> Option<Arc<Constructor>> {
+        self.scope.modules.get(module)?.constructors.get(&name.name).cloned()
+    }
+
     fn call_qualified(&mut self, module: &Name, function: &Ident, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+        if let Some(constructor) = self.constructor_in(module, function) {
+            return self.construct_as(&constructor, args, hint, span);
+        }
         match self.module_function(module, function, Some(args.len() as u32), span) {
             Some(found) => self.call_function(&found, args, hint, span),
             None => {
@@ -117,6 +125,11 @@ impl Body<'_> {
     }
 
     pub(super) fn qualified_value(&mut self, module: &Name, function: &Ident, span: Span) -> Val {
+        if let Some(constructor) = self.constructor_in(module, function)
+            && constructor.fields.is_empty()
+        {
+            return self.construct_as(&constructor, &[], None, span);
+        }
         match self.module_function(module, function, None, span) {
             Some(found) => self.value_of(&found, span),
             None => self.wrong(span),
@@ -191,10 +204,7 @@ impl Body<'_> {
             symbols.insert(name.clone(), sym);
             names.insert(name.clone(), Linear::symbol(sym));
         }
-        let dependent = needs_names(signature);
-        let empty = HashMap::new();
-        let names = if dependent { &names } else { &empty };
-        let ready = |ty: &Ty| instantiate(ty, &types, names);
+        let ready = |ty: &Ty| instantiate(ty, &types, &names);
         let result = self.program.result_of(signature);
         let params = signature.params.iter().map(|(name, ty)| (name.clone(), ready(ty))).collect();
         Use { params, result: ready(&result), types, symbols, lengths }
@@ -308,13 +318,18 @@ impl Body<'_> {
             (Ty::Meta(_), Ty::Any | Ty::Wrong) => {}
             (Ty::Meta(meta), _) => {
                 let known = self.resolved(&expected);
-                let mut open = false;
-                known.map(&mut |part| {
-                    open |= matches!(part, Ty::Meta(_));
-                    None
-                });
-                if !open {
+                if !known.any(&mut |part| matches!(part, Ty::Meta(_))) {
                     self.bind_meta(*meta, known);
+                }
+            }
+            (Ty::App(_, args), _) => {
+                if let (Some((head, args)), Some((wanted, want))) =
+                    (result.taken_apart(args.len()), self.base(&expected).taken_apart(args.len()))
+                {
+                    self.expect_result(&head, &wanted);
+                    for (arg, want) in args.iter().zip(&want) {
+                        self.expect_result(arg, want);
+                    }
                 }
             }
             (Ty::Con(one, args), Ty::Con(other, wanted)) if one == other => {
@@ -342,7 +357,14 @@ impl Body<'_> {
         if let Some(val) = self.natural(name, args, span) {
             return val;
         }
-        let Some(constructor) = self.scope.constructor(name).cloned() else { return self.unknown_name(name, span) };
+        match self.scope.constructor(name).cloned() {
+            Some(constructor) => self.construct_as(&constructor, args, hint, span),
+            None => self.unknown_name(name, span),
+        }
+    }
+
+    fn construct_as(&mut self, constructor: &Constructor, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+        let name = &constructor.name;
         if constructor.fields.len() != args.len() {
             let message = format!("`{name}` takes {} argument(s), not {}", constructor.fields.len(), args.len());
             self.error(code::ARITY, span, message);
@@ -405,7 +427,8 @@ impl Body<'_> {
             Function::Plain(signature) => (signature.clone(), None),
             Function::Method(class, at) => (class.methods[*at as usize].clone(), Some((class.clone(), *at))),
         };
-        if signature.precondition.is_some() || needs_names(&signature) {
+        let result = self.program.result_of(&signature);
+        if signature.precondition.is_some() || needs_names(&signature, &result) {
             let message =
                 format!("`{}` has conditions on its arguments that a function value cannot carry", signature.name);
             let hint = "wrap it: `fn(x) -> … end`, where the conditions can be proved".to_owned();
@@ -421,13 +444,16 @@ impl Body<'_> {
         let arity = signature.params.len() as u32;
         let kind = match (class, class_ty) {
             (Some((class, at)), Some(ty)) => {
-                if !dictionaries.is_empty() {
-                    let message =
-                        format!("`{}` as a value is not there yet: it needs classes of its own", signature.name);
-                    self.error(code::NOT_YET, span, message).hints.push("wrap it: `fn(x) -> … end`".to_owned());
-                }
                 let hole = self.want(class.full.clone(), ty, span);
-                TreeKind::MethodValue(hole, at)
+                if dictionaries.is_empty() {
+                    TreeKind::MethodValue(hole, at)
+                } else {
+                    // What the method needs besides its class comes first: `fn(x) -> method(dictionaries…, x) end`.
+                    let params: Vec<_> = (0..arity).map(|_| self.fresh_var()).collect();
+                    let own = params.iter().map(|var| tree(TreeKind::Var(*var), span));
+                    let args = dictionaries.into_iter().chain(own).collect();
+                    TreeKind::Lambda(params, Box::new(tree(TreeKind::Method(hole, at, args), span)))
+                }
             }
             _ if signature.module == self.program.module => {
                 TreeKind::LocalValue(signature.name.clone(), arity, dictionaries)
@@ -440,35 +466,16 @@ impl Body<'_> {
 }
 
 /// Whether a signature's types speak of its parameters or of lengths.
-fn needs_names(signature: &Signature) -> bool {
-    let mut needs = !signature.len_params.is_empty();
-    let mut look = |ty: &Ty| {
-        ty.map(&mut |part| {
-            needs |= match part {
-                Ty::Refined(_, pred) => {
-                    let mut other = false;
-                    names_in(&pred.condition, &mut |name| other |= *name != *pred.var);
-                    other
-                }
-                Ty::Seq(_, _, Len::Named(_)) => true,
-                _ => false,
-            };
-            None
-        });
-    };
-    signature.params.iter().for_each(|(_, ty)| look(ty));
-    look(&signature.result);
-    needs
-}
-
-fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
-    match &expr.kind {
-        ExprKind::Name(name) => seen(name),
-        ExprKind::Unary(_, inner) => names_in(inner, seen),
-        ExprKind::Binary(_, _, left, right) => {
-            names_in(left, seen);
-            names_in(right, seen);
+fn needs_names(signature: &Signature, result: &Ty) -> bool {
+    let mut speaks = |part: &Ty| match part {
+        Ty::Refined(_, pred) => {
+            let mut other = false;
+            names_in(&pred.condition, &mut |name| other |= *name != *pred.var);
+            other
         }
-        _ => {}
-    }
+        Ty::Seq(_, _, Len::Named(_)) => true,
+        _ => false,
+    };
+    let types = signature.params.iter().map(|(_, ty)| ty);
+    !signature.len_params.is_empty() || types.chain(std::iter::once(result)).any(|ty| ty.any(&mut speaks))
 }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Dictionaries};
 use crate::diagnostic::{Span, code};
-use crate::resolve::collect::head_of;
+use crate::resolve::classes::head_of;
 use crate::syntax::ast::Name;
 use crate::types::tree::{Dictionary, Hole};
 use crate::types::ty::Ty;
@@ -81,7 +81,11 @@ impl Body<'_> {
             Ty::Param(name) => format!("ask for it in the head of the function: `where {short}({name})`"),
             Ty::Any => "nothing is known of a value of type Any; give it a type first".to_owned(),
             Ty::Fn(..) => "functions have no instances".to_owned(),
-            _ => format!("write `instance {short}({shown}) do … end`, or `derive {short}` behind the type"),
+            Ty::Meta(_) => "nothing says which type is meant; write it: `let x: Type = …` or `… as Type`".to_owned(),
+            Ty::Con(..) if matches!(&*short, "Show" | "Eq" | "Ord") => {
+                format!("write `derive {short}` behind the type, or `instance {short}({shown}) do … end`")
+            }
+            _ => format!("write `instance {short}({shown}) do … end`"),
         });
         if known.is_empty() {
             error.hints.push(format!("no instance of `{short}` is in sight; import the module that has them"));

@@ -1,13 +1,12 @@
 //! Expressions: inferred where nothing is expected, checked where something is.
 
-use std::collections::HashMap;
-
 use super::body::{Body, Known, Term, Val};
 use super::prove::sign;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::{Literal, Operation};
 use crate::resolve::scope::nearest;
+use crate::resolve::written::Reader;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
 use crate::types::solver::{Formula, Linear};
@@ -28,13 +27,15 @@ impl Body<'_> {
     pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
         let wanted = self.shallow(expected);
         let base = self.base(&wanted);
+        // A refinement of the whole is looked at when its parts have been.
+        let plain = !matches!(wanted, Ty::Refined(..));
         match (&expr.kind, &base) {
             (ExprKind::Block(statements), _) => self.block(statements, &wanted, expr.span),
             (ExprKind::Match(scrutinee, clauses), _) => self.match_expr(scrutinee, clauses, &wanted, expr.span),
             (ExprKind::If(condition, then, otherwise), _) => {
                 self.choice(condition, then, otherwise, &wanted, expr.span)
             }
-            (ExprKind::Lambda(params, body), Ty::Fn(types, result)) if params.len() == types.len() => {
+            (ExprKind::Lambda(params, body), Ty::Fn(types, result)) if plain && params.len() == types.len() => {
                 let (types, result) = (types.clone(), (**result).clone());
                 self.lambda(params, body, Some((&types, &result)), expr.span)
             }
@@ -50,7 +51,7 @@ impl Body<'_> {
                 let val = self.list(elements, None, &element.clone(), Seq::Vector, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
-            (ExprKind::Tuple(parts), Ty::Tuple(types)) if parts.len() == types.len() => {
+            (ExprKind::Tuple(parts), Ty::Tuple(types)) if plain && parts.len() == types.len() => {
                 let vals = parts.iter().zip(types).map(|(part, ty)| self.check(part, ty)).collect();
                 self.tuple(vals, expr.span)
             }
@@ -135,27 +136,25 @@ impl Body<'_> {
 
     /// A type written inside of a body.
     pub(super) fn written(&mut self, ty: &Type) -> Ty {
-        let params = self.type_params.clone();
-        let mut errors = Vec::new();
-        let source = self.program.source;
-        let scope = self.scope;
-        let mut reader = crate::resolve::written::Reader {
-            scope,
-            source,
-            errors: &mut errors,
-            params,
-            lengths: Vec::new(),
-            implicit: false,
-        };
-        let read = reader.read(ty);
-        self.errors.extend(errors);
-        let mut names = HashMap::new();
+        let mut names = self.head_names.clone();
         for (name, local) in &self.locals {
-            if let Known::Term(Term::Int(term)) = &local.known {
-                names.insert(name.clone(), term.clone());
-            }
+            match &local.known {
+                Known::Term(Term::Int(term)) => names.insert(name.clone(), term.clone()),
+                _ => names.remove(name),
+            };
         }
-        instantiate(&read, &HashMap::new(), &names)
+        let mut errors = Vec::new();
+        let mut reader = Reader::new(self.scope, self.program.source, &mut errors);
+        reader.params = self.type_params.iter().chain(self.renamed.keys()).cloned().collect();
+        reader.values = names.keys().cloned().collect();
+        let read = reader.read(ty);
+        reader.finish(true);
+        if !errors.is_empty() {
+            self.errors.extend(errors);
+            return Ty::Wrong;
+        }
+        let types = self.renamed.iter().map(|(from, to)| (from.clone(), Ty::Param(to.clone()))).collect();
+        instantiate(&read, &types, &names)
     }
 
     fn name(&mut self, name: &Name, hint: Option<&Ty>, span: Span) -> Val {
@@ -263,6 +262,7 @@ impl Body<'_> {
         let mut vars = Vec::new();
         let mut types = Vec::new();
         for (at, param) in params.iter().enumerate() {
+            self.once(&param.name, params[..at].iter().map(|other| &other.name));
             let given = expected.map(|(types, _)| types[at].clone());
             let ty = match (&param.ty, given) {
                 (Some(written), given) => {
@@ -391,6 +391,19 @@ impl Body<'_> {
             _ => TreeKind::Operation(Operation::Negate, vec![val.tree]),
         };
         Val { tree: tree(kind, span), ty: base, term }
+    }
+}
+
+impl Body<'_> {
+    /// Says that a parameter is there twice.
+    pub(super) fn once<'a>(&mut self, name: &Ident, mut before: impl Iterator<Item = &'a Ident>) {
+        if &*name.name != "_"
+            && let Some(first) = before.find(|other| other.name == name.name)
+        {
+            let first = first.span;
+            let error = self.error(code::DUPLICATE, name.span, format!("the parameter `{}` is there twice", name.name));
+            error.related.push((first, "first here".to_owned()));
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use num_traits::ToPrimitive;
 
 use super::body::{Body, Known, Local, Term};
 use super::exprs::tree;
@@ -16,9 +19,9 @@ use crate::resolve::interface::Signature;
 use crate::resolve::scope::Scope;
 use crate::syntax::ast::{Curify, Name};
 use crate::types::exhaustive::{self, Arm};
-use crate::types::solver::{Formula, Linear, Outcome};
+use crate::types::solver::{Formula, Linear, Outcome, Sym};
 use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
-use crate::types::ty::{Len, Ty};
+use crate::types::ty::{Len, NamedLen, Pred, Ty, names_in};
 
 /// What stands with the result of a function that does not say it.
 #[derive(Debug)]
@@ -123,6 +126,12 @@ impl<'p> Program<'p> {
             };
             body.facts.extend(formula.clone());
             let value = match &clause.body {
+                // Of an only clause, the result keeps all that is known of it.
+                Some(value) if group.inferred && group.clauses.len() == 1 => {
+                    let value = body.infer(value);
+                    head.result = value.ty.clone();
+                    value
+                }
                 Some(value) => body.check(value, &head.result),
                 None => body.wrong(clause.span),
             };
@@ -145,7 +154,7 @@ impl<'p> Program<'p> {
         };
         let value = body.with_lengths(&head, value, span);
         if group.inferred {
-            let result = body.resolved(&head.result);
+            let result = body.closed(&head.result, signature);
             self.results.borrow_mut().insert(key, Slot::Done(result));
         }
         let params = head.dictionaries.iter().chain(&head.params).copied().collect();
@@ -235,6 +244,7 @@ impl Body<'_> {
             symbols.push(sym);
             names.insert(name.clone(), Linear::symbol(sym));
         }
+        self.head_names = names.clone();
         let mut head = Head {
             params: Vec::new(),
             types: Vec::new(),
@@ -286,6 +296,50 @@ impl Body<'_> {
             })
             .collect();
         if lets.is_empty() { value } else { tree(TreeKind::Block(lets, Box::new(value)), span) }
+    }
+
+    /// An inferred result as callers may see it: over the parameters of the head, and nothing else.
+    fn closed(&mut self, result: &Ty, signature: &Signature) -> Ty {
+        let result = self.resolved(result);
+        if result.any(&mut |part| matches!(part, Ty::Meta(_))) {
+            let message = format!("nothing says what `{}` returns exactly: {}", signature.name, self.show(&result));
+            let hint = format!("write the type of the result: `def {}(…): Type = …`", signature.name);
+            self.error(code::NEEDS_TYPE, signature.span, message).hints.push(hint);
+            return Ty::Wrong;
+        }
+        self.outside(&result)
+    }
+
+    fn outside(&self, ty: &Ty) -> Ty {
+        let name_of = |sym: Sym| {
+            let own = Linear::symbol(sym);
+            self.head_names.iter().find(|(_, term)| **term == own).map(|(name, _)| name.clone())
+        };
+        ty.map(&mut |part| match part {
+            Ty::Seq(seq, element, Len::Term(term)) => {
+                let factors: Option<Vec<_>> =
+                    term.factors.iter().map(|(sym, times)| Some((name_of(*sym)?, times.to_i64()?))).collect();
+                let length = match (factors, term.constant.to_i64()) {
+                    (Some(factors), Some(constant)) => Len::Named(Arc::new(NamedLen { constant, factors })),
+                    _ => Len::Unknown,
+                };
+                Some(Ty::Seq(*seq, Box::new(self.outside(element)), length))
+            }
+            Ty::Refined(base, pred) if !pred.names.is_empty() => {
+                let base = self.outside(base);
+                let mut same = true;
+                names_in(&pred.condition, &mut |name| {
+                    same &= *name == *pred.var || pred.names.get(name) == self.head_names.get(name);
+                });
+                if !same {
+                    return Some(base);
+                }
+                let (var, text) = (pred.var.clone(), pred.text.clone());
+                let pred = Pred { var, condition: pred.condition.clone(), names: HashMap::new(), text };
+                Some(Ty::Refined(Box::new(base), Arc::new(pred)))
+            }
+            _ => None,
+        })
     }
 
     /// Says what a match leaves out and what it never reaches.

@@ -8,9 +8,10 @@ use super::exprs::{short, tree};
 use super::functions::Program;
 use crate::diagnostic::{Diagnostic, code};
 use crate::resolve::interface::{ClassInfo, InstanceInfo, Signature};
+use crate::resolve::written::Reader;
 use crate::syntax::ast::{Class, Def, Instance, Name};
 use crate::types::tree::{CheckedFunction, Tree, TreeKind, VarId};
-use crate::types::ty::Ty;
+use crate::types::ty::{Len, Ty};
 
 use super::subtype::instantiate;
 
@@ -33,7 +34,15 @@ impl Program<'_> {
     pub(super) fn instance(&self, info: &InstanceInfo, instance: &Instance, ty: &Ty) {
         let Some(class) = self.scope.class_by_full(&info.class).cloned() else { return };
         let say = |error: Diagnostic| self.errors.borrow_mut().push(error);
-        for method in &instance.methods {
+        for (at, method) in instance.methods.iter().enumerate() {
+            if instance.methods[..at].iter().any(|other| other.name.name == method.name.name) {
+                let message = format!("the method `{}` is there twice", method.name.name);
+                say(Diagnostic::error(code::DUPLICATE, method.name.span, message));
+            }
+            if let Some(constraint) = method.constraints.first() {
+                let message = "the class says what a method needs; an instance cannot ask for more";
+                say(Diagnostic::error(code::INSTANCE, constraint.span, message));
+            }
             let known = class.methods.iter().any(|one| one.name == method.name.name);
             if !known {
                 let message = format!("`{}` is no method of `{}`", method.name.name, short(&class.full));
@@ -120,7 +129,7 @@ fn default_name(class: &str, method: &str) -> Name {
 
 /// The classes and types that an instance is given.
 fn context_types(info: &InstanceInfo, ty: &Ty) -> Vec<(Name, Ty)> {
-    let args = crate::resolve::collect::head_of(ty).map(|(_, args)| args).unwrap_or_default();
+    let args = crate::resolve::classes::head_of(ty).map(|(_, args)| args).unwrap_or_default();
     info.context.iter().filter_map(|(class, at)| Some((class.clone(), args.get(*at)?.clone()))).collect()
 }
 
@@ -148,6 +157,7 @@ impl Body<'_> {
             self.same_types(signature, class, method, ty);
         }
         for (at, param) in method.params.iter().enumerate() {
+            self.once(&param.name, method.params[..at].iter().map(|other| &other.name));
             let local =
                 Local { var: head.params[at], ty: head.types[at].clone(), known: Known::Term(head.terms[at].clone()) };
             self.locals.push((param.name.name.clone(), local));
@@ -158,26 +168,79 @@ impl Body<'_> {
         (vars, value)
     }
 
-    /// The types that a method of an instance writes are those that its class says.
+    /// The types that a method of an instance writes are those that its class says, up to the names of parameters.
     fn same_types(&mut self, signature: &Signature, class: Option<(&Name, &Ty)>, method: &Def, own: &Ty) {
-        own.map(&mut |part| {
+        let mut same = Same { own: HashMap::new(), renamed: HashMap::new() };
+        own.any(&mut |part| {
             if let Ty::Param(name) = part {
-                self.type_params.push(name.clone());
+                // Parameters that were named apart from those of methods end with a mark that no name has.
+                same.own.insert(Name::from(name.trim_end_matches('\'')), name.clone());
             }
-            None
+            false
         });
         let class: HashMap<Name, Ty> = class.into_iter().map(|(name, ty)| (name.clone(), ty.clone())).collect();
         let types = signature.params.iter().map(|(_, ty)| ty);
         let written = method.params.iter().zip(types).filter_map(|(param, ty)| Some((param.ty.as_ref()?, ty)));
         let all: Vec<_> = written.chain(method.result.as_ref().map(|written| (written, &signature.result))).collect();
+        let mut errors = Vec::new();
+        let mut reader = Reader::new(self.scope, self.program.source, &mut errors);
+        (reader.params, reader.implicit) = (same.own.keys().cloned().collect(), true);
+        reader.values = method.params.iter().map(|param| param.name.name.clone()).collect();
+        let mut read = Vec::new();
         for (written, ty) in all {
-            let read = self.written(written);
-            let ty = instantiate(ty, &class, &HashMap::new());
-            let (found, wanted) = (self.show(&read), self.show(&ty));
-            if found != wanted && !matches!(read, Ty::Wrong) {
+            read.push((reader.read(written), instantiate(ty, &class, &HashMap::new()), written.span));
+        }
+        reader.finish(false);
+        self.errors.extend(errors);
+        for (found, wanted, span) in read {
+            if !same.types(&found, &wanted) {
+                let (found, wanted) = (self.show(&found), self.show(&wanted));
                 let message = format!("the class says {wanted} for `{}`, this is {found}", signature.name);
-                self.error(code::MISMATCH, written.span, message);
+                let error = self.error(code::MISMATCH, span, message);
+                if found == wanted {
+                    error.hints.push("the parameter of the method is another one than that of the instance; give it a name of its own".to_owned());
+                }
             }
         }
+        self.type_params.extend(same.own.values().cloned());
+        self.renamed = same.own.into_iter().chain(same.renamed).collect();
+    }
+}
+
+/// Compares types as an instance writes them with those that its class says.
+struct Same {
+    /// The instance's own parameters: as written, as they are.
+    own: HashMap<Name, Name>,
+    /// Parameters of methods: as written, as the class calls them.
+    renamed: HashMap<Name, Name>,
+}
+
+impl Same {
+    fn types(&mut self, found: &Ty, wanted: &Ty) -> bool {
+        match (found, wanted) {
+            (Ty::Wrong, _) | (_, Ty::Wrong) | (Ty::Any, Ty::Any) => true,
+            (Ty::Param(one), Ty::Param(other)) => match self.own.get(one) {
+                Some(own) => own == other,
+                None => {
+                    let taken = self.renamed.iter().any(|(from, to)| to == other && from != one);
+                    !taken && self.renamed.entry(one.clone()).or_insert_with(|| other.clone()) == other
+                }
+            },
+            (Ty::Con(one, args), Ty::Con(other, wanted)) => one == other && self.all(args, wanted),
+            (Ty::Seq(one, element, length), Ty::Seq(other, wanted, other_length)) => {
+                let said = |length: &Len| matches!(length, Len::Unknown);
+                one == other && said(length) == said(other_length) && self.types(element, wanted)
+            }
+            (Ty::Tuple(parts), Ty::Tuple(wanted)) => self.all(parts, wanted),
+            (Ty::Fn(params, result), Ty::Fn(wanted, value)) => self.all(params, wanted) && self.types(result, value),
+            (Ty::App(head, args), Ty::App(other, wanted)) => self.types(head, other) && self.all(args, wanted),
+            (Ty::Refined(base, one), Ty::Refined(wanted, other)) => one.text == other.text && self.types(base, wanted),
+            (Ty::Ctor(one), Ty::Ctor(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    fn all(&mut self, found: &[Ty], wanted: &[Ty]) -> bool {
+        found.len() == wanted.len() && found.iter().zip(wanted).all(|(found, wanted)| self.types(found, wanted))
     }
 }

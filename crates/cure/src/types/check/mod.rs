@@ -10,6 +10,7 @@ mod exprs;
 mod functions;
 mod instances;
 mod machines;
+mod naturals;
 mod operators;
 #[cfg(test)]
 mod pair_tests;

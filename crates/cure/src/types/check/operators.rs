@@ -1,7 +1,6 @@
 //! Operators: arithmetic with divisors that are proved non-zero, short-circuit logic, comparisons, lists, strings,
 //! pipes, and those that the program defines.
 
-use num_bigint::BigInt;
 use num_traits::Zero;
 
 use super::body::{Body, Term, Val};
@@ -10,7 +9,7 @@ use crate::diagnostic::{Span, code};
 use crate::lower::form::{Literal, Operation};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::types::solver::{Formula, Linear};
+use crate::types::solver::Linear;
 use crate::types::tree::{Branch, Shape, TreeKind};
 use crate::types::ty::{Len, Seq, Ty};
 
@@ -92,6 +91,14 @@ impl Body<'_> {
             first = self.coerce(first, &base, left.span);
         }
         let base = self.numeric(&first, left.span);
+        let other = self.base(&second.ty);
+        if (base.is_con("Int") && other.is_con("Float")) || (base.is_con("Float") && other.is_con("Int")) {
+            let (one, two) = (self.show(&base), self.show(&other));
+            let message = format!("numbers of two types: the left side is {one}, the right side {two}");
+            let hint = "write whole numbers with a fraction, `2.0`, or convert: `Std.Math.to_float(n)`".to_owned();
+            self.error(code::MISMATCH, left.span.to(right.span), message).hints.push(hint);
+            return (first, second, Ty::Wrong);
+        }
         if !matches!(base, Ty::Wrong) {
             second = self.coerce(second, &base, right.span);
         }
@@ -249,34 +256,17 @@ impl Body<'_> {
     /// `message |-> target` casts to a process by name or pid.
     fn cast(&mut self, left: &Expr, right: &Expr, span: Span) -> Val {
         let (message, target) = (self.infer(left), self.infer(right));
+        let to = self.base(&target.ty);
+        if !(to.is_con("Atom") || matches!(to, Ty::Any | Ty::Wrong)) {
+            let text = format!(
+                "a message goes to a process: an atom that names it, or what started it; this is {}",
+                self.show(&to)
+            );
+            self.error(code::MISMATCH, right.span, text);
+        }
         let remote = TreeKind::Remote(Name::from("gen_server"), Name::from("cast"), vec![target.tree, message.tree]);
         let unit = tree(TreeKind::Literal(Literal::atom("unit")), span);
         let kind = TreeKind::Block(vec![(Shape::Any, tree(remote, span))], Box::new(unit));
         Val { tree: tree(kind, span), ty: Ty::unit(), term: Term::Opaque }
-    }
-
-    /// `Zero`, `Succ(n)` and `Pred(n)`.
-    pub(super) fn natural(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Val> {
-        let nat = |term: Linear, kind: TreeKind| Val { tree: tree(kind, span), ty: Ty::int(), term: Term::Int(term) };
-        match (name, args) {
-            ("Zero", []) => Some(nat(Linear::number(0), TreeKind::Literal(Literal::Int(BigInt::zero())))),
-            ("Succ" | "Pred", [arg]) => {
-                let val = self.check(arg, &Ty::int());
-                let term = match &val.term {
-                    Term::Int(term) => term.clone(),
-                    _ => Linear::symbol(self.symbol(None)),
-                };
-                let least = Linear::number(i64::from(name == "Pred"));
-                let goal = Formula::le(&least, &term);
-                let what = format!("the precondition of `{name}` does not hold");
-                let pair = code::Pair(code::PRECONDITION, code::PRECONDITION);
-                let hint = if name == "Pred" { "Pred needs n > 0" } else { "Succ needs n >= 0" };
-                self.require(&goal, arg.span, pair, &what, Some(hint.to_owned()));
-                let (operation, step) = if name == "Succ" { (Operation::Add, 1) } else { (Operation::Subtract, -1) };
-                let one = tree(TreeKind::Literal(Literal::Int(1.into())), span);
-                Some(nat(term.add(&Linear::number(step)), TreeKind::Operation(operation, vec![val.tree, one])))
-            }
-            _ => None,
-        }
     }
 }

@@ -21,10 +21,10 @@ use crate::types::ty::{Len, Seq, Ty};
 
 /// What a pattern tests and binds.
 #[derive(Debug, Default)]
-struct Found {
-    tests: Vec<Formula>,
+pub(super) struct Found {
+    pub(super) tests: Vec<Formula>,
     /// Whether the tests are all there is to the pattern.
-    whole: bool,
+    pub(super) whole: bool,
     bound: Vec<(Name, VarId)>,
 }
 
@@ -32,6 +32,15 @@ impl Body<'_> {
     pub(super) fn match_expr(&mut self, scrutinee: &Expr, clauses: &[Clause], expected: &Ty, span: Span) -> Val {
         let val = self.infer(scrutinee);
         let ty = self.opened(&val.ty);
+        let val = match val.term {
+            Term::Opaque => {
+                let mut facts = Vec::new();
+                let term = self.term_of(&ty, None, &mut facts);
+                self.facts.extend(facts);
+                Val { term, ..val }
+            }
+            _ => val,
+        };
         let mut places = Places::default();
         let mut branches = Vec::new();
         let mut arms = Vec::new();
@@ -128,7 +137,7 @@ impl Body<'_> {
     }
 
     /// The position below another one.
-    fn below(
+    pub(super) fn below(
         &mut self,
         path: &Path,
         step: crate::types::exhaustive::Step,
@@ -155,7 +164,7 @@ impl Body<'_> {
         (path, ty, term)
     }
 
-    fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
+    pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
         let known = match (self.base(ty), term) {
             (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
             (_, Term::Int(term)) => PlaceTerm::Int(term.clone()),
@@ -167,7 +176,7 @@ impl Body<'_> {
         places.seen.insert(path.clone(), place);
     }
 
-    fn pattern(
+    pub(super) fn pattern(
         &mut self,
         pattern: &Pattern,
         ty: &Ty,
@@ -182,7 +191,7 @@ impl Body<'_> {
             PatternKind::Wild => Shape::Any,
             PatternKind::Missing => Shape::Any,
             PatternKind::Name(name) => {
-                if self.scope.constructor(name).is_some() || (&**name == "Zero" && self.base(ty).is_con("Int")) {
+                if self.scope.constructor(name).is_some() || (&**name == "Zero" && self.counts(ty)) {
                     let ident = Ident { name: name.clone(), span };
                     return self.constructor_pattern(&ident, &[], ty, path, places, found, span);
                 }
@@ -282,7 +291,7 @@ impl Body<'_> {
     }
 
     /// A pattern of type `own` against a value of type `ty`. Values of type Any may be anything.
-    fn literal_type(&mut self, ty: &Ty, own: &Ty, span: Span) {
+    pub(super) fn literal_type(&mut self, ty: &Ty, own: &Ty, span: Span) {
         let base = self.base(ty);
         if matches!(base, Ty::Any) {
             return;
@@ -362,22 +371,14 @@ impl Body<'_> {
         found: &mut Found,
         span: Span,
     ) -> Shape {
-        if self.base(ty).is_con("Int") && matches!(&*name.name, "Zero" | "Succ") {
-            if &*name.name == "Zero" && parts.is_empty() {
-                let zero = Pattern { kind: PatternKind::Int(BigInt::default()), span };
-                let term = places.seen.get(&path).and_then(|place| match &place.term {
-                    PlaceTerm::Int(term) => Some(Term::Int(term.clone())),
-                    _ => None,
-                });
-                return self.pattern(&zero, ty, &term.unwrap_or(Term::Opaque), path, places, found);
-            }
-            self.error(code::NOT_YET, span, "patterns with `Succ` are not there yet")
-                .hints
-                .push("write `n when n > 0` and use `n - 1`".to_owned());
-            return Shape::Any;
+        if self.scope.constructor(&name.name).is_none() && matches!(&*name.name, "Zero" | "Succ") && self.counts(ty) {
+            return self.natural_pattern(name, parts, ty, path, places, found, span);
         }
         let Some(constructor) = self.scope.constructor(&name.name).cloned() else {
-            let near = self.scope.nearest(&name.name).map(|near| format!("did you mean `{near}`?"));
+            let near = match &*name.name {
+                "Pred" => Some("`Pred` computes; as a pattern write `Succ(n)`".to_owned()),
+                _ => self.scope.nearest_constructor(&name.name).map(|near| format!("did you mean `{near}`?")),
+            };
             let error =
                 self.error(code::UNKNOWN_CONSTRUCTOR, name.span, format!("there is no constructor `{}`", name.name));
             error.hints.extend(near);
@@ -442,6 +443,11 @@ impl Body<'_> {
         let mut shapes = vec![Shape::Any; fields.len()];
         for (field, part) in given {
             let Some(at) = self.field_place(&fields, field, &name.name) else { continue };
+            if given.iter().take_while(|(other, _)| other.span != field.span).any(|(other, _)| other.name == field.name)
+            {
+                self.error(code::DUPLICATE, field.span, format!("the field `{}` is there twice", field.name));
+                continue;
+            }
             let ty = if any { Ty::Any } else { fields[at].1.clone() };
             let tag = Some(super::exprs::short(&info.full));
             let (path, ty, term) = self.below(&path, (tag, at as u16), &ty, &Term::Opaque, places);

@@ -31,6 +31,11 @@ impl Body<'_> {
         });
         match term {
             Term::Bool(formula) => formula,
+            // Of a value that the solver does not follow, nothing is known.
+            _ if is_opaque(value) => {
+                let sym = self.symbol(None);
+                Formula::le(&Linear::number(1), &Linear::symbol(sym))
+            }
             // Nothing is known of it but that it is the same for the same value.
             _ => self.opaque_condition(&format!("{} of {value:?} with {:?}", pred.text, pred.condition.span)),
         }
@@ -123,6 +128,11 @@ impl Body<'_> {
 
     /// `a / b` and `a % b` truncate: `a = b * q + r` with `|r| < |b|` and the sign of `a`.
     fn division(&mut self, operator: K, a: &Linear, b: &Linear) -> Term {
+        if let (Some(a), Some(b)) = (a.as_number(), b.as_number())
+            && !b.is_zero()
+        {
+            return Term::Int(Linear::number(if operator == K::Slash { a / b } else { a % b }));
+        }
         let (quotient, rest) = (format!("{a:?} / {b:?}"), format!("{a:?} % {b:?}"));
         let known = self.opaque.contains_key(&quotient);
         let (q, r) = (Linear::symbol(self.opaque_symbol(&quotient)), Linear::symbol(self.opaque_symbol(&rest)));
@@ -210,6 +220,14 @@ fn claim(what: &str) -> String {
         "fits",
         1,
     )
+}
+
+fn is_opaque(term: &Term) -> bool {
+    match term {
+        Term::Opaque => true,
+        Term::Tuple(parts) => parts.iter().any(is_opaque),
+        Term::Int(_) | Term::Bool(_) | Term::Sign(_) => false,
+    }
 }
 
 fn no_symbols(formula: &Formula) -> bool {

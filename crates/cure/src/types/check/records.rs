@@ -91,9 +91,12 @@ impl Body<'_> {
         let ty = Ty::Con(info.full.clone(), args.clone());
         let base = self.check(base, &ty);
         let fields = self.fields_of(&info, &args);
-        let mut changes = Vec::new();
+        let mut changes: Vec<(u32, Tree)> = Vec::new();
         for (field, value) in given {
             let Some(at) = self.field_place(&fields, field, &name.name) else { continue };
+            if changes.iter().any(|(known, _)| *known == at as u32 + 1) {
+                self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));
+            }
             changes.push((at as u32 + 1, self.check(value, &fields[at].1).tree));
         }
         Val { tree: tree(TreeKind::SetElements(Box::new(base.tree), changes), span), ty, term: Term::Opaque }
@@ -124,12 +127,23 @@ impl Body<'_> {
         let fields = self.fields_of(&info, args);
         let Some(at) = self.field_place(&fields, field, &info.full) else { return self.wrong(whole.span) };
         let ty = fields[at].1.clone();
-        // The same field of the same value is the same number.
-        let key = format!("field {at} of {:?}", val.tree.kind);
-        let sym = self.opaque_symbol(&key);
+        // The same field of the same value is the same number; what a call returns is another value each time.
+        let sym = match access(&val.tree) {
+            Some(path) => self.opaque_symbol(&format!("field {at} of {path}")),
+            None => self.symbol(None),
+        };
         let mut facts = Vec::new();
         let term = self.term_at(&ty, sym, &mut facts);
         self.facts.extend(facts);
         Val { tree: tree(TreeKind::Element(Box::new(val.tree), at as u32 + 1), whole.span), ty, term }
+    }
+}
+
+/// The way to a value from a variable, if there is nothing else to it.
+fn access(tree: &Tree) -> Option<String> {
+    match &tree.kind {
+        TreeKind::Var(var) => Some(format!("{var}")),
+        TreeKind::Element(of, at) => Some(format!("{}.{at}", access(of)?)),
+        _ => None,
     }
 }

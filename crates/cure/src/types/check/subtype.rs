@@ -9,7 +9,7 @@ use super::body::{Body, Term, Val};
 use crate::diagnostic::{Span, code};
 use crate::syntax::ast::Name;
 use crate::types::solver::{Formula, Linear, Sym};
-use crate::types::ty::{Len, Pred, Ty, show_linear};
+use crate::types::ty::{Len, Pred, Ty, names_in, show_linear};
 
 /// Why it may not.
 #[derive(Debug)]
@@ -66,6 +66,8 @@ impl Body<'_> {
                 Ok(())
             }
             (Ty::Refined(base, _), _) => self.subtype(base, &e, term, span),
+            (Ty::App(_, args), _) => self.same_applied(&a, &e, args.len(), span),
+            (_, Ty::App(_, args)) => self.same_applied(&a, &e, args.len(), span),
             (Ty::Con(one, args), Ty::Con(other, wanted)) if one == other && args.len() == wanted.len() => {
                 let covariant = self.scope.type_by_full(one).is_none_or(|info| info.covariant);
                 for (arg, want) in args.iter().zip(wanted) {
@@ -93,9 +95,29 @@ impl Body<'_> {
                 }
                 self.subtype(result, value, &Term::Opaque, span)
             }
-            (Ty::Param(one), Ty::Param(other)) if one == other => Ok(()),
+            (Ty::Param(one), Ty::Param(other)) | (Ty::Ctor(one), Ty::Ctor(other)) if one == other => Ok(()),
             _ => Err(Misfit::Types),
         }
+    }
+
+    /// `F(A)` where F is a parameter or not known yet: made with the same constructor, of the same arguments.
+    fn same_applied(&mut self, actual: &Ty, expected: &Ty, count: usize, span: Span) -> Result<(), Misfit> {
+        let (Some((one, args)), Some((other, wanted))) = (actual.taken_apart(count), expected.taken_apart(count))
+        else {
+            return Err(Misfit::Types);
+        };
+        self.subtype(&one, &other, &Term::Opaque, span)?;
+        let covariant = match self.shallow(&one) {
+            Ty::Ctor(name) => self.scope.type_by_full(&name).is_none_or(|info| info.covariant),
+            _ => false,
+        };
+        for (arg, want) in args.iter().zip(&wanted) {
+            self.subtype(arg, want, &Term::Opaque, span)?;
+            if !covariant {
+                self.subtype(want, arg, &Term::Opaque, span)?;
+            }
+        }
+        Ok(())
     }
 
     /// What a variable type becomes when a value of this type flows into it: the refinements are forgotten, since
@@ -114,12 +136,7 @@ impl Body<'_> {
 
     fn solve_meta(&mut self, meta: u32, ty: &Ty) -> Result<(), Misfit> {
         let resolved = self.resolved(ty);
-        let mut inside = false;
-        resolved.map(&mut |part| {
-            inside |= matches!(part, Ty::Meta(other) if *other == meta);
-            None
-        });
-        if inside {
+        if resolved.any(&mut |part| matches!(part, Ty::Meta(other) if *other == meta)) {
             return if matches!(resolved, Ty::Meta(_)) { Ok(()) } else { Err(Misfit::Types) };
         }
         self.bind_meta(meta, resolved);
@@ -196,7 +213,7 @@ pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Na
             }
             Some(Ty::Seq(*seq, Box::new(instantiate(element, types, names)), Len::Term(term)))
         }
-        Ty::Refined(base, pred) if !names.is_empty() => {
+        Ty::Refined(base, pred) if speaks_of(pred, names) => {
             let pred = Pred {
                 var: pred.var.clone(),
                 condition: pred.condition.clone(),
@@ -207,6 +224,13 @@ pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Na
         }
         _ => None,
     })
+}
+
+/// Whether a predicate speaks of any of these names.
+fn speaks_of(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
+    let mut speaks = false;
+    names_in(&pred.condition, &mut |name| speaks |= *name != *pred.var && names.contains_key(name));
+    speaks
 }
 
 /// A number as it stands in a message.

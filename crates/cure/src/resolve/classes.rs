@@ -1,0 +1,300 @@
+//! Classes and instances: their heads, what they are built upon, and what would make them ambiguous or unsound.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::collect::Collector;
+use super::interface::{ClassInfo, InstanceInfo, Signature};
+use super::scope::Function;
+use super::written::Reader;
+use crate::diagnostic::code;
+use crate::syntax::ast::*;
+use crate::types::derive;
+use crate::types::ty::{Len, Seq, Ty};
+
+impl<'a> Collector<'a, '_> {
+    pub(super) fn classes(&mut self) {
+        for class in self.in_order() {
+            let (full, module) = (self.full(&class.name.name), self.module.name.name.clone());
+            let param = match &class.params[..] {
+                [param] => param.name.clone(),
+                _ => {
+                    self.error(code::TYPE_FORM, class.name.span, "a class has one type parameter")
+                        .hints
+                        .push(format!("write `typeclass {}(T) do`", class.name.name));
+                    continue;
+                }
+            };
+            if let Some((_, known)) = self.out.classes.iter().find(|(_, known)| known.name.name == class.name.name) {
+                let first = known.name.span;
+                let message = format!("the class `{}` is defined twice", class.name.name);
+                self.error(code::DUPLICATE, class.name.span, message).related.push((first, "first here".to_owned()));
+                continue;
+            }
+            let supers = self.supers(class, &param);
+            let mut methods: Vec<Arc<Signature>> = Vec::new();
+            for method in &class.methods {
+                let mut signature = self.signature(&[method], Some(&param));
+                signature.exported = true;
+                if method.result.is_none() {
+                    let message = format!("the method `{}` needs a result type", method.name.name);
+                    let hint = format!("write `def {}(…): Type`", method.name.name);
+                    self.error(code::NEEDS_TYPE, method.name.span, message).hints.push(hint);
+                }
+                if methods.iter().any(|known| known.name == signature.name) {
+                    let message = format!("the method `{}` is there twice", method.name.name);
+                    self.error(code::DUPLICATE, method.name.span, message);
+                    continue;
+                }
+                methods.push(Arc::new(signature));
+            }
+            let arity = self.kind(class, &param, &methods);
+            let defaults = class.methods.iter().map(|method| method.body.is_some()).collect();
+            let info = Arc::new(ClassInfo { full, module, param, supers, methods, defaults, arity });
+            for (at, method) in info.methods.iter().enumerate() {
+                let function = Function::Method(info.clone(), at as u32);
+                self.scope.add_function(method.name.clone(), method.params.len() as u32, function);
+            }
+            self.scope.add_class(class.name.name.clone(), info.clone());
+            self.out.interface.classes.insert(class.name.name.clone(), info.clone());
+            self.out.classes.push((info, class));
+        }
+    }
+
+    /// The classes of the module, those that others are built upon first.
+    fn in_order(&mut self) -> Vec<&'a Class> {
+        let mut open: Vec<&'a Class> = Vec::new();
+        for item in &self.module.items {
+            if let Item::Class(class) = item {
+                open.push(class);
+            }
+        }
+        let mut ordered = Vec::new();
+        while !open.is_empty() {
+            let names: HashSet<&str> = open.iter().map(|class| &*class.name.name).collect();
+            let ready = |class: &&Class| class.supers.iter().all(|one| !names.contains(&*one.class.name));
+            match open.iter().position(ready) {
+                Some(at) => ordered.push(open.remove(at)),
+                None => {
+                    let class = open.remove(0);
+                    let message = format!("the class `{}` is built upon itself", class.name.name);
+                    self.error(code::INFINITE_TYPE, class.name.span, message);
+                }
+            }
+        }
+        ordered
+    }
+
+    /// The classes that a class is built upon, which are asked of its own parameter.
+    fn supers(&mut self, class: &Class, param: &Name) -> Vec<Name> {
+        let mut names = Vec::new();
+        for constraint in &class.supers {
+            let own = match &constraint.args[..] {
+                [arg] => matches!(&arg.kind, TypeKind::Name(name, args) if name == param && args.is_empty()),
+                _ => false,
+            };
+            if !own {
+                let message = format!(
+                    "a class is built upon classes of its own parameter: `when {}({param})`",
+                    constraint.class.name
+                );
+                self.error(code::TYPE_FORM, constraint.span, message);
+            }
+            match self.scope.class(&constraint.class.name) {
+                Some(class) => names.push(class.full.clone()),
+                None => self.no_class(&constraint.class),
+            }
+        }
+        names
+    }
+
+    /// How many arguments the parameter of a class takes: none for a class of types.
+    fn kind(&mut self, class: &Class, param: &Name, methods: &[Arc<Signature>]) -> usize {
+        let mut kind = None;
+        for (method, signature) in class.methods.iter().zip(methods) {
+            let mut differs = false;
+            let types = signature.params.iter().map(|(_, ty)| ty).chain(std::iter::once(&signature.result));
+            for ty in types {
+                seen_with(ty, param, &mut |count| differs |= *kind.get_or_insert(count) != count);
+            }
+            if differs {
+                let message = format!("`{param}` stands with and without arguments in this class");
+                self.error(code::TYPE_FORM, method.name.span, message);
+            }
+        }
+        kind.unwrap_or(0)
+    }
+
+    pub(super) fn no_class(&mut self, class: &Ident) {
+        let near = self.scope.nearest_class(&class.name).map(|near| format!("did you mean `{near}`?"));
+        let error = self.error(code::UNKNOWN_CLASS, class.span, format!("there is no class `{}`", class.name));
+        error.hints.extend(near);
+    }
+
+    pub(super) fn instances(&mut self) {
+        let mut all: Vec<Arc<Instance>> = Vec::new();
+        for item in &self.module.items {
+            match item {
+                Item::Instance(instance) => all.push(Arc::new(instance.clone())),
+                Item::Record(record) => all.extend(derive::record(record).into_iter().map(Arc::new)),
+                Item::Type(def) => {
+                    let of = self.full(&def.name.name);
+                    let constructors = self.out.interface.constructors.values();
+                    let mut order: Vec<_> = constructors.filter(|found| *found.of == *of).cloned().collect();
+                    order.sort_by_key(|constructor| derive::position(&def.body, &constructor.name));
+                    all.extend(derive::sum(def, &order).into_iter().map(Arc::new));
+                }
+                _ => {}
+            }
+        }
+        for instance in all {
+            self.instance(instance);
+        }
+    }
+
+    fn instance(&mut self, instance: Arc<Instance>) {
+        let head = &instance.head;
+        let Some(class) = self.scope.class(&head.class.name).cloned() else { return self.no_class(&head.class) };
+        let [written] = &head.args[..] else {
+            self.error(code::INSTANCE, head.span, "an instance is for one type");
+            return;
+        };
+        let mut reader = Reader::new(&*self.scope, self.source, &mut *self.errors);
+        reader.implicit = true;
+        let ty =
+            if class.arity > 0 { reader.constructor(written, class.arity) } else { any_length(&reader.read(written)) };
+        let Some((key, args)) = head_of(&ty).filter(|_| !matches!(ty, Ty::Refined(..))) else {
+            if !matches!(ty, Ty::Wrong) {
+                self.error(code::INSTANCE, head.span, "an instance is for a named type, a list or a tuple")
+                    .hints
+                    .push("a type with a condition shares the instances of the type it is over".to_owned());
+            }
+            return;
+        };
+        let certain_length = matches!(&ty, Ty::Seq(_, _, length) if *length != Len::Unknown);
+        if !all_different(&args) || certain_length {
+            let message = "an instance is for all arguments of its type: each is a name of its own";
+            self.error(code::INSTANCE, head.span, message).hints.push(format!(
+                "write `instance {}({}({}))`",
+                head.class.name,
+                short(&key),
+                letters(args.len())
+            ));
+            return;
+        }
+        let mut context = Vec::new();
+        for constraint in &instance.context {
+            let wanted = match &constraint.args[..] {
+                [Type { kind: TypeKind::Name(name, args), .. }] if args.is_empty() => Some(name),
+                _ => None,
+            };
+            let at = args.iter().position(|arg| matches!((arg, wanted), (Ty::Param(a), Some(b)) if a == b));
+            match (self.scope.class(&constraint.class.name).map(|class| class.full.clone()), at) {
+                (None, _) => self.no_class(&constraint.class),
+                (_, None) => {
+                    self.error(code::INSTANCE, constraint.span, "this condition is not about a parameter of the type");
+                }
+                (Some(class), Some(at)) => context.push((class, at)),
+            }
+        }
+        let info = Arc::new(InstanceInfo {
+            class: class.full.clone(),
+            head: key.clone(),
+            context,
+            module: self.module.name.name.clone(),
+            function: self.instance_name(&class, &key),
+            span: head.span,
+        });
+        if let Some(known) = self.scope.add_instance(info.clone()) {
+            let message = format!("`{}` has an instance for `{}` already", short(&class.full), short(&key));
+            let here = known.module == info.module;
+            let error = self.error(code::DUPLICATE, head.span, message);
+            if here {
+                error.related.push((known.span, "here".to_owned()));
+            } else {
+                error.hints.push(format!("it stands in `{}`", known.module));
+            }
+            return;
+        }
+        self.out.interface.instances.push(info.clone());
+        self.out.instances.push((info, instance, apart(&ty, &class)));
+    }
+
+    /// The name of the function that makes an instance's dictionary; no two of a module are the same.
+    fn instance_name(&self, class: &ClassInfo, key: &str) -> Name {
+        let plain = format!("{}_{}", short(&class.full), short(key));
+        let taken = |name: &str| {
+            let begins = format!("{name}_");
+            self.out.interface.instances.iter().any(|known| *known.function == *name)
+                || self.out.interface.functions.keys().any(|(known, _)| **known == *name || known.starts_with(&begins))
+        };
+        if taken(&plain) { Name::from(format!("{}_{key}", class.full)) } else { Name::from(plain) }
+    }
+}
+
+fn short(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// Calls back with how many arguments a parameter has at each place where it stands.
+fn seen_with(ty: &Ty, param: &Name, seen: &mut impl FnMut(usize)) {
+    match ty {
+        Ty::Param(name) if name == param => seen(0),
+        Ty::App(head, args) => {
+            if matches!(&**head, Ty::Param(name) if name == param) {
+                seen(args.len());
+            }
+            args.iter().for_each(|arg| seen_with(arg, param, seen));
+        }
+        Ty::Con(_, parts) | Ty::Tuple(parts) => parts.iter().for_each(|part| seen_with(part, param, seen)),
+        Ty::Seq(_, element, _) => seen_with(element, param, seen),
+        Ty::Fn(params, result) => {
+            params.iter().for_each(|one| seen_with(one, param, seen));
+            seen_with(result, param, seen);
+        }
+        Ty::Refined(base, _) => seen_with(base, param, seen),
+        Ty::Param(_) | Ty::Ctor(_) | Ty::Meta(_) | Ty::Any | Ty::Wrong => {}
+    }
+}
+
+/// `Vector(T, n)` for every n is `Vector(T)`.
+fn any_length(ty: &Ty) -> Ty {
+    match ty {
+        Ty::Seq(seq, element, Len::Named(named)) if named.constant == 0 && matches!(&named.factors[..], [(_, 1)]) => {
+            Ty::Seq(*seq, element.clone(), Len::Unknown)
+        }
+        other => other.clone(),
+    }
+}
+
+/// `A, B, …`
+fn letters(count: usize) -> String {
+    ('A'..='Z').take(count).map(String::from).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether these are type parameters, no two the same.
+fn all_different(args: &[Ty]) -> bool {
+    let mut seen = HashSet::new();
+    args.iter().all(|arg| matches!(arg, Ty::Param(name) if seen.insert(name.clone())))
+}
+
+/// The type of an instance with its parameters named so that no method's own parameter is mistaken for one.
+fn apart(ty: &Ty, class: &ClassInfo) -> Ty {
+    let clash = |name: &Name| class.methods.iter().any(|method| method.type_params.contains(name));
+    ty.map(&mut |part| match part {
+        Ty::Param(name) if clash(name) => Some(Ty::Param(Name::from(format!("{name}'")))),
+        _ => None,
+    })
+}
+
+/// The outermost name of a type, by which instances are found, and its arguments.
+pub(crate) fn head_of(ty: &Ty) -> Option<(Name, Vec<Ty>)> {
+    Some(match ty {
+        Ty::Con(name, args) => (name.clone(), args.clone()),
+        Ty::Ctor(name) => (name.clone(), Vec::new()),
+        Ty::Seq(Seq::List, element, _) => (Name::from("List"), vec![(**element).clone()]),
+        Ty::Seq(_, element, _) => (Name::from("Vector"), vec![(**element).clone()]),
+        Ty::Tuple(parts) => (Name::from(format!("Tuple{}", parts.len())), parts.clone()),
+        _ => return None,
+    })
+}

@@ -1,0 +1,91 @@
+//! `Zero`, `Succ(n)` and `Pred(n)`: whole numbers from zero on, in expressions and in patterns.
+
+use num_bigint::BigInt;
+use num_traits::Zero;
+
+use super::body::{Body, Term, Val};
+use super::exprs::tree;
+use super::patterns::Found;
+use super::places::{PlaceTerm, Places};
+use crate::diagnostic::{Span, code};
+use crate::lower::form::{Literal, Operation};
+use crate::syntax::ast::{Expr, Ident, Name, Pattern, PatternKind};
+use crate::types::exhaustive::Path;
+use crate::types::solver::{Formula, Linear};
+use crate::types::tree::{Shape, TreeKind};
+use crate::types::ty::Ty;
+
+impl Body<'_> {
+    /// `Zero`, `Succ(n)` and `Pred(n)`.
+    pub(super) fn natural(&mut self, name: &str, args: &[Expr], span: Span) -> Option<Val> {
+        if self.scope.constructor(name).is_some() {
+            return None;
+        }
+        let nat = |term: Linear, kind: TreeKind| Val { tree: tree(kind, span), ty: Ty::int(), term: Term::Int(term) };
+        match (name, args) {
+            ("Zero", []) => Some(nat(Linear::number(0), TreeKind::Literal(Literal::Int(BigInt::zero())))),
+            ("Succ" | "Pred", [arg]) => {
+                let val = self.check(arg, &Ty::int());
+                let term = match &val.term {
+                    Term::Int(term) => term.clone(),
+                    _ => Linear::symbol(self.symbol(None)),
+                };
+                let least = Linear::number(i64::from(name == "Pred"));
+                let goal = Formula::le(&least, &term);
+                let what = format!("the precondition of `{name}` does not hold");
+                let pair = code::Pair(code::PRECONDITION, code::PRECONDITION);
+                let hint = if name == "Pred" { "Pred needs n > 0" } else { "Succ needs n >= 0" };
+                self.require(&goal, arg.span, pair, &what, Some(hint.to_owned()));
+                let (operation, step) = if name == "Succ" { (Operation::Add, 1) } else { (Operation::Subtract, -1) };
+                let one = tree(TreeKind::Literal(Literal::Int(1.into())), span);
+                Some(nat(term.add(&Linear::number(step)), TreeKind::Operation(operation, vec![val.tree, one])))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value is a whole number, or may still become one.
+    pub(super) fn counts(&self, ty: &Ty) -> bool {
+        let base = self.base(ty);
+        base.is_con("Int") || matches!(base, Ty::Meta(_))
+    }
+
+    /// `Zero` is 0, `Succ(n)` the number after n.
+    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
+    pub(super) fn natural_pattern(
+        &mut self,
+        name: &Ident,
+        parts: &[Pattern],
+        ty: &Ty,
+        path: Path,
+        places: &mut Places,
+        found: &mut Found,
+        span: Span,
+    ) -> Shape {
+        self.literal_type(ty, &Ty::int(), span);
+        let known = places.seen.get(&path).and_then(|place| match &place.term {
+            PlaceTerm::Int(term) => Some(term.clone()),
+            _ => None,
+        });
+        let takes = usize::from(&*name.name == "Succ");
+        if parts.len() != takes {
+            let message = format!("`{}` has {takes} field(s), not {}", name.name, parts.len());
+            self.error(code::ARITY, span, message);
+            return Shape::Any;
+        }
+        let [inner] = parts else {
+            let zero = Pattern { kind: PatternKind::Int(BigInt::default()), span };
+            return self.pattern(&zero, ty, &known.map_or(Term::Opaque, Term::Int), path, places, found);
+        };
+        let term = known.unwrap_or_else(|| {
+            found.whole = false;
+            Linear::symbol(self.symbol(None))
+        });
+        let one = Linear::number(1);
+        found.tests.push(Formula::le(&one, &term));
+        let before = Term::Tuple(vec![Term::Int(term.sub(&one))]);
+        let nat = crate::resolve::written::nat(span);
+        let (path, ty, term) = self.below(&path, (Some(Name::from("Succ")), 0), &nat, &before, places);
+        Shape::Succ(Box::new(self.pattern(inner, &ty, &term, path, places, found)))
+    }
+}
