@@ -1,12 +1,16 @@
 //! The writer's files on a real Erlang: they load, are valid, and do what the interpreter does.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use testkit::otp::{Job, Otp, Outcome};
 
+use crate::form::Module;
 use crate::{Alone, Compilation, Limits, beam, compile, standard};
 
 /// The files of a program, with everything it needs.
 fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
-    compiled.forms().iter().flat_map(|form| beam::compile(form, None).unwrap()).collect()
+    beam::program(&compiled.forms()).unwrap()
 }
 
 /// The accepted programs of the table, the examples and the standard library: name and text.
@@ -42,49 +46,38 @@ fn the_smallest_program_runs() {
 fn every_module_is_valid_and_does_the_same_on_erlang() {
     let Some(otp) = Otp::start() else { return };
     let mut faults = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let (mut names, mut texts, mut beams) = (Vec::new(), Vec::new(), Vec::new());
     let mut ran = 0;
     for (name, text) in programs() {
         let compiled = compile(&text, &Alone);
-        if compiled.machines().next().is_some() {
-            continue;
-        }
-        for form in
-            compiled.forms().iter().filter(|form| !form.name.starts_with("Std.") || seen.insert(form.name.clone()))
-        {
-            for (module, text) in beam::assembly(form, None).unwrap() {
+        let forms = compiled.forms();
+        let files = files(&compiled);
+        let assembly = beam::program_assembly(&forms).unwrap();
+        for ((module, text), (_, beam)) in assembly.into_iter().zip(&files) {
+            let shared = module.starts_with("Std.") || module == "cure_fsm";
+            if !shared || seen.insert(module.clone()) {
                 names.push(format!("{name}: {module}"));
                 texts.push(text);
+                beams.push(beam.clone());
             }
-            beams.extend(beam::compile(form, None).unwrap().into_iter().map(|(_, beam)| beam));
         }
-        let files = files(&compiled);
-        for module in compiled.syntax() {
-            let Some(run) = compiled.run("main", Limits::default()) else { continue };
-            let module = &*module.name.name;
-            let exports = |form: &&std::sync::Arc<crate::form::Module>| {
-                *form.name == *module && form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0)
-            };
-            if compiled.forms().iter().find(exports).is_none() {
-                continue;
-            }
-            let job = Job { modules: &files, module, function: "main", input: "" };
-            let outcome = otp.run_all(&[job]).remove(0);
-            if run.result.clone().ok() != outcome.result.clone().ok() || run.output != outcome.output {
-                faults.push(format!("{name}: {:?} {:?}, on Erlang {outcome:?}", run.result, run.output));
-            }
-            ran += 1;
-            break;
+        let runs = |form: &&Arc<Module>| form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0);
+        let (Some(run), Some(main)) = (compiled.run("main", Limits::default()), forms.iter().find(runs)) else {
+            continue;
+        };
+        let job = Job { modules: &files, module: &main.name, function: "main", input: "" };
+        let outcome = otp.run_all(&[job]).remove(0);
+        if run.result.clone().ok() != outcome.result.clone().ok() || run.output != outcome.output {
+            faults.push(format!("{name}: {:?} {:?}, on Erlang {outcome:?}", run.result, run.output));
         }
+        ran += 1;
     }
     let texts: Vec<_> = texts.iter().map(|text| &**text).collect();
     let beams: Vec<_> = beams.iter().map(|beam| &**beam).collect();
-    for (name, verdict) in names.iter().zip(otp.validate(&texts)) {
-        faults.extend(verdict.err().map(|said| format!("{name}: {said}")));
-    }
-    for (name, verdict) in names.iter().zip(otp.chunks(&beams)) {
-        faults.extend(verdict.err().map(|said| format!("{name}: {said}")));
+    let said = otp.validate(&texts).into_iter().zip(otp.chunks(&beams).into_iter().map(|read| read.map(drop)));
+    for (name, (valid, read)) in names.iter().zip(said) {
+        faults.extend(valid.and(read).err().map(|said| format!("{name}: {said}")));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(ran > 40 && names.len() > 60, "only {ran} programs of {} modules ran", names.len());

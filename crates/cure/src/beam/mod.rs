@@ -15,11 +15,13 @@ mod emit;
 mod encode;
 mod flat;
 mod instruction;
+mod machine;
 mod registers;
 mod term;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use self::emit::{Lambda, Surroundings};
 use self::encode::{Encoder, Table};
@@ -70,7 +72,31 @@ pub struct Origin<'a> {
     pub text: &'a str,
 }
 
-/// The BEAM files of a module: its own.
+/// The BEAM files of a program: of all its modules, and of the machines' runtime where they use it.
+pub fn program(modules: &[Arc<Module>]) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
+    each(modules, |module| compile(module, None))
+}
+
+/// The modules that [`program`] gives, as the text that `erlc` reads.
+pub fn program_assembly(modules: &[Arc<Module>]) -> Result<Vec<(String, String)>, Unwritable> {
+    each(modules, |module| assembly(module, None))
+}
+
+fn each<T>(
+    modules: &[Arc<Module>],
+    mut make: impl FnMut(&Module) -> Result<Vec<T>, Unwritable>,
+) -> Result<Vec<T>, Unwritable> {
+    let mut all = Vec::new();
+    for module in modules {
+        all.extend(make(module)?);
+    }
+    if modules.iter().any(|module| &*module.name == "Std.Fsm" || !module.machines.is_empty()) {
+        all.extend(make(&machine::runtime())?);
+    }
+    Ok(all)
+}
+
+/// The BEAM files of a module: its own, and those of its machines. What it calls is not among them: [`program`].
 pub fn compile(module: &Module, origin: Option<Origin<'_>>) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
     write(module, origin, |code| Ok((code.module.to_owned(), code.file()?)))
 }
@@ -86,15 +112,19 @@ fn write<T>(
     mut make: impl FnMut(&Code<'_>) -> Result<T, Unwritable>,
 ) -> Result<Vec<T>, Unwritable> {
     let lines = origin.map(|origin| Lines::new(origin.text));
-    let table: RefCell<Table<u32>> = RefCell::default();
-    let line = |span: Span| match &lines {
-        Some(lines) if span != Span::default() => table.borrow_mut().place(lines.place(span.start).0 as u32) + 1,
-        _ => 0,
-    };
-    let mut code = Code::of(module, &line)?;
-    code.file = origin.map_or("", |origin| origin.file);
-    code.lines = table.borrow().items.clone();
-    Ok(vec![make(&code)?])
+    let mut made = Vec::new();
+    for module in std::iter::once(module).chain(&machine::modules(module)) {
+        let table: RefCell<Table<u32>> = RefCell::default();
+        let line = |span: Span| match &lines {
+            Some(lines) if span != Span::default() => table.borrow_mut().place(lines.place(span.start).0 as u32) + 1,
+            _ => 0,
+        };
+        let mut code = Code::of(module, &line)?;
+        code.file = origin.map_or("", |origin| origin.file);
+        code.lines = table.borrow().items.clone();
+        made.push(make(&code)?);
+    }
+    Ok(made)
 }
 
 /// A function's instructions.
@@ -153,6 +183,7 @@ impl<'m> Code<'m> {
             around.labels += 2;
         }
         let mut exported: Vec<(&str, u32)> = module.exports.iter().map(|(name, arity)| (&**name, *arity)).collect();
+        exported.extend(machine::called(module));
         exported.extend([("module_info", 0), ("module_info", 1)]);
         Ok(Code {
             module: &module.name,

@@ -39,12 +39,12 @@ impl<'p> Machine<'p> {
         let ok = || Value::atom("ok");
         let error = |reason: &str| Value::tuple(vec![Value::atom("error"), Value::atom(reason)]);
         Ok(match (function, args) {
-            ("spawn", [Value::Atom(name), data]) => return self.fsm_spawn(name, None, Some(data.clone())),
+            ("start", [Value::Atom(name), data]) => return self.fsm_spawn(name, None, Some(data.clone())),
             ("start", [Value::Atom(name)]) => return self.fsm_spawn(name, None, None),
             ("spawn_in", [Value::Atom(module), Value::Atom(name), rest @ ..]) => {
                 return self.fsm_spawn(name, Some(module), rest.first().cloned());
             }
-            ("cast" | "send", [of, event]) => {
+            ("cast", [of, event]) => {
                 let Some(id) = self.machine_id(of) else { return Ok(error("noproc")) };
                 let (event, data) = match event {
                     Value::Tuple(parts) if parts.len() == 2 => (parts[0].clone(), parts[1].clone()),

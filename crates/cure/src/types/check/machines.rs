@@ -176,7 +176,7 @@ impl Program<'_> {
         for (suffix, target, arity) in [
             ("spawn", "spawn_in", 0),
             ("spawn", "spawn_in", 1),
-            ("send", "send", 2),
+            ("send", "cast", 2),
             ("state", "state", 1),
             ("stop", "stop", 1),
         ] {
