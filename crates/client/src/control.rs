@@ -138,8 +138,13 @@ impl Control {
         Ok(())
     }
 
-    /// Waits for a notification of that method and gives its parameters; `None` when none came until `deadline`.
-    pub fn notification(&mut self, method: &str, deadline: Option<Instant>) -> Result<Option<Value>, ControlError> {
+    /// Waits for a notification of one of these methods and gives its method and parameters; `None` when none came until
+    /// `deadline`.
+    pub fn notification(
+        &mut self,
+        methods: &[&str],
+        deadline: Option<Instant>,
+    ) -> Result<Option<(String, Value)>, ControlError> {
         let mut found = None;
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -148,10 +153,10 @@ impl Control {
             }
             // An error means that the socket is gone, which the read tells.
             let _ = self.connection.stream.set_read_timeout(left);
-            match self.next_line_or_timeout(method) {
+            match self.next_line_or_timeout(methods.first().copied().unwrap_or_default()) {
                 Ok(Some(line)) => notification(&line, &mut |name: &str, params: &Value| {
-                    if name == method {
-                        found = Some(params.clone());
+                    if methods.contains(&name) {
+                        found = Some((name.to_owned(), params.clone()));
                     }
                 }),
                 Ok(None) => {}

@@ -4,6 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mcp::wire::code;
 use project::{Hello, Project};
 use serde_json::{Value, json};
 
@@ -14,6 +15,11 @@ use crate::control::{Control, ControlError};
 const BY_ANOTHER: Duration = Duration::from_secs(1);
 /// Between two looks for it.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// What is told of a message.
+const MESSAGE: &str = "notification.message";
+/// What is told when no more come, such as when the name was taken over.
+const END: &str = "notification.end";
 
 /// What to wait for.
 #[derive(Debug, Clone, Default)]
@@ -42,17 +48,28 @@ pub fn wait(project: &Project, hello: &Hello, wanted: &Wait) -> Result<Option<Va
 }
 
 fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlError> {
-    const METHOD: &str = "notification.message";
     let mut early = None;
     let params = json!({"floor": wanted.floor, "after": wanted.after});
     control.request("subscribe", params, |method, params| {
-        if method == METHOD && early.is_none() {
-            early = Some(params.clone());
+        if [MESSAGE, END].contains(&method) && early.is_none() {
+            early = Some((method.to_owned(), params.clone()));
         }
     })?;
-    match early {
-        Some(message) => Ok(Some(message)),
-        None => control.notification(METHOD, wanted.deadline),
+    let told = match early {
+        Some(told) => Some(told),
+        None => control.notification(&[MESSAGE, END], wanted.deadline)?,
+    };
+    match told {
+        Some((method, params)) if method == END => {
+            let message = params["reason"].as_str().unwrap_or("no more messages come").to_owned();
+            Err(ControlError::Refused {
+                method: "subscribe".to_owned(),
+                code: code::INVALID_PARAMS,
+                message,
+                data: None,
+            })
+        }
+        told => Ok(told.map(|(_, message)| message)),
     }
 }
 

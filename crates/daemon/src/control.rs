@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use ::mail::desk::Desk;
 use mcp::server::Server;
 use mcp::tool::{Context, NotifyError};
 use mcp::wire::build::RpcError;
@@ -22,14 +23,20 @@ const ENTRY: &str = "events/entry";
 /// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
 pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
     let [status_of, shutdown_of, events_of] = [(); 3].map(|()| Arc::downgrade(daemon));
-    let [subscribers, confirming, importing] = [(); 3].map(|()| daemon.parts.desk().clone());
-    server
+    let [confirming, importing, tokens] = [(); 3].map(|()| daemon.parts.desk().clone());
+    add_subscriptions(server, daemon.parts.desk())
         .method("status", move |_, _| status(status_of.clone()))
         .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
         .method("events/subscribe", move |cx, params| subscribe(events_of.clone(), cx, params))
-        .method("subscribe", move |cx, params| ::mail::control::subscribe(subscribers.clone(), cx, params))
         .method("mail/confirm", move |cx, _| ::mail::control::confirm(confirming.clone(), cx))
+        .method("mail/token", move |cx, params| ::mail::control::token(tokens.clone(), cx, params))
         .method("mail/import", move |cx, params| ::mail::control::import(importing.clone(), cx, params))
+}
+
+/// Adds `subscribe`, which agents have over HTTP too.
+pub(crate) fn add_subscriptions(server: Server, desk: &Arc<Desk>) -> Server {
+    let desk = desk.clone();
+    server.method("subscribe", move |cx, params| ::mail::control::subscribe(desk.clone(), cx, params))
 }
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {

@@ -1,6 +1,7 @@
 //! The same tools over HTTP, for clients that cannot start a program: on this machine only, with a token.
 //!
-//! Everybody who knows the token is one caller, who stands in the project's root.
+//! Everybody who knows the project's token is one caller, who stands in the project's root and is no agent. Whoever knows
+//! an agent's token is that agent, where its name's holder stands.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -8,15 +9,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::mail::desk::Desk;
+use ::mail::tokens::{Token, is_same};
+use ::mail::{AgentName, SessionId};
 use mcp::server::ConnectionOptions;
-use mcp::transport::http::{self, HttpLimits, HttpOptions};
-use project::{Caller, Hello, Role};
+use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn};
+use project::{Caller, Hello, Known, Role};
 
 use crate::lifecycle::{Daemon, ServeError};
 use crate::{listener, secrets};
 
 /// How long the body of a request may take to arrive: it comes from this machine.
 const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// The principal of those who know the project's token.
+const EVERYBODY: &str = "bearer";
+/// What the principal of an agent begins with, as on the daemon's socket.
+const AGENT: &str = "agent ";
 
 /// A bound address.
 pub(crate) struct Http {
@@ -49,32 +58,77 @@ impl Http {
 
     /// Serves until the daemon's connections have to leave.
     pub(crate) async fn serve(self, daemon: Arc<Daemon>, leaving: impl Future<Output = ()>) -> io::Result<()> {
-        let hello = Hello {
-            // One run for all of them: a request that stands alone is no run of its own.
-            run: Some(format!("http-{}", daemon.life)),
-            ..Hello::new(Role::Mcp, &daemon.project, daemon.project.root())
-        };
-        let server = daemon.parts.server(&daemon, &hello).map_err(io::Error::other)?;
+        let hello = Hello::new(Role::Mcp, &daemon.project, daemon.project.root());
+        let server = daemon.parts.http_server(&hello).map_err(io::Error::other)?;
         let limits = HttpLimits {
             body: usize::try_from(daemon.config.limits.line_bytes).unwrap_or(usize::MAX),
             body_time: BODY_TIME,
             connections: usize::try_from(daemon.config.limits.connections).unwrap_or(usize::MAX),
             ..HttpLimits::default()
         };
-        let caller = Caller::new(&daemon.project, &hello, 0, 0);
-        let connect = move |_: http::Visitor<'_>| ConnectionOptions {
-            caller: Arc::new(Caller { connection: daemon.connections.next_number(), ..caller.clone() }),
-            limits: listener::limits(&daemon),
-            ..ConnectionOptions::default()
-        };
         let options = HttpOptions {
             sse: true,
             websocket: true,
             limits,
-            connect: Some(Arc::new(connect)),
+            authorize: Some(authorize(daemon.parts.desk().clone(), self.token)),
+            connect: Some(connect(daemon, hello)),
             ..HttpOptions::default()
         };
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
-        http::serve(listener, server, options.bearer(&self.token), leaving).await
+        http::serve(listener, server, options, leaving).await
+    }
+}
+
+/// Lets in who knows the project's token, and who knows an agent's. An agent's token is read anew each time, so that one
+/// that was made or taken back counts from the next request on.
+fn authorize(desk: Arc<Desk>, token: String) -> Authorize {
+    Arc::new(move |headers| {
+        let said = http::bearer(headers)?;
+        if is_same(said, &token) {
+            return Some(EVERYBODY.to_owned());
+        }
+        desk.tokens().find(said).map(|token| format!("{AGENT}{}", token.agent))
+    })
+}
+
+/// Who is served: an agent where its holder stands, or nobody in particular in the project's root.
+fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
+    let anybody = Caller::new(&daemon.project, &hello, 0, 0);
+    // One run for all of them: a request that stands alone is no run of its own.
+    let anybody = Caller { run: Some(format!("http-{}", daemon.life)), known: Known::BySharedToken, ..anybody };
+    Arc::new(move |visitor| {
+        let caller = Caller {
+            connection: daemon.connections.next_number(),
+            by_requests: visitor.on != ServedOn::Connection,
+            ..anybody.clone()
+        };
+        let agent = visitor.principal.strip_prefix(AGENT).and_then(|name| AgentName::new(name).ok());
+        let caller = match agent.map(|agent| daemon.parts.desk().tokens().of(&agent)) {
+            Some(Ok(Some(token))) => as_agent(caller, token, visitor.on),
+            // Taken back since it was let in.
+            _ => caller,
+        };
+        ConnectionOptions {
+            caller: Arc::new(caller),
+            limits: listener::limits(&daemon),
+            ..ConnectionOptions::default()
+        }
+    })
+}
+
+fn as_agent(caller: Caller, token: Token, on: ServedOn) -> Caller {
+    let run = match on {
+        // All its requests are one run.
+        ServedOn::Request => format!("http-{}", token.agent),
+        ServedOn::Session | ServedOn::Connection => SessionId::mint().to_string(),
+    };
+    Caller {
+        known: Known::ByAgentToken,
+        name: Some(token.agent.to_string()),
+        cwd: token.worktree.clone(),
+        worktree: token.worktree.clone(),
+        stands_in: Some(token.worktree),
+        run: Some(run),
+        ..caller
     }
 }

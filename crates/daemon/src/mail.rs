@@ -42,6 +42,7 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
     Desk::new(DeskOptions {
         open: Box::new(open),
         identities: project.identities_dir(),
+        tokens: project.private_dir().join("agent-tokens"),
         space: space.to_string(),
         host: host(),
     })

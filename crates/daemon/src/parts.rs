@@ -53,11 +53,19 @@ pub(crate) struct Parts {
     repl: Arc<Repl>,
     desk: Arc<Desk>,
     catalogue: Catalogue,
-    servers: Mutex<HashMap<(bool, usize), Server>>,
+    servers: Mutex<HashMap<(Surface, usize), Server>>,
     /// What seals the tickets of open questions; a random one for this life if it cannot be kept.
     seal_key: Option<[u8; 32]>,
     /// What front-ends are told of the tools they get.
     pub(crate) offers: Offers,
+}
+
+/// Which methods a server has besides its tools.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Surface {
+    Agent,
+    Control,
+    Http,
 }
 
 impl Parts {
@@ -104,20 +112,30 @@ impl Parts {
 
     /// The server for a connection, or why there is none.
     pub(crate) fn server(&self, daemon: &Arc<Daemon>, hello: &Hello) -> Result<Server, ChoiceError> {
-        self.server_with(hello, |server| match hello.role {
-            Role::Mcp => server,
-            Role::Control => control::add_methods(server, daemon),
-        })
+        match hello.role {
+            Role::Mcp => self.server_with(hello, Surface::Agent, |server| server),
+            Role::Control => self.server_with(hello, Surface::Control, |server| control::add_methods(server, daemon)),
+        }
+    }
+
+    /// The server for whoever comes over HTTP.
+    pub(crate) fn http_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
+        self.server_with(hello, Surface::Http, |server| control::add_subscriptions(server, &self.desk))
     }
 
     /// The server for a connection without a daemon around it.
     pub(crate) fn standalone_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
-        self.server_with(hello, |server| server)
+        self.server_with(hello, Surface::Agent, |server| server)
     }
 
-    fn server_with(&self, hello: &Hello, finish: impl FnOnce(Server) -> Server) -> Result<Server, ChoiceError> {
+    fn server_with(
+        &self,
+        hello: &Hello,
+        surface: Surface,
+        finish: impl FnOnce(Server) -> Server,
+    ) -> Result<Server, ChoiceError> {
         let registry = self.catalogue.registry(&hello.toolsets, hello.profile.as_deref())?;
-        let key = (hello.role == Role::Control, Arc::as_ptr(&registry).addr());
+        let key = (surface, Arc::as_ptr(&registry).addr());
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(server) = servers.get(&key) {
             return Ok(server.clone());

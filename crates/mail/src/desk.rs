@@ -2,26 +2,33 @@
 //! opened when it is first needed.
 //!
 //! A caller's name comes from what it asked for or from its worktree ([`crate::identity`]); the right to it goes by
-//! where the kernel says that the caller's process stands, never by what it says itself. Start with [`Desk::enter`].
+//! where the kernel says that the caller's process stands, never by what it says itself. Over HTTP, where there is no such
+//! process, an agent's token says who calls and where it stands ([`crate::tokens`]). Start with [`Desk::enter`].
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use mcp::tool::{Context, ToolError};
-use project::Caller;
+use project::{Caller, Known};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::unix::AsyncFd;
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::task::JoinHandle;
 
-use crate::error::{MailError, StoreError};
+use crate::error::{MailError, Refusal, StoreError};
 use crate::identity::{Identities, Identity, NoIdentity};
 use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
 use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail};
+use crate::tokens::{Token, Tokens};
 use crate::tools::failed;
+
+/// How long an agent that comes by requests, without a connection between them, may think before its next one.
+const BETWEEN_REQUESTS: Duration = Duration::from_secs(600);
 
 /// Opens the mail; called until it worked once.
 pub type Opener = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<Mail>, MailError>> + Send>> + Send + Sync>;
@@ -32,6 +39,8 @@ pub struct DeskOptions {
     pub open: Opener,
     /// Where the identities are.
     pub identities: PathBuf,
+    /// Where the agents' tokens are: outside of any checkout.
+    pub tokens: PathBuf,
     /// The name of the space, which identities note.
     pub space: String,
     /// The name of this machine: part of who holds a name.
@@ -45,7 +54,14 @@ pub struct Desk {
     identities: Identities,
     space: String,
     host: String,
+    tokens: Tokens,
     present: Mutex<HashMap<u64, Present>>,
+    /// The newest holder of each name that entered here.
+    holders: Mutex<HashMap<AgentName, (u64, Holder)>>,
+    /// Rises with each takeover.
+    takeovers: watch::Sender<u64>,
+    /// The subscription of each connection that has one.
+    subscriptions: AsyncMutex<HashMap<u64, JoinHandle<()>>>,
 }
 
 /// A caller that has its name. Dropped with its connection.
@@ -89,7 +105,11 @@ impl Desk {
             identities: Identities::new(options.identities),
             space: options.space,
             host: options.host,
+            tokens: Tokens::new(options.tokens),
             present: Mutex::default(),
+            holders: Mutex::default(),
+            takeovers: watch::channel(0).0,
+            subscriptions: AsyncMutex::default(),
         })
     }
 
@@ -113,7 +133,11 @@ impl Desk {
     pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let caller = caller(cx)?;
         if let Some(present) = self.present(caller.connection) {
-            return Ok((present.mail, present.session));
+            // Those that only look ask nothing of the store that would tell.
+            return match self.fenced(&present.session) {
+                Some(refusal) => Err(failed(refusal)),
+                None => Ok((present.mail, present.session)),
+            };
         }
         let holder = self.holder(caller)?;
         let worktree = PathBuf::from(&holder.worktree);
@@ -138,6 +162,11 @@ impl Desk {
         let caller = caller(cx)?;
         let holder = self.holder(caller)?;
         let agent = AgentName::new(said.name.trim_start_matches('@')).map_err(failed)?;
+        if caller.known == Known::ByAgentToken && caller.name.as_deref() != Some(agent.as_str()) {
+            let own = caller.name.as_deref().unwrap_or_default();
+            return Err(ToolError::user(format!("This connection's token is that of the agent {own}."))
+                .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));
+        }
         let identity = Identity {
             name: agent.to_string(),
             role: said.role,
@@ -168,13 +197,20 @@ impl Desk {
             Some(run) => SessionId::new(run).map_err(failed)?,
             None => SessionId::mint(),
         };
+        let holder_of = holder.clone();
         let request = EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
         let entry = mail.enter(request).await.map_err(failed)?;
         if caller.answers_lost && !self.is_in_hand(&mail, &entry.session, caller.last_message.as_deref()).await {
             // The calls had run, and what their answers held was never seen.
             mail.end_session(&life).await;
         }
-        let attached = Arc::new(mail.attach(&entry.session));
+        if self.note_holder(&entry.session, &holder_of) && entry.taken_from.is_some() {
+            self.takeovers.send_modify(|count| *count += 1);
+        }
+        let attached = Arc::new(match caller.by_requests {
+            true => mail.attach_with(&entry.session, BETWEEN_REQUESTS),
+            false => mail.attach(&entry.session),
+        });
         let present = Present { mail: mail.clone(), session: entry.session.clone(), _attached: attached };
         let before = self.lock().insert(caller.connection, present);
         if before.is_none() {
@@ -214,7 +250,73 @@ impl Desk {
         });
     }
 
+    /// The caller's token, made if it has none: whoever brings it over HTTP is the caller.
+    pub async fn token(self: &Arc<Self>, cx: &Context, renew: bool) -> Result<Token, ToolError> {
+        let holder = self.holder(caller(cx)?)?;
+        // Whoever does not hold the name does not come beyond this.
+        let (_, session) = self.enter(cx).await?;
+        self.tokens.make(&session.agent, holder.worktree.as_ref(), renew).map_err(unkept)
+    }
+
+    /// Makes the caller's token worth nothing; says whether it had one.
+    pub async fn revoke_token(self: &Arc<Self>, cx: &Context) -> Result<(AgentName, bool), ToolError> {
+        let (_, session) = self.enter(cx).await?;
+        let revoked = self.tokens.revoke(&session.agent).map_err(unkept)?;
+        Ok((session.agent, revoked))
+    }
+
+    /// The tokens of the agents.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Why a session has not the right to its name any more, as far as it was seen here.
+    pub(crate) fn fenced(&self, session: &Session) -> Option<Refusal> {
+        let holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fence, holder) = holders.get(&session.agent)?;
+        (*fence > session.fence).then(|| Refusal::Fenced { agent: session.agent.clone(), holder: Some(holder.clone()) })
+    }
+
+    /// Changes whenever a name is taken over.
+    pub(crate) fn takeovers(&self) -> watch::Receiver<u64> {
+        self.takeovers.subscribe()
+    }
+
+    /// Gives a connection its subscription, in place of the one it had.
+    pub(crate) async fn set_subscription(
+        self: &Arc<Self>,
+        connection: u64,
+        telling: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut subscriptions = self.subscriptions.lock().await;
+        if let Some(former) = subscriptions.remove(&connection) {
+            former.abort();
+            // It has said its last word when this returns; how it ended is no matter.
+            let _ = former.await;
+        }
+        let desk = self.clone();
+        let task = tokio::spawn(async move {
+            telling.await;
+            desk.subscriptions.lock().await.remove(&connection);
+        });
+        subscriptions.insert(connection, task);
+    }
+
+    /// Notes who holds a name; says whether that is new.
+    fn note_holder(&self, session: &Session, holder: &Holder) -> bool {
+        let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = holders.get(&session.agent).map_or(0, |(fence, _)| *fence);
+        let is_new = known < session.fence;
+        if is_new || !holders.contains_key(&session.agent) {
+            holders.insert(session.agent.clone(), (session.fence, holder.clone()));
+        }
+        is_new
+    }
+
     fn holder(&self, caller: &Caller) -> Result<Holder, ToolError> {
+        if caller.known == Known::BySharedToken {
+            return Err(self.nobody());
+        }
         let worktree = match &caller.stands_in {
             Some(worktree) => worktree,
             // This very process, without a daemon between.
@@ -225,6 +327,20 @@ impl Desk {
             }
         };
         Ok(Holder { host: self.host.clone(), worktree: worktree.display().to_string() })
+    }
+
+    /// What somebody is told who came with the token of all.
+    fn nobody(&self) -> ToolError {
+        let error =
+            ToolError::user("The token of this connection is the project's, which says of nobody that it is an agent.");
+        let error = error.hint(
+            "In the agent's worktree, `hob agents token NAME` prints the agent's own; connect with it instead, as \
+             `Authorization: Bearer TOKEN`.",
+        );
+        NoIdentity::Unknown { candidates: self.identities.candidates(None) }
+            .hints()
+            .into_iter()
+            .fold(error, ToolError::hint)
     }
 
     fn present(&self, connection: u64) -> Option<Present> {
@@ -247,6 +363,11 @@ fn profile(identity: &Identity, intent: Option<String>) -> Result<Profile, ToolE
         intent,
         ..Profile::default()
     })
+}
+
+fn unkept(error: std::io::Error) -> ToolError {
+    ToolError::user(format!("The agent's token could not be kept: {error}."))
+        .hint("It is kept in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
 }
 
 /// A descriptor of the process that becomes readable when it ends (pidfd_open(2)).

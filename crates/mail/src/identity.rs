@@ -87,13 +87,17 @@ impl Identities {
         let found = if let [one] = bound[..] { Some(one) } else { free() };
         match found {
             Some(identity) => Ok(AgentName::new(&identity.name)?),
-            None => {
-                let near = |identity: &Identity| identity.worktree.as_deref().is_none_or(|bound| bound == worktree);
-                let mut candidates: Vec<Identity> = all.into_iter().filter(near).collect();
-                candidates.truncate(SHOWN);
-                Err(NoIdentity::Unknown { candidates })
-            }
+            None => Err(NoIdentity::Unknown { candidates: self.candidates(Some(worktree)) }),
         }
+    }
+
+    /// Whom a caller may have meant: those bound to its worktree or to none; all where it stands nowhere.
+    pub fn candidates(&self, worktree: Option<&Path>) -> Vec<Identity> {
+        let near = |identity: &Identity| match (worktree, identity.worktree.as_deref()) {
+            (Some(worktree), Some(bound)) => bound == worktree,
+            _ => true,
+        };
+        self.all().into_iter().filter(near).take(SHOWN).collect()
     }
 
     /// Writes an identity, in place of the one of that name.

@@ -33,6 +33,7 @@ pub mod model;
 pub mod service;
 pub mod store;
 pub mod time;
+pub mod tokens;
 pub mod tools;
 
 pub use error::{MailError, Refusal, StoreError};

@@ -5,6 +5,17 @@ use std::path::PathBuf;
 
 use crate::{Hello, Project, Role};
 
+/// How the daemon knows who calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// By its process: the kernel tells which that is and where it stands.
+    ByProcess,
+    /// By the token of one agent, which was made for the holder of its name.
+    ByAgentToken,
+    /// By a token that many share: it is nobody in particular.
+    BySharedToken,
+}
+
 /// The caller of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -37,6 +48,10 @@ pub struct Caller {
     pub stands_in: Option<PathBuf>,
     /// The system whose tools are imitated for it.
     pub profile: Option<String>,
+    /// How it is known.
+    pub known: Known,
+    /// Whether it comes by requests that each have a connection of their own: nothing reaches it but their answers.
+    pub by_requests: bool,
 }
 
 impl Caller {
@@ -57,6 +72,8 @@ impl Caller {
             last_message: hello.last_message.clone(),
             stands_in: working_directory(pid).map(|cwd| project.worktree(&cwd)),
             profile: hello.profile.clone(),
+            known: Known::ByProcess,
+            by_requests: false,
         }
     }
 }

@@ -24,7 +24,7 @@ pub mod socket;
 pub mod trust;
 mod user;
 
-pub use caller::Caller;
+pub use caller::{Caller, Known};
 pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
 pub use hello::{Hello, HelloAck, Readiness, Role};

@@ -11,22 +11,52 @@ use testkit::{Ran, TestProject, until};
 
 use crate::fresh;
 
-/// A daemon in the foreground that serves HTTP too.
+/// A project with a daemon in the foreground that serves HTTP too.
 struct Served {
     project: TestProject,
-    serve: Child,
-    address: String,
-    token: String,
+    http: Http,
 }
 
-struct Reply {
-    status: u16,
-    head: String,
-    body: String,
+/// A daemon in the foreground, and where it serves.
+pub(crate) struct Http {
+    serve: Child,
+    pub(crate) address: String,
+    pub(crate) token: String,
+}
+
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl std::ops::Deref for Served {
+    type Target = Http;
+    fn deref(&self) -> &Http {
+        &self.http
+    }
 }
 
 impl Served {
     fn new(project: TestProject) -> Served {
+        let http = Http::start(&project);
+        Served { project, http }
+    }
+
+    fn log(&self) -> String {
+        let log = self.project.root().join(".hob/log");
+        let files = std::fs::read_dir(log).unwrap().flatten();
+        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
+    }
+
+    fn stop(self) {
+        self.http.stop(&self.project);
+    }
+}
+
+impl Http {
+    /// Starts it; no other daemon of the project may run.
+    pub(crate) fn start(project: &TestProject) -> Http {
         let mut command = project.hob(["serve", "--http", "127.0.0.1:0"]);
         let mut serve = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -36,7 +66,7 @@ impl Served {
         let file = line.split_once("the token is in ").unwrap().1.split_once(". ").unwrap().0;
         assert_eq!(std::fs::metadata(file).unwrap().mode() & 0o777, 0o600);
         let token = std::fs::read_to_string(file).unwrap().trim_end().to_owned();
-        Served { project, serve, address, token }
+        Http { serve, address, token }
     }
 
     fn connect(&self) -> TcpStream {
@@ -54,25 +84,31 @@ impl Served {
         reply(stream)
     }
 
-    fn bearer(&self) -> String {
+    pub(crate) fn bearer(&self) -> String {
         format!("Authorization: Bearer {}", self.token)
     }
 
     /// A good request, with further lines.
     fn post(&self, lines: &[&str], message: &Value) -> Reply {
-        let (host, bearer) = (format!("Host: {}", self.address), self.bearer());
+        self.post_with(&self.token, lines, message)
+    }
+
+    /// The same with a token.
+    pub(crate) fn post_with(&self, token: &str, lines: &[&str], message: &Value) -> Reply {
+        let (host, bearer) = (format!("Host: {}", self.address), format!("Authorization: Bearer {token}"));
         let own = ["Content-Type: application/json", "Accept: application/json, text/event-stream", &host, &bearer];
         self.send(&[&own[..], lines].concat(), &message.to_string())
     }
 
-    fn log(&self) -> String {
-        let log = self.project.root().join(".hob/log");
-        let files = std::fs::read_dir(log).unwrap().flatten();
-        files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
+    /// The answer to a call of a tool that stands alone.
+    pub(crate) fn call(&self, token: &str, tool: &str, arguments: Value) -> Value {
+        let (lines, message) = modern(tool, arguments);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        self.post_with(token, &lines, &message).json()
     }
 
-    fn stop(mut self) {
-        self.project.run(["stop"]).ok();
+    pub(crate) fn stop(mut self, project: &TestProject) {
+        project.run(["stop"]).ok();
         assert!(self.serve.wait().unwrap().success());
     }
 }
@@ -88,14 +124,14 @@ fn reply(mut stream: TcpStream) -> Reply {
 
 impl Reply {
     /// The JSON in it, alone or as the last event of a stream.
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|data| data.len() > 1);
         let text = data.unwrap_or(&self.body);
         serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {} {}", self.head, self.body))
     }
 }
 
-fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"},
     }})

@@ -16,6 +16,7 @@ mod parents;
 mod resources;
 mod survival;
 mod transcripts;
+mod websocket;
 mod whole_set;
 mod worktrees;
 mod wrong_use;

@@ -22,6 +22,8 @@ struct Life {
     connections: usize,
     /// Rises with every connection, so that a grace that began before it is over.
     round: u64,
+    /// How long it may be without one.
+    grace: Duration,
 }
 
 /// A connection of a session. When the last one is dropped the session has a grace to come back, then it has ended.
@@ -33,16 +35,16 @@ pub struct Attachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         let Some(mail) = self.mail.upgrade() else { return };
-        let round = {
+        let (round, grace) = {
             let mut lives = mail.sessions.lives();
             let Some(life) = lives.get_mut(&self.session) else { return };
             life.connections = life.connections.saturating_sub(1);
             if life.connections > 0 {
                 return;
             }
-            life.round
+            (life.round, life.grace)
         };
-        mail.begin_grace(self.session.clone(), round);
+        mail.begin_grace(self.session.clone(), round, grace);
     }
 }
 
@@ -65,9 +67,15 @@ impl Sessions {
 impl Mail {
     /// Says that a connection of this session stands, for as long as what this returns is kept.
     pub fn attach(self: &Arc<Mail>, session: &Session) -> Attachment {
+        self.attach_with(session, self.limits.grace)
+    }
+
+    /// The same for a session that may be without a connection for so long.
+    pub fn attach_with(self: &Arc<Mail>, session: &Session, grace: Duration) -> Attachment {
         let mut lives = self.sessions.lives();
-        let life = lives.entry(session.id.clone()).or_insert(Life { agent: None, connections: 0, round: 0 });
+        let life = lives.entry(session.id.clone()).or_insert(Life { agent: None, connections: 0, round: 0, grace });
         life.agent = Some(session.agent.clone());
+        life.grace = life.grace.max(grace);
         life.connections += 1;
         life.round += 1;
         drop(lives);
@@ -87,19 +95,21 @@ impl Mail {
             let round = {
                 let mut lives = self.sessions.lives();
                 let known = lives.contains_key(&session);
-                let life = lives.entry(session.clone()).or_insert(Life { agent: None, connections: 0, round: 0 });
+                let grace = self.limits.grace;
+                let life =
+                    lives.entry(session.clone()).or_insert(Life { agent: None, connections: 0, round: 0, grace });
                 if known {
                     continue;
                 }
                 life.round
             };
-            self.begin_grace(session, round);
+            self.begin_grace(session, round, self.limits.grace);
         }
         Ok(())
     }
 
-    fn begin_grace(self: &Arc<Mail>, session: SessionId, round: u64) {
-        let (weak, grace) = (Arc::downgrade(self), self.limits.grace);
+    fn begin_grace(self: &Arc<Mail>, session: SessionId, round: u64, grace: Duration) {
+        let weak = Arc::downgrade(self);
         self.runtime.spawn(async move {
             tokio::time::sleep(grace).await;
             let Some(mail) = weak.upgrade() else { return };

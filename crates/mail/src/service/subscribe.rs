@@ -8,12 +8,14 @@ use tokio::time::Instant;
 
 use super::Mail;
 use super::waits::Ticket;
-use crate::error::MailError;
+use crate::error::{MailError, Refusal};
 use crate::model::{Floor, MessageView, Session};
 use crate::store::query;
 
 /// How many messages are read ahead.
-const AHEAD: usize = 100;
+const AHEAD: usize = 32;
+/// How much of the text of each is kept, in bytes: a subscriber that reads slowly is to cost little.
+const TEXT_KEPT: usize = 1024;
 
 /// What a wait with a cursor saw.
 #[derive(Debug, Clone, Default)]
@@ -38,10 +40,12 @@ pub struct Subscription {
     after: u64,
     ticket: Ticket,
     read: VecDeque<MessageView>,
+    /// Up to here only what waits to be read.
+    waiting_until: u64,
 }
 
 impl Subscription {
-    /// The next message. Cancel safe: nothing is skipped.
+    /// The next message, with the beginning of its text: 1 KiB at most. Cancel safe: nothing is skipped.
     ///
     /// # Errors
     /// When the store is away; calling again goes on.
@@ -51,23 +55,41 @@ impl Subscription {
                 self.after = message.seq;
                 return Ok(message);
             }
-            let fetch = query::Fetch {
-                agent: self.session.agent.clone(),
-                after: self.after,
-                floor: self.floor,
-                waiting_only: false,
-                limit: AHEAD,
-            };
-            self.read = self.mail.store.look(fetch).await?.messages.into();
-            if self.read.is_empty() {
-                self.ticket.woken().await;
+            let is_waiting = self.after < self.waiting_until;
+            let found = self.mail.store.look(self.fetch(is_waiting)).await?;
+            self.take(found.messages);
+            match (self.read.is_empty(), is_waiting) {
+                // What waited has been told; from here on everything is.
+                (true, true) => self.after = self.waiting_until,
+                (true, false) => self.ticket.woken().await,
+                (false, _) => {}
             }
         }
     }
 
-    /// The cursor: the sequence of the last message given.
+    /// The cursor: everything that comes is after it, and everything before was given.
     pub fn cursor(&self) -> u64 {
-        self.after
+        self.read.front().map_or(self.after, |next| next.seq - 1)
+    }
+
+    fn fetch(&self, waiting_only: bool) -> query::Fetch {
+        let agent = self.session.agent.clone();
+        query::Fetch { agent, after: self.after, floor: self.floor, waiting_only, limit: AHEAD }
+    }
+
+    fn take(&mut self, mut found: Vec<MessageView>) {
+        if self.after < self.waiting_until {
+            found.retain(|message| message.seq <= self.waiting_until);
+        }
+        for message in &mut found {
+            let mut kept = message.content.len().min(TEXT_KEPT);
+            while !message.content.is_char_boundary(kept) {
+                kept -= 1;
+            }
+            message.content.truncate(kept);
+            message.content.shrink_to_fit();
+        }
+        self.read = found.into();
     }
 }
 
@@ -83,19 +105,44 @@ impl Mail {
         floor: Floor,
         after: Option<u64>,
     ) -> Result<Subscription, MailError> {
-        // Registered before the tip is read, so that nothing falls in between.
-        let ticket = self.waits.register(&session.agent, floor)?;
-        let after = match after {
-            Some(after) => after,
-            None => self.inbox(&session.agent).await?.tip,
+        let mut subscription = self.subscription(session, floor)?;
+        let tip = self.inbox(&session.agent).await?.tip;
+        subscription.after = match after {
+            Some(after) => known_cursor(after, tip)?,
+            None => tip,
         };
+        Ok(subscription)
+    }
+
+    /// The same, with what waits to be read for a beginning.
+    ///
+    /// # Errors
+    /// When too many wait, or the store is away.
+    pub async fn subscribe_waiting(
+        self: &Arc<Mail>,
+        session: &Session,
+        floor: Floor,
+    ) -> Result<Subscription, MailError> {
+        let mut subscription = self.subscription(session, floor)?;
+        let found = self.store.look(subscription.fetch(true)).await?;
+        subscription.waiting_until = found.tip;
+        subscription.take(found.messages);
+        if subscription.read.is_empty() {
+            subscription.after = found.tip;
+        }
+        Ok(subscription)
+    }
+
+    /// Registered before anything is read, so that nothing falls in between.
+    fn subscription(self: &Arc<Mail>, session: &Session, floor: Floor) -> Result<Subscription, MailError> {
         Ok(Subscription {
             mail: Arc::clone(self),
+            ticket: self.waits.register(&session.agent, floor)?,
             session: session.clone(),
             floor,
-            after,
-            ticket,
+            after: 0,
             read: VecDeque::new(),
+            waiting_until: 0,
         })
     }
 
@@ -117,6 +164,7 @@ impl Mail {
         let mut is_over = false;
         loop {
             let found = self.look(session, after, floor, max).await?;
+            known_cursor(after, found.tip)?;
             if !found.messages.is_empty() || is_over {
                 return Ok(Seen {
                     messages: found.messages,
@@ -129,4 +177,14 @@ impl Mail {
             is_over = tokio::time::timeout_at(deadline, ticket.woken()).await.is_err();
         }
     }
+}
+
+/// A cursor beyond the mailbox's end is of another mailbox, such as one before the database was replaced: whoever waited
+/// there would hear nothing for long.
+fn known_cursor(after: u64, tip: u64) -> Result<u64, Refusal> {
+    if after <= tip {
+        return Ok(after);
+    }
+    let why = format!("{after} is of another mailbox, this one ends at {tip}; begin anew without `after`");
+    Err(Refusal::Argument { argument: "after", why })
 }

@@ -129,5 +129,7 @@ pub(crate) fn caller(dir: &Path) -> Caller {
         last_message: None,
         stands_in: None,
         profile: None,
+        known: project::Known::ByProcess,
+        by_requests: false,
     }
 }

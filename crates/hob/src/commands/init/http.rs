@@ -48,6 +48,9 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
             "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{initialize}'"
         ),
         format!("Put the token into the environment with: export HOB_HTTP_TOKEN=$(cat {token})"),
+        "An agent that others write to connects with its own token, which `hob agents token` prints in its worktree:"
+            .to_owned(),
+        format!("  claude mcp add --transport http hob {url} --header \"Authorization: Bearer $(hob agents token)\""),
     ] {
         terminal::line(line);
     }

@@ -1,11 +1,14 @@
 //! Agents that write to each other: real front-ends in real worktrees of one repository.
 //!
 //! Here: the team, and what a conversation is made of. `defects.rs` has a test for each fault of the system before,
-//! `holders.rs` who may speak under a name, `hostile.rs` what agents may write, `survival.rs` what may die.
+//! `holders.rs` who may speak under a name, `over_http.rs` where no kernel tells who calls, `pushed.rs` who is told of what
+//! comes, `hostile.rs` what agents may write, `survival.rs` what may die.
 
 mod defects;
 mod holders;
 mod hostile;
+mod over_http;
+mod pushed;
 mod survival;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use super::refusal::Refusal;
 use super::sessions::Sessions;
 use super::sse::Conversations;
-use super::{HttpOptions, Visitor};
+use super::{HttpOptions, ServedOn, Visitor};
 use crate::server::{ConnectionOptions, Server};
 use crate::wire::Id;
 
@@ -78,9 +78,9 @@ impl Endpoint {
     }
 
     /// What a client is served with.
-    pub(super) fn options(&self, headers: &HeaderMap, principal: &str) -> ConnectionOptions {
+    pub(super) fn options(&self, headers: &HeaderMap, principal: &str, on: ServedOn) -> ConnectionOptions {
         let connect = self.options.connect.as_ref();
-        let mut options = connect.map(|connect| connect(Visitor { principal, headers })).unwrap_or_default();
+        let mut options = connect.map(|connect| connect(Visitor { principal, headers, on })).unwrap_or_default();
         principal.clone_into(&mut options.principal);
         options.shutdown.get_or_insert_with(|| self.ends.subscribe());
         options

@@ -9,7 +9,6 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 
-use super::HttpOptions;
 use super::endpoint::{self, Endpoint, Held, Slot};
 use super::events::{self, Source};
 use super::fields::{self, SESSION, VERSION};
@@ -17,6 +16,7 @@ use super::modern::finish_alone;
 use super::refusal::{self, Refusal};
 use super::sessions::Session;
 use super::stream::{Reader, Stream, Unsent};
+use super::{HttpOptions, ServedOn};
 use crate::era::Era;
 use crate::era::params::{Params, request_id};
 use crate::server::exchange::{Exchange, Life};
@@ -32,7 +32,7 @@ pub(super) fn initialize(
     id: &Id,
 ) -> Result<Response<Body>, Refusal> {
     endpoint.sessions.check_room(id)?;
-    let options = endpoint.options(headers, principal);
+    let options = endpoint.options(headers, principal, ServedOn::Session);
     let (ends, ended) = tokio::sync::watch::channel(false);
     let mut exchange = Exchange::new(&endpoint.server, options.again(ended), Life::Kept);
     let line = exchange.answer_now(body);

@@ -50,7 +50,7 @@ use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
 
 pub use listener::serve;
-pub use options::{Authorize, Connect, HttpLimits, HttpOptions, Visitor, bearer};
+pub use options::{Authorize, Connect, HttpLimits, HttpOptions, ServedOn, Visitor, bearer};
 
 use self::endpoint::Endpoint;
 use self::refusal::Refusal;

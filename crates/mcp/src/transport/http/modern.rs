@@ -9,11 +9,11 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::json;
 
-use super::HttpOptions;
 use super::endpoint::{Endpoint, Held, Slot};
 use super::events::{self, Source};
 use super::fields::{self, mismatch};
 use super::refusal::{self, Refusal};
+use super::{HttpOptions, ServedOn};
 use crate::era::Era;
 use crate::era::params::{Meta, Params, invalid};
 use crate::server::exchange::{Exchange, Life};
@@ -53,14 +53,16 @@ pub(super) async fn request(
         _ => endpoint.slot(Some(id)).await?,
     };
     let slot = slot.with(held);
-    let mut exchange = Exchange::new(&endpoint.server, endpoint.options(headers, principal), Life::Answered);
+    let mut exchange =
+        Exchange::new(&endpoint.server, endpoint.options(headers, principal, ServedOn::Request), Life::Answered);
     exchange.take(body);
     Ok(respond(Alone { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
 /// Takes a notification; there are none of the protocol's own.
 pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
-    let mut exchange = Exchange::new(&endpoint.server, endpoint.options(headers, principal), Life::Answered);
+    let mut exchange =
+        Exchange::new(&endpoint.server, endpoint.options(headers, principal, ServedOn::Request), Life::Answered);
     exchange.take(body);
     finish_alone(exchange);
     refusal::empty(StatusCode::ACCEPTED)

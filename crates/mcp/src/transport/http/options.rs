@@ -23,6 +23,19 @@ pub struct Visitor<'a> {
     pub principal: &'a str,
     /// What its request says of itself.
     pub headers: &'a HeaderMap,
+    /// What it is served on.
+    pub on: ServedOn,
+}
+
+/// What a client is served on: how long what it is served with lasts, and whether notifications reach it at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServedOn {
+    /// One request that stands alone (2026-07-28).
+    Request,
+    /// A session of many requests (2025-03-26 to 2025-11-25).
+    Session,
+    /// A connection that stands: a conversation of 2024-11-05, or a WebSocket.
+    Connection,
 }
 
 /// How a server is served over HTTP.

@@ -15,7 +15,7 @@ use super::endpoint::{Endpoint, Slot};
 use super::events::{self, Source};
 use super::refusal::{self, Refusal};
 use super::sessions::random_id;
-use super::{guard, pages, post};
+use super::{ServedOn, guard, pages, post};
 use crate::server::exchange::{Exchange, Inbox, Life};
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Unreadable, code};
@@ -48,7 +48,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         }
         let slot = endpoint.stream_slot(None)?;
         let sent_at = SentAt::default();
-        let mut options = endpoint.options(&parts.headers, &principal);
+        let mut options = endpoint.options(&parts.headers, &principal, ServedOn::Connection);
         options.drained = Some(sent_at.drained());
         let exchange = Exchange::new(&endpoint.server, options, Life::Kept);
         let id = random_id();

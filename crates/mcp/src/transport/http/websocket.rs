@@ -19,7 +19,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::apart::{Pings, tells_progress};
 use super::endpoint::{Endpoint, Slot};
-use super::guard;
+use super::{ServedOn, guard};
 use crate::server::exchange::{Exchange, Life};
 
 /// The path, where it is served.
@@ -46,7 +46,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         Err(refusal) => return refusal.into_response(),
     };
     let pings = Pings::default();
-    let mut options = endpoint.options(&parts.headers, &principal);
+    let mut options = endpoint.options(&parts.headers, &principal, ServedOn::Connection);
     options.drained = Some(pings.drained());
     let exchange = Exchange::new(&endpoint.server, options, Life::Kept);
     let limit = endpoint.options.limits.body;

@@ -1,0 +1,217 @@
+//! Tokens of agents, for those who come over HTTP, where no kernel tells who calls: whoever knows an agent's token is
+//! that agent, standing where the holder of its name stands.
+//!
+//! One file an agent, which only its user can read. Start with [`Tokens::find`].
+
+use std::fs::{self, File, OpenOptions};
+use std::hint::black_box;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::model::AgentName;
+
+/// How many random bytes a token has.
+const BYTES: usize = 32;
+/// How long a file may be, in bytes.
+const FILE_MAX: u64 = 16 * 1024;
+
+/// A token and what it stands for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Whoever brings it is this agent.
+    pub agent: AgentName,
+    /// Where the agent stands: a name belongs to a worktree.
+    pub worktree: PathBuf,
+    /// What to bring: `NAME.` and 64 digits. A secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Token { agent, worktree, .. } = self;
+        f.debug_struct("Token").field("agent", agent).field("worktree", worktree).finish_non_exhaustive()
+    }
+}
+
+/// As its file holds it.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    token: String,
+    worktree: PathBuf,
+}
+
+/// The tokens of a project's agents.
+#[derive(Debug)]
+pub struct Tokens {
+    dir: PathBuf,
+    /// Held while one is made, so that two who ask at once get the same.
+    making: Mutex<()>,
+}
+
+impl Tokens {
+    /// Those in that directory, which need not exist. It has to be outside of any checkout, which could bring its own.
+    pub fn new(dir: PathBuf) -> Tokens {
+        Tokens { dir, making: Mutex::new(()) }
+    }
+
+    /// What somebody's token stands for, if it is one. Compared in constant time; a name is no secret.
+    pub fn find(&self, said: &str) -> Option<Token> {
+        let (name, _) = said.split_once('.')?;
+        let token = self.of(&AgentName::new(name).ok()?).ok()??;
+        is_same(said, &token.secret).then_some(token)
+    }
+
+    /// An agent's token, if it has one.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn of(&self, agent: &AgentName) -> io::Result<Option<Token>> {
+        let Some(Written { token, worktree }) = read(&self.path(agent))? else { return Ok(None) };
+        Ok(Some(Token { agent: agent.clone(), worktree, secret: token }))
+    }
+
+    /// The agent's token for whoever stands in that worktree: the one it has, or a new one where it has none, is to have
+    /// another, or has one that stands elsewhere. The former one is worth nothing then.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub fn make(&self, agent: &AgentName, worktree: &Path, renew: bool) -> io::Result<Token> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = self.of(agent)?
+            && !renew
+            && token.worktree == worktree
+        {
+            return Ok(token);
+        }
+        let mut bytes = [0; BYTES];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = Token { agent: agent.clone(), worktree: worktree.to_owned(), secret: format!("{agent}.{digits}") };
+        self.write(&token)?;
+        Ok(token)
+    }
+
+    /// Makes the agent's token worth nothing; says whether it had one.
+    ///
+    /// # Errors
+    /// When its file cannot be removed.
+    pub fn revoke(&self, agent: &AgentName) -> io::Result<bool> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        match fs::remove_file(self.path(agent)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&self, token: &Token) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let draft = self.dir.join(format!(".{}.{}", token.agent, std::process::id()));
+        let _ = fs::remove_file(&draft);
+        let written = Written { token: token.secret.clone(), worktree: token.worktree.clone() };
+        let text = serde_json::to_vec(&written)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        let done = file.write_all(&text).and_then(|()| file.sync_all());
+        let done = done.and_then(|()| fs::rename(&draft, self.path(&token.agent)));
+        if done.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        done
+    }
+
+    fn path(&self, agent: &AgentName) -> PathBuf {
+        self.dir.join(format!("{agent}.json"))
+    }
+}
+
+/// Compares in a time that does not depend on where they differ. How long a secret is, is none.
+pub fn is_same(said: &str, secret: &str) -> bool {
+    let differ = said.bytes().zip(secret.bytes()).fold(0, |differ, (a, b)| black_box(differ | (a ^ b)));
+    said.len() == secret.len() && black_box(differ) == 0
+}
+
+/// What the file holds, if nobody else can have read or written it.
+fn read(path: &Path) -> io::Result<Option<Written>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = File::metadata(&file)?;
+    let is_mine = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_file() || !is_mine || metadata.mode() & 0o077 != 0 {
+        return Ok(None);
+    }
+    let mut text = Vec::new();
+    file.take(FILE_MAX).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_token_is_kept_private_and_stands_for_one_agent() {
+        let temp = tempfile::tempdir().unwrap();
+        let tokens = Tokens::new(temp.path().join("tokens"));
+        let (ann, bob) = (AgentName::new("ann").unwrap(), AgentName::new("bob").unwrap());
+        let (here, there) = (Path::new("/here"), Path::new("/there"));
+        let first = tokens.make(&ann, here, false).unwrap();
+        let other = tokens.make(&bob, there, false).unwrap();
+        assert_eq!(tokens.make(&ann, here, false).unwrap(), first, "asked again it is the same");
+        assert_eq!(tokens.find(&first.secret), Some(first.clone()));
+        assert_eq!(tokens.find(&other.secret).unwrap().agent, bob);
+        assert!(!format!("{first:?}").contains(&first.secret));
+        let file = temp.path().join("tokens/ann.json");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(file.parent().unwrap()).unwrap().mode() & 0o777, 0o700);
+        let digits = first.secret.strip_prefix("ann.").unwrap();
+        assert_eq!(digits.len(), 64);
+        for wrong in [
+            "",
+            ".",
+            "ann",
+            "ann.",
+            digits,
+            &first.secret[..30],
+            &format!("{}0", first.secret),
+            &format!("bob.{digits}"),
+            &format!("../ann.{digits}"),
+            &format!("zoe.{digits}"),
+            &format!("ANN.{digits}"),
+            &first.secret.to_uppercase(),
+        ] {
+            assert_eq!(tokens.find(wrong), None, "{wrong}");
+        }
+
+        let second = tokens.make(&ann, here, true).unwrap();
+        assert_eq!((tokens.find(&first.secret), tokens.find(&second.secret)), (None, Some(second.clone())));
+        let moved = tokens.make(&ann, there, false).unwrap();
+        assert_eq!(tokens.find(&second.secret), None, "the name is held elsewhere now");
+        assert_eq!(tokens.find(&moved.secret).unwrap().worktree, there);
+        // What others could have read or placed there is no token.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(tokens.find(&moved.secret), None);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(tokens.find(&moved.secret).is_some());
+        std::os::unix::fs::symlink(&file, temp.path().join("tokens/zoe.json")).unwrap();
+        assert_eq!(tokens.find(&moved.secret.replace("ann.", "zoe.")), None);
+        assert!(tokens.revoke(&ann).unwrap() && !tokens.revoke(&ann).unwrap());
+        assert_eq!(tokens.find(&moved.secret), None);
+    }
+
+    #[test]
+    fn equal_only_if_equal() {
+        for (a, b) in [("", ""), ("abc", "abc"), ("abc", "abd"), ("abc", "ab"), ("ab", "abc"), ("bbc", "abc")] {
+            assert_eq!(is_same(a, b), a == b, "{a} {b}");
+        }
+    }
+}
