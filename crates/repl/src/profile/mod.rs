@@ -59,7 +59,8 @@ pub struct Profile {
     /// When several profiles fit, the lowest wins.
     #[serde(default = "default_rank")]
     pub rank: u32,
-    /// Added to the command to bound the program's memory from within; `{mib}` stands for the bound.
+    /// Added to the command to bound the program's memory from within; `{mib}` stands for the bound, `{nursery}` for
+    /// the part of it, also in MiB, in which a generational collector may let new objects gather.
     #[serde(default)]
     pub memory: Vec<String>,
     /// Added to the session's environment.

@@ -2,7 +2,7 @@
 //!
 //! GHCi calls the prompt function before it reads each command, with the modules in scope and its line number. Ours
 //! writes the marker to both streams as bytes, whatever encoding, newline mode or buffering a program has set there,
-//! and sets standard output to line buffering, since GHCi unbuffers it at every load and unbuffered output costs one
+//! then sets standard output to line buffering, since GHCi unbuffers it at every load and unbuffered output costs one
 //! system call per character. Only before code that asks for input, which sets a variable of the environment first, it
 //! sets no buffering, so that a question without a newline is seen before its answer is needed. It is compiled once, so
 //! nothing that later happens to the scope can break it. How code is handed over stands in [`code`].
@@ -155,20 +155,22 @@ fn announcement() -> String {
 
 /// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
-/// interrupt cannot tear a marker.
+/// interrupt cannot tear a marker. What is the same at every prompt stands outside of the function, which is byte code
+/// and would build it anew; and what only the next command needs comes after the markers.
 fn prompt_function(nonce: &Nonce) -> String {
     let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
     format!(
-        ":set prompt-function \\ms n -> Control.Exception.uninterruptibleMask_ (let {{ \
+        ":set prompt-function let {{ \
+         k = {nonce} ; a = {asks} ; z = '\\n' : Prelude.mempty ; o = System.IO.stdout ; \
+         b = System.IO.hSetBuffering o ; \
          w h s = Foreign.C.String.withCAStringLen s (\\ p -> System.IO.hPutBuf h (Prelude.fst p) (Prelude.snd p)) \
-         Prelude.>> System.IO.hFlush h ; \
-         b = System.IO.hSetBuffering System.IO.stdout ; \
-         m e = {nonce} Prelude.++ Prelude.show n Prelude.++ (' ' : (e Prelude.++ ('\\n' : Prelude.mempty))) }} in \
-         System.IO.hFlush System.IO.stdout Prelude.>> \
-         (System.Environment.lookupEnv {asks} Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
-         (\\ _ -> System.Environment.unsetEnv {asks} Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
-         w System.IO.stdout (m (Data.List.unwords ms)) Prelude.>> \
-         w System.IO.stderr (m Prelude.mempty) Prelude.>> \
+         Prelude.>> System.IO.hFlush h }} in \
+         \\ms n -> let {{ m = k Prelude.++ Prelude.show n }} in Control.Exception.uninterruptibleMask_ ( \
+         System.IO.hFlush o Prelude.>> \
+         w o (m Prelude.++ (' ' : (Prelude.concat ms Prelude.++ z))) Prelude.>> \
+         w System.IO.stderr (m Prelude.++ (' ' : z)) Prelude.>> \
+         (System.Environment.lookupEnv a Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
+         (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
          Prelude.return Prelude.mempty)\n"
     )
 }
