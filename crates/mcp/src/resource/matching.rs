@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// Longer addresses match nothing.
-const MAX_URI: usize = 2048;
+pub(crate) const MAX_URI: usize = 2048;
 
 /// A URI template.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub(crate) use matching::MAX_URI;
 pub use matching::{Matched, TemplateError, UriTemplate};
 pub use registry::Resources;
 pub(crate) use registry::{Found, Watcher};

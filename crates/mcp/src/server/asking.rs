@@ -54,7 +54,9 @@ impl Session {
         let modern = request.era.is_modern();
         let can = if modern { request.meta.can() } else { self.can };
         let foretold = if modern { responses(request)? } else { Map::new() };
-        Ok(Box::new(Askable { digest: parked::digest(method, request.params), can, lacks: None, foretold }))
+        let foretold_bytes = request.params.input_responses.filter(|_| modern).map_or(0, |raw| raw.get().len());
+        let digest = parked::digest(method, request.params);
+        Ok(Box::new(Askable { digest, can, lacks: None, foretold, foretold_bytes }))
     }
 
     /// Puts a call's questions by the way there is.
@@ -350,7 +352,7 @@ impl Session {
         let Parked { target, peer, running, digest, given, answer, .. } = parked;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        call.askable = Some(Box::new(Askable { digest, can, lacks: None, foretold: Map::new() }));
+        call.askable = Some(Box::new(Askable { digest, can, lacks: None, foretold: Map::new(), foretold_bytes: 0 }));
         let log = match request.era.is_modern() {
             true => LogPolicy::Request(request.meta.level()?),
             false => LogPolicy::Connection,

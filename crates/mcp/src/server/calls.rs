@@ -90,6 +90,8 @@ pub(super) struct Askable {
     pub lacks: Option<serde_json::Value>,
     /// Answers that came before their questions, by name.
     pub foretold: serde_json::Map<String, serde_json::Value>,
+    /// How long they were as a text.
+    pub foretold_bytes: usize,
 }
 
 /// What the client was told about how far a call is; there is one if it gave a token.
@@ -135,9 +137,11 @@ impl Call {
         begin()
     }
 
-    fn bytes(&self) -> usize {
+    /// What its parameters hold while it waits.
+    pub(super) fn bytes(&self) -> usize {
+        let foretold = self.askable.as_ref().map_or(0, |askable| askable.foretold_bytes);
         match &self.state {
-            State::Waiting(Some(input)) => input.get().len(),
+            State::Waiting(input) => foretold + input.as_ref().map_or(0, |input| input.get().len()),
             _ => 0,
         }
     }
@@ -166,6 +170,9 @@ impl Future for Work {
         }
     }
 }
+
+/// As many calls as an idle connection keeps room for.
+const KEEP: usize = 8;
 
 /// The table. Calls that answer at once never enter it.
 #[derive(Default)]
@@ -204,11 +211,26 @@ impl Calls {
             State::Waiting(_) => {
                 self.waiting -= 1;
                 self.waiting_bytes -= call.bytes();
+                self.tidy_queue();
             }
             State::Running(_) | State::Cancelled(..) => self.running -= 1,
             State::Asking(_) => {}
         }
         Some(call)
+    }
+
+    /// A client may take back calls for ever before one starts: the queue holds no more of those than of others.
+    fn tidy_queue(&mut self) {
+        if self.queue.len() > 2 * self.waiting + KEEP {
+            let calls = &self.calls;
+            self.queue.retain(|key| calls.contains_key(key));
+        }
+    }
+
+    /// How many keys the queue holds, of calls that wait and of those that were taken back.
+    #[cfg(test)]
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len()
     }
 
     /// The next call that may start, taken out of the table.
@@ -265,6 +287,15 @@ impl Calls {
             && self.ids.get(id) == Some(&key)
         {
             self.ids.remove(id);
+        }
+    }
+
+    /// Lets go of large tables that hold nothing.
+    pub(super) fn relax(&mut self) {
+        if self.calls.is_empty() && self.calls.capacity() > KEEP {
+            self.calls = HashMap::new();
+            self.ids = HashMap::new();
+            self.queue = VecDeque::new();
         }
     }
 

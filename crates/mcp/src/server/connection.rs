@@ -217,7 +217,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             match self.io.poll_read(cx, &mut self.framer) {
                 Poll::Ready(Ok(count)) => return Poll::Ready(Event::Read(count)),
                 Poll::Ready(Err(error)) => return Poll::Ready(Event::ReadFailed(error)),
-                Poll::Pending => {}
+                Poll::Pending => {
+                    // What a busy time has left behind.
+                    self.session.out.relax();
+                    self.session.calls.relax();
+                }
             }
         }
         self.poll_rare(cx)

@@ -1,10 +1,11 @@
 //! The two streams of a connection and their buffers; nothing here knows what the bytes mean.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use super::tap::TappedOutput;
 use crate::wire::Framer;
@@ -14,9 +15,11 @@ const SMALL: usize = 8 << 10;
 /// As much as a pipe holds.
 const LARGE: usize = 64 << 10;
 
-/// A buffer that was larger than this shrinks again once it is empty: most connections are idle, and a list of tools is
-/// large.
-const KEEP: usize = 16 << 10;
+/// What an idle connection keeps of a buffer, at most: there may be very many of them, and a list of tools is large.
+const KEEP: usize = 2 << 10;
+
+/// From so many written bytes on the rest of the output is moved to the beginning of its buffer.
+const MOVED: usize = 16 << 10;
 
 /// Output on its way, counted from the beginning of the connection.
 #[derive(Default)]
@@ -80,12 +83,16 @@ impl Output {
         if self.start == self.bytes.len() {
             self.bytes.clear();
             self.start = 0;
-            if self.bytes.capacity() > KEEP {
-                self.bytes.shrink_to(KEEP);
-            }
-        } else if self.start > KEEP && self.start > self.bytes.len() / 2 {
+        } else if self.start > MOVED && self.start > self.bytes.len() / 2 {
             self.bytes.drain(..self.start);
             self.start = 0;
+        }
+    }
+
+    /// Lets go of a large buffer that holds nothing.
+    pub(super) fn relax(&mut self) {
+        if self.bytes.is_empty() && self.bytes.capacity() > KEEP {
+            self.bytes = Vec::new();
         }
     }
 }
@@ -110,9 +117,26 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
 
     /// Reads some bytes into the framer; 0 at the end of input. Cancel safe.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, framer: &mut Framer) -> Poll<io::Result<usize>> {
-        let buffer = framer.buffer();
-        buffer.reserve(self.read_size);
-        let count = ready!(pin!(self.reader.read_buf(buffer)).poll(cx))?;
+        let polled = match self.read_size {
+            // Whoever waits for a little waits without a buffer.
+            SMALL => {
+                let mut place = [MaybeUninit::uninit(); SMALL];
+                let mut read = ReadBuf::uninit(&mut place);
+                let polled = Pin::new(&mut self.reader).poll_read(cx, &mut read);
+                framer.push(read.filled());
+                polled.map_ok(|()| read.filled().len())
+            }
+            size => {
+                let buffer = framer.buffer();
+                buffer.reserve(size);
+                pin!(self.reader.read_buf(buffer)).poll(cx)
+            }
+        };
+        if polled.is_pending() {
+            framer.relax(KEEP);
+            self.read_size = SMALL;
+        }
+        let count = ready!(polled)?;
         if count >= self.read_size {
             self.read_size = (self.read_size * 2).min(LARGE);
         } else if count < self.read_size / 8 {

@@ -10,7 +10,7 @@ use super::methods::Request;
 use super::session::Session;
 use crate::era::params::{self, invalid};
 use crate::prompt::Completing;
-use crate::resource::{Found, Watcher};
+use crate::resource::{Found, MAX_URI, Watcher};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Json, code};
 
@@ -160,6 +160,9 @@ impl Session {
 
     /// Has this connection told when one of these changes.
     pub(super) fn watch<'a>(&mut self, uris: impl IntoIterator<Item = &'a str> + Clone) -> Result<(), RpcError> {
+        if uris.clone().into_iter().any(|uri| uri.len() > MAX_URI) {
+            return Err(invalid(format!("an address of a resource has at most {MAX_URI} bytes")));
+        }
         let limit = self.limits.watched;
         let listened: usize = self.listens.iter().map(|listen| listen.uris.len()).sum();
         if self.subscribed.len() + listened + uris.clone().into_iter().count() > limit {

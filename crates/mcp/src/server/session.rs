@@ -152,7 +152,8 @@ impl Session {
 
     /// Whether another line may be taken.
     pub(super) fn has_room(&self) -> bool {
-        self.calls.waiting() < self.limits.waiting && self.has_output_room()
+        let batched: usize = self.batches.values().map(|batch| batch.body.len()).sum();
+        self.calls.waiting() < self.limits.waiting && self.has_output_room() && batched < self.limits.output
     }
 
     fn has_output_room(&self) -> bool {
@@ -241,9 +242,9 @@ impl Session {
         if self.calls.running() < self.limits.running && self.calls.waiting() == 0 {
             return self.start(key, call, input.map(Json::raw));
         }
-        let bytes = input.map_or(0, |input| input.get().len());
+        call.state = State::Waiting(input.map(|input| input.raw().to_owned()));
         let limit = self.limits.waiting_bytes;
-        if self.calls.waiting_bytes() + bytes > limit {
+        if self.calls.waiting_bytes() + call.bytes() > limit {
             let error = RpcError::new(code::INTERNAL, format!("too many calls wait: over {limit} bytes of arguments"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit}));
             return match &call.id {
@@ -251,7 +252,6 @@ impl Session {
                 None => tracing::warn!(method = call.target.name(), "a notification was dropped: {error}"),
             };
         }
-        call.state = State::Waiting(input.map(|input| input.raw().to_owned()));
         self.calls.insert(key, call);
     }
 

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -67,18 +68,33 @@ impl Descriptor {
     }
 
     fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0);
+        let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
         Descriptor::Incoming(Incoming { fd, read, look_out: LookOut::default() })
     }
 
     fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        let read: Read = |fd, buf| rustix::io::read(fd, buf);
+        let read: Read = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
         Descriptor::Incoming(Incoming { fd, read, look_out: LookOut::default() })
     }
 }
 
-/// Reads what is there, and never waits.
-type Read = fn(&OwnedFd, &mut [u8]) -> Result<usize, Errno>;
+/// Reads what is there, and never waits. Says how many bytes were written, at the beginning.
+type Read = fn(&OwnedFd, &mut [MaybeUninit<u8>]) -> Result<usize, Errno>;
+
+/// Reads into what is free of a buffer, without clearing it first.
+fn fill(
+    buf: &mut ReadBuf<'_>,
+    read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Result<usize, Errno>,
+) -> Result<usize, Errno> {
+    #[allow(unsafe_code)]
+    // SAFETY: the readers here only write what they are given, and say how many bytes they wrote at its beginning.
+    unsafe {
+        let count = read(buf.unfilled_mut())?;
+        buf.assume_init(count);
+        buf.advance(count);
+        Ok(count)
+    }
+}
 
 /// The reading side of a socket or a pipe. After messages in quick succession the next one is looked out for.
 pub(super) struct Incoming {
@@ -97,16 +113,14 @@ impl Incoming {
             if guard.is_none() && !self.look_out.goes_on() {
                 return Poll::Pending;
             }
-            let unfilled = buf.initialize_unfilled();
-            let room = unfilled.len();
-            match (self.read)(self.fd.get_ref(), unfilled) {
+            let room = buf.remaining();
+            match fill(buf, |free| (self.read)(self.fd.get_ref(), free)) {
                 Ok(count) => {
                     if let (Some(mut guard), true) = (guard, count > 0 && count < room) {
                         // Saves the read that would only say that there is no more.
                         guard.clear_ready();
                     }
                     self.look_out.found();
-                    buf.advance(count);
                     return Poll::Ready(Ok(()));
                 }
                 Err(Errno::INTR) => {}
@@ -169,11 +183,8 @@ impl AsyncRead for Descriptor {
         };
         loop {
             let mut guard = ready!(fd.poll_read_ready(cx))?;
-            match guard.try_io(|fd| Ok(rustix::io::read(fd, buf.initialize_unfilled())?)) {
-                Ok(Ok(count)) => {
-                    buf.advance(count);
-                    return Poll::Ready(Ok(()));
-                }
+            match guard.try_io(|fd| Ok(fill(buf, |free| Ok(rustix::io::read(fd, free)?.0.len()))?)) {
+                Ok(Ok(_)) => return Poll::Ready(Ok(())),
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(Err(error)) => return Poll::Ready(Err(error)),
                 Err(_would_block) => {}

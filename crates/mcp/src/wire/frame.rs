@@ -106,6 +106,15 @@ impl Framer {
         Some(Frame::Line(&self.buffer[from..end]))
     }
 
+    /// Lets go of a buffer larger than this that holds nothing: for when nothing is to come for a while.
+    pub fn relax(&mut self, keep: usize) {
+        if self.start == self.buffer.len() && self.buffer.capacity() > keep {
+            self.buffer = Vec::new();
+            self.start = 0;
+            self.scanned = 0;
+        }
+    }
+
     /// How many bytes are held that no frame was given for yet.
     pub fn pending(&self) -> usize {
         self.buffer.len() - self.start

@@ -2,6 +2,7 @@
 
 mod anything;
 mod asking;
+mod bounds;
 mod client;
 #[path = "../../../examples/everything/all.rs"]
 mod everything;

@@ -7,7 +7,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 use super::everything;
-use crate::server::{ConnectionOptions, Limits, Server};
+use crate::server::{ConnectionOptions, Limits, Server, ServerInfo};
+use crate::tool::{Effect, tool_fn};
 use crate::transport::unix;
 
 fn connect(server: &Server, options: ConnectionOptions) -> UnixStream {
@@ -86,6 +87,48 @@ async fn a_client_that_does_not_read_holds_up_nobody_else() {
         brisk.read_line(&mut line).await.expect("it writes");
         assert_eq!(line, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n"));
     }
+}
+
+/// Says much.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct NoArgs {}
+
+/// How much memory of its own this process has in use, in bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("there is a /proc");
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("it says so");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<usize>().ok()).expect("a number") << 10
+}
+
+#[tokio::test]
+async fn an_idle_connection_keeps_nothing_of_a_large_answer() {
+    let long = "x".repeat(100_000);
+    let tool = tool_fn("long", Effect::READ, move |_, _: NoArgs| std::future::ready(Ok(long.clone())));
+    let server = Server::with_tools(ServerInfo::new("test", "1"), [tool]);
+    let mut buffer = vec![0; 200_000];
+    let mut ask = async |count: usize| {
+        let mut held = Vec::new();
+        for id in 0..count {
+            let mut client = connect(&server, ConnectionOptions::default());
+            let params = json!({"name": "long", "arguments": {}, "padding": "x".repeat(20_000)});
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+            client.write_all(format!("{call}\n").as_bytes()).await.expect("it reads");
+            let mut read = 0;
+            while read == 0 || buffer[read - 1] != b'\n' {
+                read += client.read(&mut buffer[read..]).await.expect("it writes");
+            }
+            assert!(read > 100_000, "{}", String::from_utf8_lossy(&buffer[..read]));
+            held.push(client);
+        }
+        held
+    };
+    // What the first ones leave in the allocator's hands is no connection's.
+    let first = ask(20).await;
+    let before = resident();
+    let held = ask(500).await;
+    let each = (resident() - before) / held.len();
+    assert!(each < 16 << 10, "{each} bytes are kept for each connection");
+    drop((first, held));
 }
 
 #[tokio::test]

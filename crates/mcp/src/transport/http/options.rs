@@ -162,7 +162,10 @@ impl HttpOptions {
 
 /// The token that a request brings in its field `Authorization`, for hooks of an embedder's own.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get("authorization")?.to_str().ok()?.split_once(' ')?;
+    // Of two nobody knows which one was meant, or looked at on the way here.
+    let mut fields = headers.get_all("authorization").iter();
+    let (Some(field), None) = (fields.next(), fields.next()) else { return None };
+    let (scheme, token) = field.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 

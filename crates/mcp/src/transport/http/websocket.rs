@@ -30,6 +30,9 @@ const SUBPROTOCOL: &str = "mcp";
 /// How many signs of life a peer may leave unanswered.
 const SILENT: u32 = 2;
 
+/// How many pings of a peer are answered that reads no answers; with more nothing of it is read until it does.
+const PINGS: u32 = 64;
+
 pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (mut parts, _) = request.into_parts();
     take_token(&mut parts.headers);
@@ -86,6 +89,7 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint
         exchange,
         pings,
         unflushed: false,
+        pinged: 0,
         sign: Box::pin(tokio::time::sleep(every)),
         unanswered: 0,
     };
@@ -111,6 +115,8 @@ struct Serving<'a> {
     exchange: Exchange,
     pings: Pings,
     unflushed: bool,
+    /// Pings since everything was last flushed. They are answered below us, into a buffer without a bound.
+    pinged: u32,
     sign: Pin<Box<Sleep>>,
     unanswered: u32,
 }
@@ -126,17 +132,21 @@ impl Serving<'_> {
                 return Poll::Ready(end);
             }
             if self.sign.as_mut().poll(cx).is_ready() {
-                if self.unanswered >= SILENT {
-                    tracing::debug!("a WebSocket's peer is silent, and given up");
-                    return Poll::Ready(End::Theirs);
-                }
-                self.unanswered += 1;
                 self.sign.as_mut().reset(Instant::now() + every);
-                if pin!(&mut *self.socket).poll_ready(cx).is_ready() {
-                    let sent = pin!(&mut *self.socket).start_send(Message::Ping(Default::default()));
-                    self.unflushed = sent.is_ok();
-                }
                 is_idle = false;
+                // Who has not read so far as to be asked is slow, not silent; and while much waits for it, it is not
+                // read from either. Whether it is there at all is for TCP to say.
+                if !self.unflushed {
+                    if self.unanswered >= SILENT {
+                        tracing::debug!("a WebSocket's peer is silent, and given up");
+                        return Poll::Ready(End::Theirs);
+                    }
+                    self.unanswered += 1;
+                    if pin!(&mut *self.socket).poll_ready(cx).is_ready() {
+                        let sent = pin!(&mut *self.socket).start_send(Message::Ping(Default::default()));
+                        self.unflushed = sent.is_ok();
+                    }
+                }
             }
             if is_idle {
                 return Poll::Pending;
@@ -171,9 +181,12 @@ impl Serving<'_> {
             Poll::Ready(Err(_)) => return Some(End::Theirs),
             Poll::Pending => {}
         }
-        if self.unflushed {
+        if self.unflushed || self.pinged > 0 {
             match pin!(&mut *self.socket).poll_flush(cx) {
-                Poll::Ready(Ok(())) => self.unflushed = false,
+                Poll::Ready(Ok(())) => {
+                    self.unflushed = false;
+                    self.pinged = 0;
+                }
                 Poll::Ready(Err(_)) => return Some(End::Theirs),
                 Poll::Pending => {}
             }
@@ -182,7 +195,7 @@ impl Serving<'_> {
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<End> {
-        if !self.exchange.has_room() {
+        if !self.exchange.has_room() || self.pinged > PINGS {
             return None;
         }
         let Poll::Ready(message) = pin!(&mut *self.socket).poll_next(cx) else { return None };
@@ -191,8 +204,7 @@ impl Serving<'_> {
         match message {
             Some(Ok(Message::Text(text))) => self.exchange.take(text.as_bytes()),
             Some(Ok(Message::Pong(said))) => self.pings.answered(&said),
-            // Pings are answered below us.
-            Some(Ok(Message::Ping(_))) => {}
+            Some(Ok(Message::Ping(_))) => self.pinged += 1,
             Some(Ok(Message::Binary(_))) => {
                 return Some(End::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
             }

@@ -25,6 +25,18 @@ async fn without_the_token() {
 }
 
 #[tokio::test]
+async fn with_two_tokens() {
+    let served = Served::new(everything(), HttpOptions::default().bearer("sesame")).await;
+    let discover = Request::modern(1, "server/discover", json!({})).field("authorization", "Bearer sesame");
+    assert_eq!(served.send(&discover).await.status, 200);
+    // The names differ for the client of this test only.
+    for second in ["Bearer sesame", "Bearer wrong"] {
+        assert_eq!(served.send(&discover.clone().field("Authorization", second)).await.status, 401, "{second}");
+    }
+    served.end().await;
+}
+
+#[tokio::test]
 async fn from_a_foreign_page_or_by_a_foreign_name() {
     let served = served().await;
     let discover = Request::modern(1, "server/discover", json!({}));

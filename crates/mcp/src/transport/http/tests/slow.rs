@@ -2,8 +2,11 @@
 //! what was taken in is lost.
 
 use std::sync::Arc;
+#[cfg(feature = "websocket")]
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::super::HttpLimits;
 use super::*;
 use crate::server::{ConnectionOptions, Limits};
 
@@ -14,15 +17,16 @@ const TEXT: usize = 100_000;
 const KEPT: usize = 1 << 20;
 
 /// What the system keeps on the way, at most: the buffers of the sockets of both ends.
-const ON_THE_WAY: usize = 32 << 20;
+const ON_THE_WAY: usize = 12 << 20;
 
-async fn served() -> Served {
+async fn served(keep_alive: Duration) -> Served {
     let limits = Limits { output: KEPT, waiting_bytes: KEPT, ..Limits::default() };
     let connect = move |_: super::super::Visitor<'_>| ConnectionOptions {
         limits: limits.clone(),
         ..ConnectionOptions::default()
     };
-    let options = HttpOptions { sse: true, connect: Some(Arc::new(connect)), ..HttpOptions::default() };
+    let limits = HttpLimits { keep_alive, ..HttpLimits::default() };
+    let options = HttpOptions { sse: true, connect: Some(Arc::new(connect)), limits, ..HttpOptions::default() };
     #[cfg(feature = "websocket")]
     let options = HttpOptions { websocket: true, ..options };
     Served::new(everything(), options).await
@@ -45,7 +49,7 @@ async fn others_are_served(served: &Served) {
 
 #[tokio::test]
 async fn a_stream_of_events_that_nobody_reads() {
-    let served = served().await;
+    let served = served(Duration::from_secs(25)).await;
     let (mut stream, post) = sse::open(&served).await;
     let mut client = served.connect().await;
     let mut taken = 0;
@@ -75,28 +79,88 @@ async fn a_stream_of_events_that_nobody_reads() {
     served.end().await;
 }
 
+/// More than is kept anywhere on the way, so that a server that stops reading is seen to.
+#[cfg(feature = "websocket")]
+const FLOOD: usize = 2 * ON_THE_WAY + 4 * KEPT;
+
+/// Whether a flood comes to a halt before its end, going by how much of it was taken.
+#[cfg(feature = "websocket")]
+async fn is_held_up(flood: &mut tokio::task::JoinHandle<()>, taken: &AtomicUsize) -> bool {
+    loop {
+        let before = taken.load(Ordering::Relaxed);
+        if tokio::time::timeout(Duration::from_millis(500), &mut *flood).await.is_ok() {
+            return false;
+        }
+        if taken.load(Ordering::Relaxed) == before {
+            return true;
+        }
+    }
+}
+
 #[cfg(feature = "websocket")]
 #[tokio::test]
 async fn a_websocket_that_nobody_reads() {
-    let served = served().await;
-    let (_, mut socket) = websocket::Socket::open(&served, "").await;
-    let mut taken = 0;
-    // Until the server takes no more for a while. The last message may be half written; nothing is sent after it.
-    let flood = async {
-        loop {
-            socket.send(websocket::TEXT, echo(taken).as_bytes()).await;
-            taken += 1;
-            assert!((taken as usize) * TEXT < 4 * KEPT + 2 * ON_THE_WAY, "it takes everything");
+    // Often enough that a peer which shows no sign of life would be given up meanwhile.
+    let served = served(Duration::from_millis(200)).await;
+    let (_, socket) = websocket::Socket::open(&served, "").await;
+    let (mut reader, mut writer) = socket.split();
+    let (pong, mut pongs) = tokio::sync::mpsc::unbounded_channel::<Vec<u8>>();
+    let count = FLOOD / TEXT;
+    let taken = Arc::<AtomicUsize>::default();
+    let counted = taken.clone();
+    let mut flood = tokio::spawn(async move {
+        for id in 0..count {
+            writer.send(websocket::TEXT, echo(id as u64).as_bytes()).await;
+            counted.store(id, Ordering::Relaxed);
         }
-    };
-    assert!(tokio::time::timeout(Duration::from_millis(500), flood).await.is_err(), "it took everything");
+        while let Some(said) = pongs.recv().await {
+            writer.send(websocket::PONG, &said).await;
+        }
+    });
+    assert!(is_held_up(&mut flood, &taken).await, "it took everything");
     others_are_served(&served).await;
-    for id in 0..taken {
-        let answer: Value = serde_json::from_str(&socket.message().await).expect("JSON");
-        assert_eq!(
-            (answer["id"].clone(), answer["result"]["content"][0]["text"].as_str().map(str::len)),
-            (json!(id), Some(TEXT))
-        );
+    let mut next = 0;
+    while next < count {
+        match reader.next().await.expect("it is not given up") {
+            (websocket::TEXT, answer) => {
+                let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+                let text = answer["result"]["content"][0]["text"].as_str();
+                assert_eq!((answer["id"].clone(), text.map(str::len)), (json!(next), Some(TEXT)));
+                next += 1;
+            }
+            (websocket::PING, said) => pong.send(said).expect("it is awaited"),
+            other => panic!("not a message: {other:?}"),
+        }
     }
+    drop(pong);
+    flood.await.expect("no panic");
+    drop(reader);
+    served.end().await;
+}
+
+#[cfg(feature = "websocket")]
+#[tokio::test]
+async fn a_websocket_that_pings_and_reads_no_pongs() {
+    let served = served(Duration::from_secs(25)).await;
+    let (_, socket) = websocket::Socket::open(&served, "").await;
+    let (mut reader, mut writer) = socket.split();
+    let (at_once, frame) = (1_000, 131);
+    let count = ON_THE_WAY / frame / at_once;
+    let taken = Arc::<AtomicUsize>::default();
+    let counted = taken.clone();
+    let mut flood = tokio::spawn(async move {
+        for at in 0..count {
+            writer.send_times(at_once, websocket::PING, &[b'p'; 125]).await;
+            counted.store(at, Ordering::Relaxed);
+        }
+    });
+    assert!(is_held_up(&mut flood, &taken).await, "it took everything");
+    others_are_served(&served).await;
+    // It goes on where it was when the pongs are read. Not every ping has one: the latest counts (RFC 6455, 5.5.3).
+    let before = taken.load(Ordering::Relaxed);
+    while taken.load(Ordering::Relaxed) == before {
+        assert_eq!(reader.next().await, Some((websocket::PONG, vec![b'p'; 125])));
+    }
+    flood.abort();
     served.end().await;
 }

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::super::HttpLimits;
 use super::*;
 
-pub(super) struct Socket {
-    stream: TcpStream,
+pub(super) struct Socket<S = TcpStream> {
+    stream: S,
 }
 
 /// A frame: what it is, and what it carries.
@@ -18,8 +19,8 @@ type Frame = (u8, Vec<u8>);
 pub(super) const TEXT: u8 = 1;
 const BINARY: u8 = 2;
 const CLOSE: u8 = 8;
-const PING: u8 = 9;
-const PONG: u8 = 10;
+pub(super) const PING: u8 = 9;
+pub(super) const PONG: u8 = 10;
 
 pub(super) async fn served(options: HttpOptions) -> Served {
     Served::new(everything(), HttpOptions { websocket: true, ..options }).await
@@ -41,7 +42,34 @@ impl Socket {
         (String::from_utf8(said).expect("ASCII"), Socket { stream })
     }
 
+    pub(super) fn split(self) -> (Socket<OwnedReadHalf>, Socket<OwnedWriteHalf>) {
+        let (reader, writer) = self.stream.into_split();
+        (Socket { stream: reader }, Socket { stream: writer })
+    }
+
+    pub(super) async fn message(&mut self) -> String {
+        loop {
+            match self.next().await {
+                Some((TEXT, payload)) => return String::from_utf8(payload).expect("UTF-8"),
+                // As any client does.
+                Some((PING, payload)) => self.send(PONG, &payload).await,
+                other => panic!("not a message: {other:?}"),
+            }
+        }
+    }
+
+    async fn json(&mut self) -> Value {
+        serde_json::from_str(&self.message().await).expect("JSON")
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Socket<S> {
     pub(super) async fn send(&mut self, kind: u8, payload: &[u8]) {
+        self.send_times(1, kind, payload).await;
+    }
+
+    /// Sends the same frame several times at once.
+    pub(super) async fn send_times(&mut self, times: usize, kind: u8, payload: &[u8]) {
         let mut frame = vec![0x80 | kind];
         match payload.len() {
             short @ 0..126 => frame.push(0x80 | short as u8),
@@ -54,9 +82,11 @@ impl Socket {
         frame.extend_from_slice(&[0; 4]);
         frame.extend_from_slice(payload);
         // A server that refuses a frame need not read it to its end.
-        let _ = self.stream.write_all(&frame).await;
+        let _ = self.stream.write_all(&frame.repeat(times)).await;
     }
+}
 
+impl<S: AsyncRead + Unpin> Socket<S> {
     pub(super) async fn next(&mut self) -> Option<Frame> {
         let kind = self.stream.read_u8().await.ok()? & 0x0f;
         let length = match self.stream.read_u8().await.ok()? {
@@ -67,21 +97,6 @@ impl Socket {
         let mut payload = vec![0; length as usize];
         self.stream.read_exact(&mut payload).await.ok()?;
         Some((kind, payload))
-    }
-
-    pub(super) async fn message(&mut self) -> String {
-        loop {
-            match self.next().await {
-                Some((TEXT, payload)) => return String::from_utf8(payload).expect("UTF-8"),
-                // As any client does.
-                Some((9, payload)) => self.send(10, &payload).await,
-                other => panic!("not a message: {other:?}"),
-            }
-        }
-    }
-
-    async fn json(&mut self) -> Value {
-        serde_json::from_str(&self.message().await).expect("JSON")
     }
 }
 
