@@ -13,6 +13,7 @@ mod lower;
 mod part;
 mod report;
 mod resolve;
+pub mod run;
 mod session;
 pub mod standard;
 pub mod syntax;
@@ -20,7 +21,8 @@ mod tools;
 mod types;
 mod workspace;
 
-pub use eval::machine::{Failure, Limits};
+pub use eval::limits::{Failure, Limits, Stop};
+pub use eval::watch::{Spent, Watched};
 pub use lower::form;
 pub use part::{Cure, Options, RunLimits};
 pub use session::{Alone, Checked, Compilation, Run, Sources, compile};

@@ -4,12 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use mcp::tool::Context;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 use crate::session::{Checked, Sources};
 use crate::syntax::ast::Name;
 use crate::workspace::{Index, Workspace};
 
 /// How many worktrees' files are kept.
 const MOST_WORKSPACES: usize = 16;
+
+/// How many programs run at once; others wait.
+const MOST_RUNS: usize = 4;
 
 /// What is configured.
 #[derive(Debug, Clone, Default)]
@@ -32,11 +38,13 @@ pub struct RunLimits {
 }
 
 /// The part's state.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Cure {
     options: Options,
     /// The last used stands last.
     workspaces: Mutex<Vec<(Vec<PathBuf>, Shared)>>,
+    /// Of programs that run at once.
+    turns: Arc<Semaphore>,
 }
 
 type Shared = Arc<Mutex<Workspace>>;
@@ -44,7 +52,20 @@ type Shared = Arc<Mutex<Workspace>>;
 impl Cure {
     /// The part. Nothing is read before a tool needs it.
     pub fn new(options: Options) -> Arc<Cure> {
-        Arc::new(Cure { options, workspaces: Mutex::default() })
+        Arc::new(Cure { options, workspaces: Mutex::default(), turns: Arc::new(Semaphore::new(MOST_RUNS)) })
+    }
+
+    /// What is configured.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Waits until another program may run beside those that do. The turn ends when what is returned is dropped.
+    pub(crate) async fn turn(&self, cx: &Context) -> Option<OwnedSemaphorePermit> {
+        tokio::select! {
+            turn = self.turns.clone().acquire_owned() => turn.ok(),
+            () = cx.cancelled() => None,
+        }
     }
 
     /// The directories of a worktree where modules are found. What a link leads out of it is none of them.

@@ -1,7 +1,9 @@
 //! The functions of Erlang that the interpreter has, for `curify`: those that the standard library calls, and what
 //! programs commonly want. What is not in this table is an error that says so.
 
-use super::machine::{Failure, Machine};
+use super::limits::Failure;
+use super::machine::Machine;
+use super::operations::operate;
 use super::value::{Value, compare, float, show};
 
 impl Machine<'_> {
@@ -10,6 +12,8 @@ impl Machine<'_> {
         if module == "cure_fsm" {
             return self.fsm_call(function, args);
         }
+        self.meter.work(256)?;
+        self.meter.room(room(module, function, args))?;
         let found = match (module, function, args) {
             ("io", "put_chars", [text]) => {
                 let text = chars(text).ok_or_else(|| self.raise("badarg"))?;
@@ -38,6 +42,33 @@ impl Machine<'_> {
             },
         };
         found.ok_or_else(|| self.undefined(module, function, args.len()))
+    }
+}
+
+/// How many bytes a function may come to take, where that is more than a few times what its arguments take.
+fn room(module: &str, function: &str, args: &[Value]) -> usize {
+    match (module, function, args) {
+        ("lists", "seq", [Value::Int(from), Value::Int(to)]) => {
+            usize::try_from(to.saturating_sub(*from)).unwrap_or(0).saturating_mul(CELL)
+        }
+        ("unicode", "characters_to_list", [value]) => weight(value).saturating_mul(CELL),
+        ("unicode", "characters_to_binary", [value]) => weight(value),
+        _ => 0,
+    }
+}
+
+/// What a list cell takes.
+const CELL: usize = 80;
+
+/// How many bytes the binaries of a list have together.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Binary(bytes) => bytes.len(),
+        Value::Cons(_) => value.items().unwrap_or_default().iter().fold(0usize, |sum, item| match item {
+            Value::Binary(bytes) => sum.saturating_add(bytes.len()),
+            _ => sum.saturating_add(4),
+        }),
+        _ => 0,
     }
 }
 
@@ -83,11 +114,11 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
             Value::list(items, Value::Nil)
         }),
         ("lists", "sum", [list]) => list.items().and_then(|items| {
-            items.into_iter().try_fold(Value::Int(0), |sum, item| {
-                super::machine::operate(crate::lower::form::Operation::Add, &[sum, item])
-            })
+            items
+                .into_iter()
+                .try_fold(Value::Int(0), |sum, item| operate(crate::lower::form::Operation::Add, &[sum, item]))
         }),
-        ("lists", "seq", [Value::Int(from), Value::Int(to)]) if to - from < 10_000_000 => {
+        ("lists", "seq", [Value::Int(from), Value::Int(to)]) => {
             Some(Value::list((*from..=*to).map(Value::Int).collect::<Vec<_>>(), Value::Nil))
         }
         ("unicode", "characters_to_list", [value]) => chars(value).map(|text| text_list(&text)),
@@ -97,7 +128,7 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         ("math", "pi", []) => Some(Value::Float(std::f64::consts::PI)),
         ("math", "exp", [Value::Float(value)]) => Some(Value::Float(value.exp())).filter(finite),
         ("math", "sqrt", [Value::Float(value)]) => Some(Value::Float(value.sqrt())).filter(finite),
-        ("maps", "new", []) => Some(Value::Map(Default::default())),
+        ("maps", "new", []) => Some(Value::map(Vec::new())),
         ("maps", "get", [key, Value::Map(pairs), default]) => {
             let found = pairs.iter().find(|(known, _)| super::value::same(known, key));
             Some(found.map_or_else(|| default.clone(), |(_, value)| value.clone()))
@@ -108,7 +139,7 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
                 Ok(at) => pairs[at].1 = value.clone(),
                 Err(at) => pairs.insert(at, (key.clone(), value.clone())),
             }
-            Some(Value::Map(pairs.into()))
+            Some(Value::map(pairs))
         }
         _ => return Found::Nothing,
     };

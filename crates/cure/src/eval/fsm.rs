@@ -3,10 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::machine::{Failure, Machine};
+use super::limits::Failure;
+use super::machine::Machine;
 use super::value::Value;
 use crate::lower::form::{self, MachineTrigger};
 use crate::syntax::ast::Name;
+
+/// How many machines may run at once.
+const MOST_MACHINES: usize = 10_000;
 
 /// All machines that run.
 #[derive(Debug, Default)]
@@ -115,6 +119,9 @@ impl<'p> Machine<'p> {
             Some(data) => data,
             None => self.call(module, &machine.initial_data, Vec::new())?,
         };
+        if self.fsm.running.len() >= MOST_MACHINES {
+            return Err(Failure::Limit { what: "state machines", limit: MOST_MACHINES as u64 });
+        }
         let id = self.fsm.next;
         self.fsm.next += 1;
         let running = Running {
@@ -195,6 +202,8 @@ impl<'p> Machine<'p> {
                 }
             }
             let Some((at, id, after)) = due else { break };
+            self.meter.step()?;
+            self.meter.work(64)?;
             self.clock = at;
             let fits = |on: &MachineTrigger| matches!(on, MachineTrigger::Timeout(ms) if *ms == after);
             if !self.transition(id, &Value::Nil, Value::atom("timeout"), fits)? {

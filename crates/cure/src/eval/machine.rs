@@ -2,79 +2,33 @@
 //! are a matter of limits, not of the host's stack.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use num_bigint::BigInt;
-use num_traits::Zero;
-
-use super::value::{Callable, Cell, Value, compare, same, show};
+use super::limits::{Failure, Limits, Meter, Stop};
+use super::operations::{MOST_BITS, operate};
+use super::value::{Callable, Value, same, show};
+use super::watch::{Watch, Watched};
 use crate::lower::form::{self, Block, Call, End, Function, Module, Operand, Operation, Test};
 use crate::syntax::ast::Name;
-
-/// Limits of a run.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// How many steps may be done.
-    pub steps: u64,
-    /// How many calls may wait for another one.
-    pub depth: usize,
-    /// How many bytes may be printed.
-    pub output: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { steps: 100_000_000, depth: 1_000_000, output: 1 << 20 }
-    }
-}
-
-/// Why a run ended without a value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// An error of the program.
-    #[error("the program raised {reason}{}", .place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default())]
-    Raised {
-        /// The reason, as Erlang writes it.
-        reason: String,
-        /// The function it was in.
-        place: Option<String>,
-    },
-    /// A limit was reached.
-    #[error("the run was ended: more than {limit} {what}; raise the limit if it should go on")]
-    Limit {
-        /// What there was too much of.
-        what: &'static str,
-        /// The limit.
-        limit: u64,
-    },
-    /// A function that is not there.
-    #[error(
-        "{module}:{function}/{arity} is not there: it is no function of the program and not among the functions of Erlang that the interpreter has"
-    )]
-    Undefined {
-        /// The module.
-        module: String,
-        /// The function.
-        function: String,
-        /// Its number of parameters.
-        arity: usize,
-    },
-}
 
 /// A program ready to run.
 pub(crate) struct Machine<'p> {
     functions: HashMap<(&'p str, &'p str, u32), &'p Function>,
     module_names: HashMap<*const Function, &'p Name>,
     pub(super) machines: HashMap<&'p str, Vec<(&'p Name, &'p form::Machine)>>,
-    limits: Limits,
-    steps: u64,
+    pub(super) meter: Meter,
+    pub(crate) watch: Watch<'p>,
+    /// How many runs stand inside of each other: functions of Erlang that call back, guards and actions of machines.
+    nested: usize,
     /// What was printed.
     pub output: String,
     /// Milliseconds since the start, on the clock that only sleeping moves.
     pub clock: u64,
     pub(super) fsm: super::fsm::Machines,
 }
+
+/// How many runs may stand inside of each other; each takes some of the host's stack.
+const MOST_NESTED: usize = 64;
 
 struct Frame<'p> {
     function: &'p Function,
@@ -99,7 +53,8 @@ enum Called<'p> {
 }
 
 impl<'p> Machine<'p> {
-    pub(crate) fn new(modules: &'p [Arc<Module>], limits: Limits) -> Machine<'p> {
+    /// A program that ends when it is told to.
+    pub(crate) fn new(modules: &'p [Arc<Module>], limits: Limits, stop: Stop, watched: Watched) -> Machine<'p> {
         let mut functions = HashMap::new();
         let mut module_names = HashMap::new();
         let mut machines: HashMap<&str, Vec<_>> = HashMap::new();
@@ -116,8 +71,9 @@ impl<'p> Machine<'p> {
             functions,
             module_names,
             machines,
-            limits,
-            steps: 0,
+            meter: Meter::new(limits, stop),
+            watch: Watch::new(watched),
+            nested: 0,
             output: String::new(),
             clock: 0,
             fsm: super::fsm::Machines::default(),
@@ -126,7 +82,7 @@ impl<'p> Machine<'p> {
 
     /// How many steps were done.
     pub(crate) fn steps(&self) -> u64 {
-        self.steps
+        self.meter.steps
     }
 
     /// Calls a function and runs it to its end.
@@ -154,8 +110,9 @@ impl<'p> Machine<'p> {
 
     /// Prints, within the limit.
     pub(super) fn print(&mut self, text: &str) -> Result<(), Failure> {
-        if self.output.len() + text.len() > self.limits.output {
-            return Err(Failure::Limit { what: "bytes of output", limit: self.limits.output as u64 });
+        let limit = self.meter.limits.output;
+        if self.output.len() + text.len() > limit {
+            return Err(Failure::Limit { what: "bytes of output", limit: limit as u64 });
         }
         self.output.push_str(text);
         Ok(())
@@ -169,26 +126,58 @@ impl<'p> Machine<'p> {
     }
 
     fn run(&mut self, function: &'p Function, args: Vec<Value>) -> Result<Value, Failure> {
+        if self.nested >= MOST_NESTED {
+            return Err(Failure::Limit { what: "runs inside of runs", limit: MOST_NESTED as u64 });
+        }
+        self.nested += 1;
+        let frames = self.meter.frames;
+        let result = self.run_frames(function, args);
+        self.meter.frames = frames;
+        self.nested -= 1;
+        result
+    }
+
+    fn run_frames(&mut self, function: &'p Function, args: Vec<Value>) -> Result<Value, Failure> {
+        let watched = self.watch.is_on();
+        if watched {
+            self.told(function, &args, 0, false);
+        }
         let mut frames = vec![Self::frame(function, args)];
         loop {
-            self.steps += 1;
-            if self.steps > self.limits.steps {
-                return Err(Failure::Limit { what: "steps", limit: self.limits.steps });
-            }
+            self.meter.step()?;
+            let depth = frames.len();
             let frame = frames.last_mut().expect("a frame runs");
             let function = frame.function;
+            if watched {
+                self.watch.step(function);
+            }
             match self.step(frame) {
                 Ok(Next::Go) => {}
                 Ok(Next::Push(function, args)) => {
-                    if frames.len() >= self.limits.depth {
-                        return Err(Failure::Limit { what: "calls inside of calls", limit: self.limits.depth as u64 });
+                    let most = self.meter.limits.depth;
+                    if depth >= most {
+                        return Err(Failure::Limit { what: "calls inside of calls", limit: most as u64 });
                     }
-                    frames.push(Self::frame(function, args));
+                    if watched {
+                        self.told(function, &args, depth, false);
+                    }
+                    let frame = Self::frame(function, args);
+                    self.meter.frames += frame.bytes();
+                    frames.push(frame);
                 }
                 Ok(Next::Replace(function, args)) => {
-                    *frame = Frame { waits: frame.waits, ..Self::frame(function, args) }
+                    if watched {
+                        self.told(function, &args, depth - 1, true);
+                    }
+                    let next = Frame { waits: frame.waits, ..Self::frame(function, args) };
+                    self.meter.frames = (self.meter.frames + next.bytes()).saturating_sub(frame.bytes());
+                    *frame = next;
                 }
                 Ok(Next::Return(value)) => {
+                    self.meter.frames = self.meter.frames.saturating_sub(frame.bytes());
+                    if watched && let Some(module) = self.module_names.get(&std::ptr::from_ref(function)) {
+                        self.watch.returned(module, &value, depth - 1);
+                    }
                     frames.pop();
                     match frames.last_mut() {
                         None => return Ok(value),
@@ -205,6 +194,12 @@ impl<'p> Machine<'p> {
                 }
                 Err(failure) => return Err(failure),
             }
+        }
+    }
+
+    fn told(&mut self, function: &'p Function, args: &[Value], depth: usize, tail: bool) {
+        if let Some(module) = self.module_names.get(&std::ptr::from_ref(function)) {
+            self.watch.called(module, function, args, depth, tail);
         }
     }
 
@@ -317,23 +312,23 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn value(&self, value: &'p form::Value, frame: &Frame<'p>) -> Result<Value, Failure> {
+    fn value(&mut self, value: &'p form::Value, frame: &Frame<'p>) -> Result<Value, Failure> {
         let get = |operand: &Operand| operand_value(operand, frame);
         Ok(match value {
-            form::Value::Closure { function, arity, captured } => Value::Function(Rc::new(Callable {
+            form::Value::Closure { function, arity, captured } => Value::function(Callable {
                 module: Name::from(self.module_of(frame.function)),
                 function: function.clone(),
                 arity: *arity,
                 captured: captured.iter().map(|var| frame.vars[var.0 as usize].clone()).collect(),
-            })),
-            form::Value::External { module, function, arity } => Value::Function(Rc::new(Callable {
+            }),
+            form::Value::External { module, function, arity } => Value::function(Callable {
                 module: module.clone(),
                 function: function.clone(),
                 arity: *arity,
                 captured: Vec::new(),
-            })),
+            }),
             form::Value::Tuple(parts) => Value::tuple(parts.iter().map(get).collect()),
-            form::Value::Cons(head, tail) => Value::Cons(Rc::new(Cell { head: get(head), tail: get(tail) })),
+            form::Value::Cons(head, tail) => Value::cons(get(head), get(tail)),
             form::Value::Element(of, at) => match get(of) {
                 Value::Tuple(parts) => parts.get(*at as usize).cloned().ok_or_else(|| self.raise("badarg"))?,
                 _ => return Err(self.raise("badarg")),
@@ -360,14 +355,42 @@ impl<'p> Machine<'p> {
             },
             form::Value::Operation(operation, args) => {
                 let args: Vec<_> = args.iter().map(get).collect();
-                operate(*operation, &args).ok_or_else(|| {
-                    let arithmetic =
-                        matches!(operation, Operation::Quotient | Operation::Remainder | Operation::Divide);
-                    self.raise(if arithmetic { "badarith" } else { "badarg" })
-                })?
+                self.operation(*operation, &args)?
             }
             form::Value::Call(_) | form::Value::Nested(_) => return Err(self.raise("badarg")),
         })
+    }
+}
+
+impl Machine<'_> {
+    /// An operation, within the limits.
+    fn operation(&mut self, operation: Operation, args: &[Value]) -> Result<Value, Failure> {
+        use Operation as O;
+        let long = matches!(operation, O::Append | O::Without | O::Length | O::Join);
+        if long || args.iter().any(|arg| matches!(arg, Value::Big(_) | Value::Cons(_) | Value::Binary(_))) {
+            // These take as long as their arguments are large.
+            self.meter.work(if operation == O::Without { 4096 } else { 256 })?;
+        }
+        if let (O::Join, [parts]) = (operation, args) {
+            let parts = parts.items().unwrap_or_default();
+            let bytes = parts.iter().map(|part| if let Value::Binary(bytes) = part { bytes.len() } else { 0 }).sum();
+            self.meter.room(bytes)?;
+        }
+        match operate(operation, args) {
+            Some(Value::Big(value)) if value.bits() > MOST_BITS => Err(self.raise("system_limit")),
+            Some(value) => Ok(value),
+            None => {
+                let arithmetic = matches!(operation, O::Quotient | O::Remainder | O::Divide);
+                Err(self.raise(if arithmetic { "badarith" } else { "badarg" }))
+            }
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        256 + self.vars.len() * size_of::<Value>()
     }
 }
 
@@ -403,75 +426,4 @@ fn holds(test: &Test, frame: &Frame<'_>) -> bool {
         Test::IsNil(operand) => matches!(get(operand), Value::Nil),
         Test::IsCons(operand) => matches!(get(operand), Value::Cons(_)),
     }
-}
-
-/// An operation of the machine; `None` where Erlang raises an error.
-pub(super) fn operate(operation: Operation, args: &[Value]) -> Option<Value> {
-    use Operation as O;
-    Some(match (operation, args) {
-        (O::Add | O::Subtract | O::Multiply, [Value::Int(a), Value::Int(b)]) => {
-            let small = match operation {
-                O::Add => a.checked_add(*b),
-                O::Subtract => a.checked_sub(*b),
-                _ => a.checked_mul(*b),
-            };
-            match small {
-                Some(value) => Value::Int(value),
-                None => big(operation, &(*a).into(), &(*b).into())?,
-            }
-        }
-        (O::Add, [Value::Float(a), Value::Float(b)]) => finite(a + b)?,
-        (O::Subtract, [Value::Float(a), Value::Float(b)]) => finite(a - b)?,
-        (O::Multiply, [Value::Float(a), Value::Float(b)]) => finite(a * b)?,
-        (O::Divide, [Value::Float(a), Value::Float(b)]) if *b != 0.0 => finite(a / b)?,
-        (O::Add | O::Subtract | O::Multiply | O::Quotient | O::Remainder, [a, b]) => {
-            big(operation, &a.as_big()?, &b.as_big()?)?
-        }
-        (O::Negate, [Value::Float(a)]) => Value::Float(-a),
-        (O::Negate, [a]) => Value::int(-a.as_big()?),
-        (O::Equal, [a, b]) => Value::bool(same(a, b)),
-        (O::NotEqual, [a, b]) => Value::bool(!same(a, b)),
-        (O::Less, [a, b]) => Value::bool(compare(a, b).is_lt()),
-        (O::AtMost, [a, b]) => Value::bool(compare(a, b).is_le()),
-        (O::Greater, [a, b]) => Value::bool(compare(a, b).is_gt()),
-        (O::AtLeast, [a, b]) => Value::bool(compare(a, b).is_ge()),
-        (O::Not, [a]) if a.is_atom("true") => Value::bool(false),
-        (O::Not, [a]) if a.is_atom("false") => Value::bool(true),
-        (O::Append, [a, b]) => Value::list(a.items()?, b.clone()),
-        (O::Without, [a, b]) => {
-            let mut items = a.items()?;
-            for item in b.items()? {
-                if let Some(at) = items.iter().position(|one| same(one, &item)) {
-                    items.remove(at);
-                }
-            }
-            Value::list(items, Value::Nil)
-        }
-        (O::Length, [a]) => Value::Int(a.items()?.len() as i64),
-        (O::Join, [parts]) => {
-            let mut joined: Vec<u8> = Vec::new();
-            for part in parts.items()? {
-                let Value::Binary(bytes) = part else { return None };
-                joined.extend_from_slice(&bytes);
-            }
-            Value::Binary(joined.into())
-        }
-        _ => return None,
-    })
-}
-
-fn finite(value: f64) -> Option<Value> {
-    value.is_finite().then_some(Value::Float(value))
-}
-
-fn big(operation: Operation, a: &BigInt, b: &BigInt) -> Option<Value> {
-    Some(Value::int(match operation {
-        Operation::Add => a + b,
-        Operation::Subtract => a - b,
-        Operation::Multiply => a * b,
-        _ if b.is_zero() => return None,
-        Operation::Quotient => a / b,
-        Operation::Remainder => a % b,
-        _ => return None,
-    }))
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
+use super::heap::Counted;
 use crate::lower::form::Literal;
 use crate::syntax::ast::Name;
 
@@ -15,36 +16,24 @@ pub(crate) enum Value {
     /// An integer that fits a machine word.
     Int(i64),
     /// One that does not.
-    Big(Rc<BigInt>),
+    Big(Rc<Counted<BigInt>>),
     Float(f64),
     Atom(Name),
-    Binary(Rc<[u8]>),
+    Binary(Rc<Counted<Box<[u8]>>>),
     Nil,
-    Cons(Rc<Cell>),
-    Tuple(Rc<[Value]>),
-    Function(Rc<Callable>),
+    Cons(Rc<Counted<Cell>>),
+    Tuple(Rc<Counted<Box<[Value]>>>),
+    Function(Rc<Counted<Callable>>),
     /// A running state machine.
     Machine(u64),
-    Map(Rc<Vec<(Value, Value)>>),
+    Map(Rc<Counted<Vec<(Value, Value)>>>),
 }
 
-/// A list cell. Long lists are taken apart without recursion.
+/// A list cell.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub head: Value,
     pub tail: Value,
-}
-
-impl Drop for Cell {
-    fn drop(&mut self) {
-        let mut tail = std::mem::replace(&mut self.tail, Value::Nil);
-        while let Value::Cons(cell) = tail {
-            match Rc::try_unwrap(cell) {
-                Ok(mut cell) => tail = std::mem::replace(&mut cell.tail, Value::Nil),
-                Err(_) => return,
-            }
-        }
-    }
 }
 
 /// A function as a value.
@@ -66,28 +55,44 @@ impl Value {
     }
 
     pub(crate) fn string(text: &str) -> Value {
-        Value::Binary(text.as_bytes().into())
+        Value::binary(text.as_bytes())
+    }
+
+    pub(crate) fn binary(bytes: impl Into<Box<[u8]>>) -> Value {
+        Value::Binary(Counted::new(bytes.into()))
     }
 
     pub(crate) fn tuple(parts: Vec<Value>) -> Value {
-        Value::Tuple(parts.into())
+        Value::Tuple(Counted::new(parts.into()))
+    }
+
+    pub(crate) fn cons(head: Value, tail: Value) -> Value {
+        Value::Cons(Counted::new(Cell { head, tail }))
+    }
+
+    pub(crate) fn function(callable: Callable) -> Value {
+        Value::Function(Counted::new(callable))
+    }
+
+    pub(crate) fn map(pairs: Vec<(Value, Value)>) -> Value {
+        Value::Map(Counted::new(pairs))
     }
 
     pub(crate) fn int(value: BigInt) -> Value {
         match value.to_i64() {
             Some(small) => Value::Int(small),
-            None => Value::Big(Rc::new(value)),
+            None => Value::Big(Counted::new(value)),
         }
     }
 
     pub(crate) fn list(items: impl IntoIterator<Item = Value, IntoIter: DoubleEndedIterator>, tail: Value) -> Value {
-        items.into_iter().rev().fold(tail, |tail, head| Value::Cons(Rc::new(Cell { head, tail })))
+        items.into_iter().rev().fold(tail, |tail, head| Value::cons(head, tail))
     }
 
     pub(crate) fn as_big(&self) -> Option<BigInt> {
         match self {
             Value::Int(small) => Some((*small).into()),
-            Value::Big(big) => Some((**big).clone()),
+            Value::Big(big) => Some((***big).clone()),
             _ => None,
         }
     }
@@ -126,7 +131,7 @@ impl From<&Literal> for Value {
             Literal::Int(value) => Value::int(value.clone()),
             Literal::Float(value) => Value::Float(*value),
             Literal::Atom(name) => Value::Atom(name.clone()),
-            Literal::Binary(bytes) => Value::Binary(bytes[..].into()),
+            Literal::Binary(bytes) => Value::binary(&bytes[..]),
             Literal::List(items) => Value::list(items.iter().map(Value::from).collect::<Vec<_>>(), Value::Nil),
             Literal::Tuple(parts) => Value::tuple(parts.iter().map(Value::from).collect()),
         }
@@ -148,46 +153,77 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// Erlang's order of terms. Lists are walked without recursion along their tails.
+/// Erlang's order of terms.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
+    walk(a, b, false)
+}
+
+/// `=:=`: as the order says, but 1 and 1.0 differ.
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
+    walk(a, b, true).is_eq()
+}
+
+/// Walks two values side by side to where they differ, without recursion: values can be deeper than the host's stack.
+fn walk(a: &Value, b: &Value, exactly: bool) -> Ordering {
+    let mut open: Vec<(&Value, &Value)> = Vec::new();
     let (mut a, mut b) = (a, b);
     loop {
-        return match (a, b) {
-            (Value::Int(a), Value::Int(b)) => a.cmp(b),
-            (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
-            (Value::Int(_) | Value::Big(_), Value::Int(_) | Value::Big(_)) => a.as_big().cmp(&b.as_big()),
-            (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
-                float_of(a).partial_cmp(&float_of(b)).unwrap_or(Ordering::Equal)
-            }
-            (Value::Atom(a), Value::Atom(b)) => a.cmp(b),
-            (Value::Binary(a), Value::Binary(b)) => a.cmp(b),
-            (Value::Machine(a), Value::Machine(b)) => a.cmp(b),
-            (Value::Tuple(a), Value::Tuple(b)) => a.len().cmp(&b.len()).then_with(|| {
-                a.iter()
-                    .zip(b.iter())
-                    .map(|(a, b)| compare(a, b))
-                    .find(|order| order.is_ne())
-                    .unwrap_or(Ordering::Equal)
-            }),
-            (Value::Cons(x), Value::Cons(y)) => match compare(&x.head, &y.head) {
-                Ordering::Equal => {
-                    (a, b) = (&x.tail, &y.tail);
+        let order = match (a, b) {
+            (Value::Cons(x), Value::Cons(y)) => {
+                if !Rc::ptr_eq(x, y) {
+                    open.push((&x.tail, &y.tail));
+                    (a, b) = (&x.head, &y.head);
                     continue;
                 }
-                order => order,
-            },
-            (Value::Map(a), Value::Map(b)) => a.len().cmp(&b.len()).then_with(|| {
-                let pairs = a.iter().zip(b.iter());
-                pairs
-                    .map(|(a, b)| compare(&a.0, &b.0).then_with(|| compare(&a.1, &b.1)))
-                    .find(|order| order.is_ne())
-                    .unwrap_or(Ordering::Equal)
-            }),
-            (Value::Function(a), Value::Function(b)) => {
-                (&a.module, &a.function, a.arity).cmp(&(&b.module, &b.function, b.arity))
+                Ordering::Equal
             }
-            _ => rank(a).cmp(&rank(b)),
+            (Value::Tuple(x), Value::Tuple(y)) => {
+                if x.len() == y.len() && !Rc::ptr_eq(x, y) {
+                    open.extend(x.iter().zip(y.iter()).rev());
+                }
+                x.len().cmp(&y.len())
+            }
+            (Value::Map(x), Value::Map(y)) => {
+                if x.len() == y.len() {
+                    let pairs = x.iter().zip(y.iter()).rev();
+                    open.extend(pairs.flat_map(|(x, y)| [(&x.1, &y.1), (&x.0, &y.0)]));
+                }
+                x.len().cmp(&y.len())
+            }
+            _ => single(a, b, exactly),
         };
+        if order.is_ne() {
+            return order;
+        }
+        match open.pop() {
+            Some(next) => (a, b) = next,
+            None => return Ordering::Equal,
+        }
+    }
+}
+
+/// Two values of which at least one has no parts that are compared.
+fn single(a: &Value, b: &Value, exactly: bool) -> Ordering {
+    match (a, b) {
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+        (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
+            let order = float_of(a).partial_cmp(&float_of(b)).unwrap_or(Ordering::Equal);
+            // Where only what is the very same will do, a float is no integer.
+            if exactly { order.then(rank(a).cmp(&rank(b)).then(Ordering::Less)) } else { order }
+        }
+        (Value::Big(a), Value::Big(b)) => (***a).cmp(&***b),
+        (Value::Big(a), Value::Int(b)) => (***a).cmp(&BigInt::from(*b)),
+        (Value::Int(a), Value::Big(b)) => BigInt::from(*a).cmp(&***b),
+        (Value::Atom(a), Value::Atom(b)) => a.cmp(b),
+        (Value::Binary(a), Value::Binary(b)) => a[..].cmp(&b[..]),
+        (Value::Machine(a), Value::Machine(b)) => a.cmp(b),
+        (Value::Function(a), Value::Function(b)) => {
+            let names = (&a.module, &a.function, a.arity).cmp(&(&b.module, &b.function, b.arity));
+            // Two closures of one place are told apart by where they are kept.
+            if exactly && !Rc::ptr_eq(a, b) { names.then(Ordering::Less) } else { names }
+        }
+        _ => rank(a).cmp(&rank(b)),
     }
 }
 
@@ -200,40 +236,43 @@ fn float_of(value: &Value) -> f64 {
     }
 }
 
-/// `=:=`: as the order says, but 1 and 1.0 differ.
-pub(crate) fn same(a: &Value, b: &Value) -> bool {
-    let (mut a, mut b) = (a, b);
-    loop {
-        return match (a, b) {
-            (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
-                false
-            }
-            (Value::Tuple(a), Value::Tuple(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b)),
-            (Value::Cons(x), Value::Cons(y)) => {
-                if Rc::ptr_eq(x, y) {
-                    return true;
-                }
-                if !same(&x.head, &y.head) {
-                    return false;
-                }
-                (a, b) = (&x.tail, &y.tail);
-                continue;
-            }
-            (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
-            _ => compare(a, b).is_eq(),
-        };
+/// A value in Erlang's order of terms, as a key.
+pub(crate) struct Ordered(pub Value);
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Ordered) -> bool {
+        compare(&self.0, &other.0).is_eq()
     }
 }
 
-/// The value as Erlang's shell writes it. Stops after `limit` characters.
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Ordered) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Ordered) -> Ordering {
+        compare(&self.0, &other.0)
+    }
+}
+
+/// How deep a value is written; what is deeper is left out.
+const DEEPEST: usize = 300;
+/// The largest integer that is written whole, in bits.
+const LONGEST: u64 = 1 << 19;
+
+/// The value as Erlang's shell writes it. Stops after about `limit` bytes.
 pub(crate) fn show(value: &Value, limit: usize) -> String {
     let mut text = String::new();
-    write(value, &mut text, limit);
+    write(value, &mut text, limit, 0);
     text
 }
 
-fn write(value: &Value, out: &mut String, limit: usize) {
-    if out.len() > limit {
+fn write(value: &Value, out: &mut String, limit: usize, depth: usize) {
+    if out.len() > limit || depth > DEEPEST {
         if !out.ends_with('…') {
             out.push('…');
         }
@@ -244,7 +283,7 @@ fn write(value: &Value, out: &mut String, limit: usize) {
             if at > 0 {
                 out.push(',');
             }
-            write(item, out, limit);
+            write(item, out, limit, depth + 1);
             if out.len() > limit {
                 break;
             }
@@ -252,10 +291,13 @@ fn write(value: &Value, out: &mut String, limit: usize) {
     };
     match value {
         Value::Int(value) => out.push_str(&value.to_string()),
+        Value::Big(value) if value.bits() > LONGEST => {
+            out.push_str(&format!("… (an integer of {} bits)", value.bits()))
+        }
         Value::Big(value) => out.push_str(&value.to_string()),
         Value::Float(value) => out.push_str(&float(*value)),
         Value::Atom(name) => out.push_str(&atom(name)),
-        Value::Binary(bytes) => out.push_str(&binary(bytes)),
+        Value::Binary(bytes) => out.push_str(&binary(bytes, limit)),
         Value::Nil => out.push_str("[]"),
         Value::Tuple(items) => {
             out.push('{');
@@ -263,7 +305,7 @@ fn write(value: &Value, out: &mut String, limit: usize) {
             out.push('}');
         }
         Value::Cons(_) => {
-            if let Some(text) = printable(value) {
+            if let Some(text) = printable(value, limit) {
                 out.push_str(&format!("\"{}\"", escape(&text, '"')));
                 return;
             }
@@ -275,7 +317,7 @@ fn write(value: &Value, out: &mut String, limit: usize) {
                     out.push(',');
                 }
                 first = false;
-                write(&cell.head, out, limit);
+                write(&cell.head, out, limit, depth + 1);
                 if out.len() > limit {
                     break;
                 }
@@ -283,7 +325,7 @@ fn write(value: &Value, out: &mut String, limit: usize) {
             }
             if !matches!(rest, Value::Nil | Value::Cons(_)) {
                 out.push('|');
-                write(rest, out, limit);
+                write(rest, out, limit, depth + 1);
             }
             out.push(']');
         }
@@ -297,9 +339,9 @@ fn write(value: &Value, out: &mut String, limit: usize) {
                 if at > 0 {
                     out.push(',');
                 }
-                write(key, out, limit);
+                write(key, out, limit, depth + 1);
                 out.push_str(" => ");
-                write(value, out, limit);
+                write(value, out, limit, depth + 1);
             }
             out.push('}');
         }
@@ -307,10 +349,14 @@ fn write(value: &Value, out: &mut String, limit: usize) {
 }
 
 /// The text of a list that Erlang shows as one: printable Latin-1 characters.
-fn printable(value: &Value) -> Option<String> {
+fn printable(value: &Value, limit: usize) -> Option<String> {
     let mut text = String::new();
     let mut rest = value;
     while let Value::Cons(cell) = rest {
+        if text.len() > limit {
+            text.push('…');
+            return Some(text);
+        }
         let Value::Int(code) = cell.head else { return None };
         let c = char::from_u32(u32::try_from(code).ok()?)?;
         if !matches!(c, ' '..='~' | '\u{a0}'..='\u{ff}' | '\n' | '\t' | '\r' | '\u{8}' | '\u{b}' | '\u{c}' | '\u{1b}') {
@@ -330,6 +376,10 @@ fn escape(text: &str, quote: char) -> String {
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
             '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            '\u{1b}' => out.push_str("\\e"),
             c if c == quote => {
                 out.push('\\');
                 out.push(c);
@@ -340,7 +390,14 @@ fn escape(text: &str, quote: char) -> String {
     out
 }
 
-fn binary(bytes: &[u8]) -> String {
+fn binary(bytes: &[u8], limit: usize) -> String {
+    if bytes.len() > limit {
+        let mut end = limit;
+        while end > 0 && (bytes[end] & 0xc0) == 0x80 {
+            end -= 1;
+        }
+        return format!("{}…", binary(&bytes[..end], limit));
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) if text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t' | '\r')) => {
             let wide = if text.is_ascii() { "" } else { "/utf8" };

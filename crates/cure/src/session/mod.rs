@@ -10,8 +10,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Span, code};
-use crate::eval::machine::{Failure, Limits, Machine};
+use crate::eval::limits::{Failure, Limits, Stop};
+use crate::eval::machine::Machine;
 use crate::eval::value::{Value, show};
+use crate::eval::watch::{Spent, Watched};
 use crate::fsm::{Finding, Graph};
 use crate::lower::form;
 use crate::syntax::{self, ast};
@@ -68,6 +70,10 @@ pub struct Run {
     pub output: String,
     /// How many steps were done.
     pub steps: u64,
+    /// Calls and returns, where they were asked for.
+    pub trace: Vec<String>,
+    /// Where the steps went, where that was asked for.
+    pub profile: Vec<Spent>,
 }
 
 impl Compilation {
@@ -131,20 +137,27 @@ impl Compilation {
         names
     }
 
+    /// Whether a module of the text lets others call this function.
+    pub fn exports(&self, module: &str, function: &str, arity: u32) -> bool {
+        let form =
+            self.found.get(module).and_then(|module| module.interface.functions.get(&(Name::from(function), arity)));
+        form.is_some_and(|signature| signature.exported)
+    }
+
     /// Runs a function without arguments of the first module that exports it.
     pub fn run(&self, function: &str, limits: Limits) -> Option<Run> {
-        let has = |module: &&Arc<Loaded>| {
-            module
-                .form
-                .as_ref()
-                .is_some_and(|form| form.exports.iter().any(|(name, arity)| &**name == function && *arity == 0))
-        };
-        let module = self.modules.iter().find(has)?;
-        let name = module.interface.module.clone()?;
-        let forms = self.closure(std::slice::from_ref(&name));
-        let mut machine = Machine::new(&forms, limits);
-        let result = machine.call(&name, function, Vec::new()).map(|value: Value| show(&value, 100_000));
-        Some(Run { result, steps: machine.steps(), output: machine.output })
+        let module = self.syntax.iter().find(|module| self.exports(&module.name.name, function, 0))?;
+        self.run_in(&module.name.name, function, limits, Stop::default(), Watched::default())
+    }
+
+    /// Runs a function without arguments of this module, told about while it goes, until it is stopped.
+    pub fn run_in(&self, module: &str, function: &str, limits: Limits, stop: Stop, watched: Watched) -> Option<Run> {
+        self.found.get(module)?.form.as_ref()?;
+        let forms = self.closure(&[Name::from(module)]);
+        let mut machine = Machine::new(&forms, limits, stop, watched);
+        let result = machine.call(module, function, Vec::new()).map(|value: Value| show(&value, 100_000));
+        let (steps, trace, profile) = (machine.steps(), machine.watch.trace(), machine.watch.profile());
+        Some(Run { result, steps, trace, profile, output: machine.output })
     }
 }
 

@@ -8,6 +8,7 @@ mod get_examples;
 mod get_stdlib_docs;
 mod get_syntax_help;
 mod parse_cure;
+mod run_cure;
 #[cfg(test)]
 mod tests;
 mod type_check_cure;
@@ -33,6 +34,7 @@ pub fn tools(cure: &Arc<Cure>) -> Vec<Arc<dyn AnyTool>> {
         tool(get_stdlib_docs::GetStdlibDocs),
         tool(get_syntax_help::GetSyntaxHelp),
         tool(parse_cure::ParseCure),
+        tool(run_cure::RunCure(cure.clone())),
         tool(type_check_cure::TypeCheckCure(cure.clone())),
         tool(validate_syntax::ValidateSyntax),
     ]

@@ -20,6 +20,11 @@ async fn said<T: Tool>(tool: T, arguments: Value) -> String {
     }
 }
 
+/// The part with nothing configured.
+fn part() -> Arc<crate::Cure> {
+    crate::Cure::new(crate::Options::default())
+}
+
 /// What a whole program gives.
 fn ran(name: &str, code: &str) -> String {
     let compiled = compile(code, &Alone);
@@ -70,7 +75,7 @@ async fn a_wrong_program_is_a_result_and_not_an_error() {
     expect![[r#"
         ✗ Type error
         3:20 error C0401: -5 does not fit {x: Int | x > 0}"#]]
-    .assert_eq(&said(super::type_check_cure::TypeCheckCure(Arc::default()), json!({ "code": code })).await);
+    .assert_eq(&said(super::type_check_cure::TypeCheckCure(part()), json!({ "code": code })).await);
     expect![[r#"
         ✗ Syntax error
         2:10 error C0101: expected a name, found `=`
@@ -99,7 +104,7 @@ async fn a_machine_is_told_with_its_faults_and_its_picture() {
             A --> C : go [n > 3]
             A --> D : stop [n > 5 and n < 3]
             B --> A : back"#]]
-    .assert_eq(&said(super::analyze_fsm::AnalyzeFsm(Arc::default()), json!({ "code": code })).await);
+    .assert_eq(&said(super::analyze_fsm::AnalyzeFsm(part()), json!({ "code": code })).await);
 }
 
 #[tokio::test]
@@ -132,7 +137,69 @@ async fn hostile_text_gets_a_clear_answer() {
         ("huge", &huge, "C0004"),
         ("empty", "", "passed"),
     ] {
-        let text = said(super::type_check_cure::TypeCheckCure(Arc::default()), json!({ "code": code })).await;
+        let text = said(super::type_check_cure::TypeCheckCure(part()), json!({ "code": code })).await;
         assert!(text.contains(wanted), "{name}: {}", &text[..text.len().min(500)]);
     }
+}
+
+fn running() -> super::run_cure::RunCure {
+    let limits = crate::RunLimits { steps: 100_000, memory: 64 << 20, time: std::time::Duration::from_secs(20) };
+    super::run_cure::RunCure(crate::Cure::new(crate::Options { run: Some(limits), ..crate::Options::default() }))
+}
+
+#[tokio::test]
+async fn running_is_off_unless_it_is_enabled() {
+    let off = super::run_cure::RunCure(part());
+    expect![[r#"
+        error: Running programs is not enabled here.
+        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that knows it."#]].assert_eq(&said(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
+}
+
+#[tokio::test]
+async fn a_program_runs_with_its_output_and_its_trace() {
+    let code = "module T do\n  import Std.Io\n  def twice(n: Int): Int = n * 2\n  def main(): Int =\n    let _ = println(\"hello\")\n    twice(21)\n  def forever(n: Int): Int = forever(n + 1)\n  def halve(n: {x: Int | x > 0}): Int = 100 / n\nend\n";
+    let all = [
+        said(running(), json!({ "code": code, "trace": true, "profile": true })).await,
+        said(running(), json!({ "code": code, "function": "forever", "args": ["0"] })).await,
+        said(running(), json!({ "code": code, "function": "halve", "args": ["0"] })).await,
+        said(running(), json!({ "code": code, "function": "half", "args": ["0"] })).await,
+        said(running(), json!({ "code": "module T do\n  def main(): Int = \"x\"\nend" })).await,
+        said(running(), json!({ "code": code, "file_path": "x.cure" })).await,
+    ];
+    expect![[r#"
+        hello
+        ⇒ 42
+        (9 steps)
+
+        Trace:
+        T.main()
+        T.twice(21)  (in its place)
+        = 42
+
+        Profile (steps, calls, function):
+                   4         1 Std.Io.println/1
+                   2         1 T.main/0
+                   2         1 T.twice/1
+                   1         1 Std.Io.put/1
+        ---
+        ✗ the run was ended: more than 100000 steps; cure.run_steps in the configuration is the limit
+        (100001 steps)
+        ---
+        error: The arguments do not fit `halve`.
+        0 does not fit {x: Int | x > 0}
+        Each argument is an expression of Cure: a text is written with its quotes, "…".
+        ---
+        error: The program exports no `half/1`: no function of that name with that many arguments.
+        It defines:
+        T.forever(n: Int): Int
+        T.halve(n: {x: Int | x > 0}): Int
+        T.main(): Int
+        T.twice(n: Int): Int
+        ---
+        ✗ The program has errors; nothing ran
+        2:21 error C0301: expected Int, found String
+        ---
+        error: Give either `code` or `file_path`.
+        `code` is the text itself."#]]
+    .assert_eq(&all.join("\n---\n"));
 }

@@ -1,0 +1,133 @@
+//! How far a run may go, and why it ended without a value.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Limits of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How many steps may be done.
+    pub steps: u64,
+    /// How many calls may wait for another one.
+    pub depth: usize,
+    /// How many bytes may be printed.
+    pub output: usize,
+    /// How many bytes all values and waiting calls may take together.
+    pub memory: usize,
+    /// How long it may take.
+    pub time: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { steps: 100_000_000, depth: 1_000_000, output: 1 << 20, memory: 1 << 30, time: None }
+    }
+}
+
+/// Why a run ended without a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// An error of the program.
+    #[error("the program raised {reason}{}", .place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default())]
+    Raised {
+        /// The reason, as Erlang writes it.
+        reason: String,
+        /// The function it was in.
+        place: Option<String>,
+    },
+    /// A limit was reached.
+    #[error("the run was ended: more than {limit} {what}")]
+    Limit {
+        /// What there was too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// Whoever started it does not want it any more.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// A function that is not there.
+    #[error(
+        "{module}:{function}/{arity} is not there: it is no function of the program and not among the functions of Erlang that the interpreter has"
+    )]
+    Undefined {
+        /// The module.
+        module: String,
+        /// The function.
+        function: String,
+        /// Its number of parameters.
+        arity: usize,
+    },
+}
+
+/// Ends a run from outside.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Ends it soon.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// How many units of work are done between two looks at the clock.
+const PATIENCE: u32 = 4096;
+
+/// What a run has used of its limits.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    pub limits: Limits,
+    pub steps: u64,
+    /// The bytes of waiting calls.
+    pub frames: usize,
+    /// The bytes of this thread's values before it began.
+    before: usize,
+    work: u32,
+    end: Option<Instant>,
+    stop: Stop,
+}
+
+impl Meter {
+    pub(crate) fn new(limits: Limits, stop: Stop) -> Meter {
+        let end = limits.time.and_then(|time| Instant::now().checked_add(time));
+        Meter { limits, steps: 0, frames: 0, before: super::heap::live(), work: 0, end, stop }
+    }
+
+    /// One step more.
+    pub(crate) fn step(&mut self) -> Result<(), Failure> {
+        self.steps += 1;
+        if self.steps > self.limits.steps {
+            return Err(Failure::Limit { what: "steps", limit: self.limits.steps });
+        }
+        self.room(0)?;
+        self.work(1)
+    }
+
+    /// Whether there is room for so many bytes more.
+    pub(crate) fn room(&self, bytes: usize) -> Result<(), Failure> {
+        let used = super::heap::live().saturating_sub(self.before).saturating_add(self.frames);
+        if used.saturating_add(bytes) > self.limits.memory {
+            return Err(Failure::Limit { what: "bytes of memory", limit: self.limits.memory as u64 });
+        }
+        Ok(())
+    }
+
+    /// Counts work that takes as long as so many steps, and looks at the clock now and then.
+    pub(crate) fn work(&mut self, units: u32) -> Result<(), Failure> {
+        self.work = self.work.saturating_add(units);
+        if self.work < PATIENCE {
+            return Ok(());
+        }
+        self.work = 0;
+        if self.stop.0.load(Ordering::Relaxed) {
+            return Err(Failure::Cancelled);
+        }
+        if self.end.is_some_and(|end| Instant::now() >= end) {
+            let limit = self.limits.time.unwrap_or_default().as_secs();
+            return Err(Failure::Limit { what: "seconds", limit });
+        }
+        Ok(())
+    }
+}

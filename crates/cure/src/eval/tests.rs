@@ -1,0 +1,125 @@
+//! Runs that go too far end, with a word on why, and leave the host as it was.
+
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+
+use super::heap::live;
+use super::limits::{Failure, Limits, Stop};
+use super::watch::Watched;
+use crate::{Alone, Compilation, Run, compile};
+
+fn compiled(code: &str) -> Compilation {
+    let text = format!("module T do\n{code}\nend\n");
+    let compiled = compile(&text, &Alone);
+    assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
+    compiled
+}
+
+fn run(code: &str, limits: Limits) -> Run {
+    compiled(code).run_in("T", "main", limits, Stop::default(), Watched::default()).unwrap()
+}
+
+fn check(code: &str, expected: Expect) {
+    let limits = Limits { memory: 32 << 20, time: Some(Duration::from_secs(20)), ..Limits::default() };
+    let said = match run(code, limits).result {
+        Ok(value) => value,
+        Err(failure) => failure.to_string(),
+    };
+    expected.assert_eq(&said.chars().take(120).collect::<String>());
+    assert_eq!(live(), 0, "all values are gone");
+}
+
+#[test]
+fn values_deeper_than_the_stack() {
+    let nest = "type Tree = Leaf | Node(Tree)\n\
+                def nest(n: Int, tree: Tree): Tree = if n == 0 then tree else nest(n - 1, Node(tree))\n";
+    check(&format!("{nest} def main(): Bool = nest(50000, Leaf) == nest(50000, Leaf)"), expect!["true"]);
+    check(&format!("{nest} def main(): Bool = nest(50000, Leaf) == nest(49999, Leaf)"), expect!["false"]);
+    check(&format!("{nest} def main(): Tree = nest(3, Leaf)"), expect!["{node,{node,{node,{leaf}}}}"]);
+    let shown = run(&format!("{nest} def main(): Tree = nest(50000, Leaf)"), Limits::default()).result.unwrap();
+    assert!(shown.starts_with("{node,{node,") && shown.len() < 10_000, "{}", shown.len());
+    let fun =
+        "def pile(n: Int, f: Int => Int): Int => Int = if n == 0 then f else pile(n - 1, fn(x) -> f(x) + 1 end)\n";
+    check(&format!("{fun} def main(): Int = pile(50000, fn(x) -> x end)(1)"), expect!["50001"]);
+}
+
+#[test]
+fn memory_is_bounded() {
+    let text = "def more(s: String): String = more(s <> s)\n def main(): String = more(\"0123456789\")";
+    check(text, expect!["the run was ended: more than 33554432 bytes of memory"]);
+    let list = "def more(l: List(Int)): List(Int) = more(l ++ l)\n def main(): List(Int) = more([1])";
+    check(list, expect!["the run was ended: more than 33554432 bytes of memory"]);
+    let calls = "def more(n: Int): Int = 1 + more(n + 1)\n def main(): Int = more(1)";
+    check(calls, expect!["the run was ended: more than 33554432 bytes of memory"]);
+    let big = "def more(n: Int): Int = more(n * n)\n def main(): Int = more(3)";
+    check(big, expect!["the program raised system_limit in T.more"]);
+    let seq = "curify seq(a: Int, b: Int): List(Int) = {lists, seq, 2}\n def main(): Int = match seq(1, 100000000000) do [] -> 0 _ -> 1 end";
+    check(seq, expect!["the run was ended: more than 33554432 bytes of memory"]);
+    // What was let go does not count.
+    let long = "def many(n: Int, s: String): Int = if n == 0 then 0 else wasted(n, s <> s, s)\n\
+                def wasted(n: Int, t: String, s: String): Int = if t == \"\" then 1 else many(n - 1, s)\n\
+                def grown(n: Int, s: String): String = if n == 0 then s else grown(n - 1, s <> s)\n\
+                def main(): Int = many(500, grown(14, \"0123456789\"))";
+    check(long, expect!["0"]);
+}
+
+#[test]
+fn a_callback_inside_of_itself_is_no_overflow() {
+    let code = "curify map(f: Int => Int, l: List(Int)): List(Int) = {lists, map, 2}\n\
+                def deeper(n: Int): Int = match map(fn(x) -> deeper(x) end, [n]) do [x | _] -> x [] -> 0 end\n\
+                def main(): Int = deeper(1)";
+    check(code, expect!["the run was ended: more than 64 runs inside of runs"]);
+}
+
+#[test]
+fn time_is_bounded_and_a_run_can_be_stopped() {
+    let forever = "def forever(n: Int): Int = forever(n + 1)\n def main(): Int = forever(0)";
+    let limits = Limits { steps: u64::MAX, time: Some(Duration::from_millis(20)), ..Limits::default() };
+    assert!(matches!(run(forever, limits).result, Err(Failure::Limit { what: "seconds", .. })));
+    let few = Limits { steps: 1000, ..Limits::default() };
+    assert_eq!(run(forever, few).result, Err(Failure::Limit { what: "steps", limit: 1000 }));
+    let stop = Stop::default();
+    stop.stop();
+    let run = compiled(forever).run_in("T", "main", Limits::default(), stop, Watched::default()).unwrap();
+    assert_eq!(run.result, Err(Failure::Cancelled));
+}
+
+#[test]
+fn a_clock_that_runs_long_with_a_machine_on_it_is_bounded_too() {
+    let code = "fsm Light do\n    states: [On, Off]\n    initial: On\n    state On do\n      timeout(1) -> Off\n    end\n\
+                \x20   state Off do\n      timeout(1) -> On\n    end\n  end\n\
+                curify wait(ms: Int): Atom = {timer, sleep, 1}\n\
+                def main(): Atom =\n let light = Light_spawn()\n wait(1000000000000000)";
+    let limits = Limits { steps: 100_000, ..Limits::default() };
+    assert_eq!(run(code, limits).result, Err(Failure::Limit { what: "steps", limit: 100_000 }));
+}
+
+#[test]
+fn a_trace_and_a_profile() {
+    let code = "def fact(n: Nat): Int = if n == 0 then 1 else n * fact(n - 1)\n\
+                def last(l: List(Int)): Int = match l do [] -> 0 [x] -> x [_ | rest] -> last(rest) end\n\
+                def main(): Int = fact(2) + last([700, 800])";
+    let watched = Watched { trace: true, profile: true };
+    let run = compiled(code).run_in("T", "main", Limits::default(), Stop::default(), watched).unwrap();
+    expect![[r#"
+        T.main()
+          T.fact(2)
+            T.fact(1)
+              T.fact(0)
+              = 1
+            = 1
+          = 2
+          T.last([700,800])
+          T.last([800])  (in its place)
+          = 800
+        = 802"#]]
+    .assert_eq(&run.trace.join("\n"));
+    let profile: Vec<_> = run.profile.iter().map(|one| format!("{} {}", one.function, one.calls)).collect();
+    expect![[r#"
+        T.last/1 2
+        T.fact/1 3
+        T.main/0 1"#]]
+    .assert_eq(&profile.join("\n"));
+    assert_eq!(run.profile.iter().map(|one| one.steps).sum::<u64>(), run.steps);
+}

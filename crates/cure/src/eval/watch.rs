@@ -1,0 +1,136 @@
+//! What a run tells while it goes: a trace of calls and returns, and a profile of where its steps went.
+
+use std::collections::HashMap;
+
+use super::value::{Value, show};
+use crate::lower::form::Function;
+use crate::syntax::ast::Name;
+
+/// How many lines of a trace are kept; the first ones.
+const MOST_LINES: usize = 500;
+/// How much of a value a line of the trace shows.
+const MOST_SHOWN: usize = 200;
+/// How far lines are set in.
+const MOST_INDENT: usize = 30;
+
+/// What is to be told.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Watched {
+    /// Calls and returns of the program's own functions.
+    pub trace: bool,
+    /// Calls and steps of all functions.
+    pub profile: bool,
+}
+
+/// Where steps went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// The function: `Module.name/arity`.
+    pub function: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// How many steps were its own.
+    pub steps: u64,
+}
+
+/// What was told so far.
+#[derive(Debug, Default)]
+pub(crate) struct Watch<'p> {
+    trace: Option<Vec<String>>,
+    /// How many lines came after the last one that was kept.
+    more: u64,
+    profile: Option<HashMap<*const Function, Account<'p>>>,
+}
+
+#[derive(Debug)]
+struct Account<'p> {
+    module: Name,
+    function: &'p Function,
+    calls: u64,
+    steps: u64,
+}
+
+impl<'p> Watch<'p> {
+    pub(crate) fn new(watched: Watched) -> Watch<'p> {
+        Watch { trace: watched.trace.then(Vec::new), more: 0, profile: watched.profile.then(HashMap::new) }
+    }
+
+    /// Whether anything is to be told.
+    pub(crate) fn is_on(&self) -> bool {
+        self.trace.is_some() || self.profile.is_some()
+    }
+
+    /// A function is called; in the place of its caller for a tail call.
+    pub(super) fn called(&mut self, module: &Name, function: &'p Function, args: &[Value], depth: usize, tail: bool) {
+        if let Some(profile) = &mut self.profile {
+            let known = profile.entry(std::ptr::from_ref(function));
+            known.or_insert_with(|| Account { module: module.clone(), function, calls: 0, steps: 0 }).calls += 1;
+        }
+        if is_own(module) {
+            let own = function.arity.saturating_sub(function.captured) as usize;
+            let args: Vec<_> = args.iter().take(own).map(|arg| show(arg, MOST_SHOWN)).collect();
+            let after = if tail { "  (in its place)" } else { "" };
+            self.line(depth, || format!("{module}.{}({}){after}", shown(function), args.join(", ")));
+        }
+    }
+
+    /// A function returns to its caller.
+    pub(super) fn returned(&mut self, module: &Name, value: &Value, depth: usize) {
+        if is_own(module) {
+            self.line(depth, || format!("= {}", show(value, MOST_SHOWN)));
+        }
+    }
+
+    /// A step of a function.
+    pub(super) fn step(&mut self, function: &'p Function) {
+        if let Some(spent) = self.profile.as_mut().and_then(|profile| profile.get_mut(&std::ptr::from_ref(function))) {
+            spent.steps += 1;
+        }
+    }
+
+    fn line(&mut self, depth: usize, text: impl FnOnce() -> String) {
+        match &mut self.trace {
+            Some(lines) if lines.len() < MOST_LINES => {
+                lines.push(format!("{}{}", "  ".repeat(depth.min(MOST_INDENT)), text()));
+            }
+            Some(_) => self.more += 1,
+            None => {}
+        }
+    }
+
+    /// The trace: calls, each set in below its caller, and what they returned.
+    pub(crate) fn trace(&self) -> Vec<String> {
+        let mut lines = self.trace.clone().unwrap_or_default();
+        if self.more > 0 {
+            lines.push(format!("… and {} lines more", self.more));
+        }
+        lines
+    }
+
+    /// The profile, the most steps first.
+    pub(crate) fn profile(&self) -> Vec<Spent> {
+        let all = self.profile.iter().flat_map(HashMap::values);
+        let mut spent: Vec<Spent> = all
+            .map(|Account { module, function, calls, steps }| Spent {
+                function: format!("{module}.{}/{}", shown(function), function.arity - function.captured),
+                calls: *calls,
+                steps: *steps,
+            })
+            .collect();
+        spent.sort_by(|a, b| b.steps.cmp(&a.steps).then_with(|| a.function.cmp(&b.function)));
+        spent
+    }
+}
+
+/// A module of the program and not of the standard library.
+fn is_own(module: &str) -> bool {
+    crate::standard::source(module).is_none()
+}
+
+/// A function's name; those of closures are told by the function that they stand in.
+fn shown(function: &Function) -> String {
+    match function.name.split_once('$') {
+        Some((name, _)) => format!("{name}:fn"),
+        None => function.name.to_string(),
+    }
+}

@@ -1,0 +1,139 @@
+//! Running a program from outside: which function, with which arguments, within which bounds. Arguments are expressions
+//! of Cure and are checked like any call, refinements and all.
+
+use crate::diagnostic::Diagnostic;
+use crate::eval::limits::{Limits, Stop};
+use crate::eval::watch::Watched;
+use crate::session::{Compilation, Run, Sources, compile};
+
+/// What is to be run.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The function: `main`, or `Module.main`.
+    pub function: String,
+    /// Its arguments, as they are written in Cure.
+    pub args: Vec<String>,
+    /// How far it may go.
+    pub limits: Limits,
+    /// Ends it.
+    pub stop: Stop,
+    /// What to tell.
+    pub watched: Watched,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It ran, to its end or to a limit.
+    Ran(Run),
+    /// The program has errors.
+    Refused(Vec<Diagnostic>),
+    /// Modules that it uses have errors.
+    Faulty(Vec<String>),
+    /// There is no such function: what there is instead.
+    NoFunction(Vec<String>),
+    /// The arguments do not fit: why, a line for each reason.
+    Arguments(Vec<String>),
+}
+
+/// The module around the call with arguments, and the function in it.
+const CALLER: &str = "Call_from_outside";
+const CALL: &str = "call_from_outside";
+
+/// Checks a program and runs one of its functions.
+pub fn run(text: &str, sources: &dyn Sources, request: &Request) -> Outcome {
+    let compiled = compile(text, sources);
+    if !compiled.is_ok() {
+        return Outcome::Refused(compiled.diagnostics);
+    }
+    let faulty = compiled.faulty();
+    if !faulty.is_empty() {
+        return Outcome::Faulty(faulty.into_iter().map(str::to_owned).collect());
+    }
+    let Some((module, function)) = find(&compiled, request) else {
+        return Outcome::NoFunction(compiled.signatures());
+    };
+    let Request { args, limits, stop, watched, .. } = request;
+    if args.is_empty() {
+        let ran = compiled.run_in(&module, &function, *limits, stop.clone(), *watched);
+        return ran.map_or_else(|| Outcome::NoFunction(compiled.signatures()), Outcome::Ran);
+    }
+    // Each argument ends with its line, so that a comment in it ends there too.
+    let args: String = args.iter().map(|arg| format!("    ({arg}\n    )")).collect::<Vec<_>>().join(",\n");
+    let call = format!("{module}.{function}(\n{args})");
+    let whole = format!("{text}\nmodule {CALLER} do\n  import {module}\n  def {CALL}() = {call}\nend\n");
+    let called = compile(&whole, sources);
+    if !called.is_ok() {
+        let reason = |one: &Diagnostic| {
+            let mut text = one.message.clone();
+            one.hints.iter().for_each(|hint| text.push_str(&format!("; {hint}")));
+            text
+        };
+        let reasons = called.diagnostics.iter().filter(|one| one.is_error()).take(3).map(reason);
+        return Outcome::Arguments(reasons.collect());
+    }
+    let ran = called.run_in(CALLER, CALL, *limits, stop.clone(), *watched);
+    ran.map_or_else(|| Outcome::NoFunction(compiled.signatures()), Outcome::Ran)
+}
+
+/// The module of the function that is meant, and its name.
+fn find(compiled: &Compilation, request: &Request) -> Option<(String, String)> {
+    let arity = request.args.len() as u32;
+    let (wanted, name) = match request.function.rsplit_once('.') {
+        Some((module, name)) => (Some(module), name),
+        None => (None, &*request.function),
+    };
+    let has = |module: &&str| wanted.is_none_or(|wanted| wanted == *module) && compiled.exports(module, name, arity);
+    let module = compiled.syntax().iter().map(|module| &*module.name.name).find(has)?;
+    Some((module.to_owned(), name.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Alone;
+    use expect_test::expect;
+
+    fn said(function: &str, args: &[&str]) -> String {
+        let text = "module T do\n  type Shape = Dot | Circle(Int)\n  def area(s: Shape): Int = match s do Dot -> 0 Circle(r) -> 3 * r * r end\n  \
+                    def half(a: Int, b: {n: Int | n != 0}): Int = a / b\n  def twice(s: String): String = s <> s\n  \
+                    def same<A: Show>(a: A): String = \"#{a}\"\n  def main(): Int = area(Circle(1))\nend\n\
+                    module U do\n  export [main/0]\n  def main(): Int = 7\n  def hidden(): Int = 1\nend\n";
+        let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let request = Request { function: function.to_owned(), args, ..Request::default() };
+        match run(text, &Alone, &request) {
+            Outcome::Ran(run) => run.result.unwrap_or_else(|failure| failure.to_string()),
+            Outcome::NoFunction(there) => format!("there is {}", there.len()),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_function_with_arguments() {
+        let all = [
+            said("main", &[]),
+            said("U.main", &[]),
+            said("area", &["Circle(2)"]),
+            said("T.half", &["-7", "1 + 1 # two"]),
+            said("twice", &["\"ab\""]),
+            said("same", &["[1, 2]"]),
+            said("half", &["1", "0"]),
+            said("twice", &["ab"]),
+            said("hidden", &[]),
+            said("main", &["1"]),
+            said("twice", &["\"a\") end"]),
+        ];
+        expect![[r#"
+            3
+            7
+            12
+            -3
+            <<"abab">>
+            <<"[1, 2]">>
+            Arguments(["0 does not fit {n: Int | n != 0}"])
+            Arguments(["`ab` is not defined"])
+            there is 7
+            there is 7
+            Arguments(["expected a `,` or `)`, found `end`", "this stands outside a module; put it between `module Name do` and `end`", "this `end` closes nothing; remove it; `if`, a one-line `def … =` and `let` take no `end`"])"#]].assert_eq(&all.join("\n"));
+    }
+}

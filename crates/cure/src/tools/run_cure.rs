@@ -1,0 +1,229 @@
+//! `run_cure`: a function of a program in the interpreter, within limits, off the daemon's own threads.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{given, modules};
+use crate::part::{Cure, Modules, RunLimits};
+use crate::report::{self, Said, said};
+use crate::run::{Outcome, Request, run};
+use crate::{Failure, Limits, Run, Stop, Watched};
+
+/// The stack of a run's thread, in bytes; the interpreter keeps its own for the program.
+const STACK: usize = 16 << 20;
+
+/// Run a function of a Cure program in the interpreter: no files, no network, no processes; clocks are virtual. Gives its
+/// value, what it printed, and if asked for a trace of its calls or a profile. Bounded in steps, memory and time.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The Cure code; or give `file_path`.
+    pub code: Option<String>,
+    /// A file of the project, relative to its root.
+    pub file_path: Option<PathBuf>,
+    /// The exported function, with its module before it where several have it: `main`, `Shapes.area`. Default: main.
+    pub function: Option<String>,
+    /// Its arguments, each an expression of Cure: `3`, `"text"`, `Circle(2)`.
+    pub args: Option<Vec<String>>,
+    /// Whether to show the calls of the program's own functions. Default: false.
+    pub trace: Option<bool>,
+    /// Whether to count calls and steps by function. Default: false.
+    pub profile: Option<bool>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Whether it ran to its end.
+    pub ok: bool,
+    /// Its value, as Erlang writes it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub value: Option<String>,
+    /// Why there is no value.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub failure: Option<String>,
+    /// What it printed.
+    pub output: String,
+    /// How many steps the interpreter did.
+    pub steps: u64,
+    /// Calls, each set in below its caller, and what they returned; the first 500.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub trace: Vec<String>,
+    /// Calls and steps by function, the most steps first.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub profile: Vec<Line>,
+    /// Errors of the program, where it has any; then nothing ran.
+    pub diagnostics: Vec<Said>,
+}
+
+/// One function of a profile.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Line {
+    /// The function.
+    pub function: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// How many steps were its own.
+    pub steps: u64,
+}
+
+/// The tool.
+pub(super) struct RunCure(pub Arc<Cure>);
+
+impl Tool for RunCure {
+    const NAME: &'static str = "run_cure";
+    const TITLE: &'static str = "Run Cure";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let limits = allowed(&self.0)?;
+        let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
+        let stop = Stop::default();
+        let request = Request {
+            function: args.function.unwrap_or_else(|| "main".to_owned()),
+            args: args.args.unwrap_or_default(),
+            limits,
+            stop: stop.clone(),
+            watched: Watched { trace: args.trace.unwrap_or(false), profile: args.profile.unwrap_or(false) },
+        };
+        let modules = modules(&self.0, &cx);
+        let ran = self.0.turn(&cx).await;
+        let outcome = apart(&cx, stop, move || {
+            let outcome = outcome(&code, &modules, &request);
+            drop(ran);
+            outcome
+        });
+        outcome.await?
+    }
+
+    fn text(output: &Output) -> String {
+        if !output.diagnostics.is_empty() && output.value.is_none() && output.failure.is_none() {
+            return report::under("✗ The program has errors; nothing ran", &output.diagnostics);
+        }
+        let mut text = output.output.clone();
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        match (&output.value, &output.failure) {
+            (Some(value), _) => text.push_str(&format!("⇒ {value}\n")),
+            (None, failure) => text.push_str(&format!("✗ {}\n", failure.as_deref().unwrap_or("no value"))),
+        }
+        text.push_str(&format!("({} steps)", output.steps));
+        if !output.trace.is_empty() {
+            text.push_str(&format!("\n\nTrace:\n{}", output.trace.join("\n")));
+        }
+        if !output.profile.is_empty() {
+            text.push_str("\n\nProfile (steps, calls, function):");
+            for line in &output.profile {
+                text.push_str(&format!("\n{:>12} {:>9} {}", line.steps, line.calls, line.function));
+            }
+        }
+        text
+    }
+
+    fn examples() -> Vec<Example> {
+        let arguments = json!({
+            "code": "module T do\n  def double(n: Int): Int = 2 * n\nend",
+            "function": "double",
+            "args": ["21"],
+        });
+        vec![Example { title: "A function with an argument", arguments, text: None }]
+    }
+}
+
+/// The limits of a run, or how to allow runs at all.
+pub(super) fn allowed(cure: &Cure) -> Result<Limits, ToolError> {
+    let Some(RunLimits { steps, memory, time }) = cure.options().run else {
+        return Err(ToolError::user("Running programs is not enabled here.").hint(
+            "Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then \
+             `hob stop`, and the next call starts a daemon that knows it.",
+        ));
+    };
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    Ok(Limits { steps, memory, time: Some(time), ..Limits::default() })
+}
+
+/// Does a job on a thread of its own. When the call is cancelled, the job is stopped and not waited for.
+pub(super) async fn apart<T: Send + 'static>(
+    cx: &Context,
+    stop: Stop,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    let (done, waits) = tokio::sync::oneshot::channel();
+    let thread = std::thread::Builder::new().name("cure-run".to_owned()).stack_size(STACK);
+    let started = thread.spawn(move || {
+        // Nobody may wait any more.
+        let _ = done.send(job());
+    });
+    started.map_err(ToolError::internal)?;
+    tokio::select! {
+        result = waits => result.map_err(ToolError::internal),
+        () = cx.cancelled() => {
+            stop.stop();
+            Err(ToolError::user("The run was cancelled."))
+        }
+    }
+}
+
+fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, ToolError> {
+    let nothing = Output {
+        ok: false,
+        value: None,
+        failure: None,
+        output: String::new(),
+        steps: 0,
+        trace: Vec::new(),
+        profile: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    match run(code, modules, request) {
+        Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..of(ran, nothing) }),
+        Outcome::Refused(diagnostics) => Ok(Output { diagnostics: said(&diagnostics, code), ..nothing }),
+        Outcome::Faulty(names) => {
+            let failure =
+                format!("the program uses modules that have errors: {}; check_project shows them", names.join(", "));
+            Ok(Output { failure: Some(failure), ..nothing })
+        }
+        Outcome::NoFunction(there) => {
+            let (function, arity) = (&request.function, request.args.len());
+            let error = ToolError::user(format!(
+                "The program exports no `{function}/{arity}`: no function of that name with that many arguments."
+            ));
+            let there: Vec<_> = there.into_iter().take(30).collect();
+            Err(error.hint(format!("It defines:\n{}", there.join("\n"))))
+        }
+        Outcome::Arguments(reasons) => {
+            let error = ToolError::user(format!("The arguments do not fit `{}`.", request.function));
+            let error = reasons.into_iter().fold(error, ToolError::hint);
+            Err(error.hint("Each argument is an expression of Cure: a text is written with its quotes, \"…\"."))
+        }
+    }
+}
+
+fn of(ran: Run, rest: Output) -> Output {
+    let (value, failure) = match ran.result {
+        Ok(value) => (Some(value), None),
+        Err(failure) => (None, Some(explained(&failure))),
+    };
+    let line = |one: crate::Spent| Line { function: one.function, calls: one.calls, steps: one.steps };
+    let profile = ran.profile.into_iter().map(line).collect();
+    Output { value, failure, output: ran.output, steps: ran.steps, trace: ran.trace, profile, ..rest }
+}
+
+/// A failure, and where its limit is set.
+pub(super) fn explained(failure: &Failure) -> String {
+    let setting = match failure {
+        Failure::Limit { what: "steps", .. } => "cure.run_steps",
+        Failure::Limit { what: "bytes of memory", .. } => "cure.run_memory",
+        Failure::Limit { what: "seconds", .. } => "cure.run_seconds",
+        _ => return failure.to_string(),
+    };
+    format!("{failure}; {setting} in the configuration is the limit")
+}
