@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Category, name and text.
-pub(super) const EXAMPLES: &[(Category, &str, &str)] = &[
+pub(crate) const EXAMPLES: &[(Category, &str, &str)] = &[
     (Category::Basics, "shapes", include_str!("../../examples/basics_shapes.cure")),
     (Category::Basics, "refinements", include_str!("../../examples/basics_refinements.cure")),
     (Category::Fsm, "turnstile", include_str!("../../examples/fsm_turnstile.cure")),
@@ -20,7 +20,7 @@ pub(super) const EXAMPLES: &[(Category, &str, &str)] = &[
 /// A kind of examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Category {
+pub(crate) enum Category {
     /// Functions, types, matches, refinements.
     Basics,
     /// State machines.

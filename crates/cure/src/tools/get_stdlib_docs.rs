@@ -83,6 +83,12 @@ impl Tool for GetStdlibDocs {
     }
 }
 
+/// The documentation of one module as text.
+pub(crate) fn library(name: &str) -> Option<String> {
+    let modules = vec![documented(name, true)?];
+    Some(GetStdlibDocs::text(&Output { modules }))
+}
+
 fn documented(name: &str, whole: bool) -> Option<Documented> {
     let text = standard::source(name)?;
     let modules = crate::syntax::modules(&crate::syntax::parse(text).tree());

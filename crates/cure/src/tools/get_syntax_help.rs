@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Topic and text, in the order in which they are read.
-pub(super) const TOPICS: &[(Topic, &str, &str)] = &[
+pub(crate) const TOPICS: &[(Topic, &str, &str)] = &[
     (Topic::Modules, "modules", include_str!("../../help/modules.md")),
     (Topic::Functions, "functions", include_str!("../../help/functions.md")),
     (Topic::Types, "types", include_str!("../../help/types.md")),
@@ -20,7 +20,7 @@ pub(super) const TOPICS: &[(Topic, &str, &str)] = &[
 /// A topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Topic {
+pub(crate) enum Topic {
     /// Modules, exports, imports.
     Modules,
     /// Functions, clauses, guards.

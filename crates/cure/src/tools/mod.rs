@@ -14,12 +14,17 @@ mod tests;
 mod type_check_cure;
 mod validate_syntax;
 
+pub(crate) use get_examples::EXAMPLES;
+pub(crate) use get_stdlib_docs::library;
+pub(crate) use get_syntax_help::TOPICS;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Context, ToolError, tool};
 use project::Caller;
 
+use crate::diagnostic::Diagnostic;
 use crate::files::{self, FileError};
 use crate::part::{Cure, Modules};
 
@@ -60,6 +65,12 @@ fn worktree(cx: &Context) -> Result<PathBuf, ToolError> {
 /// The modules that the caller's code may use.
 fn modules(cure: &Cure, cx: &Context) -> Modules {
     cure.modules(cx.caller::<Caller>().map(|caller| &*caller.worktree))
+}
+
+/// What is wrong with a text; and the text again.
+pub(crate) async fn checked(cure: &Cure, cx: &Context, code: String) -> Result<(Vec<Diagnostic>, String), ToolError> {
+    let modules = modules(cure, cx);
+    work(code.len(), move || (crate::compile(&code, &modules).diagnostics, code)).await
 }
 
 /// What to do about a file that cannot be used.

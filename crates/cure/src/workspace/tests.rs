@@ -116,7 +116,7 @@ fn what_is_met_and_not_imported_is_seen_too() {
     project.write("a.cure", &shapes.replace(" derive Show", ""));
     expect![[r#"
         checked: Shapes Make Shown
-        c.cure:3:27 error C0305: `Shape` has no instance of `Show`; write `instance Show(Shape) do … end`, or `derive Show` behind the type
+        c.cure:3:27 error C0305: `Shape` has no instance of `Show`; write `derive Show` behind the type, or `instance Show(Shape) do … end`
     "#]]
     .assert_eq(&project.check());
 }

@@ -1,0 +1,151 @@
+//! What a person may start a conversation about Cure with. Each prompt brings along what a model needs to know of the
+//! language for it.
+
+use std::sync::Arc;
+
+use mcp::prompt::{Message, Prompt, Prompts, prompt};
+use mcp::resource::Contents;
+use mcp::tool::{Content, Context, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::part::Cure;
+use crate::report::{said, text};
+use crate::tools::{EXAMPLES, TOPICS, checked};
+
+/// The prompts.
+pub fn prompts(cure: &Arc<Cure>) -> Arc<Prompts> {
+    Arc::new(Prompts::new([prompt(WriteModule), prompt(WriteStateMachine), prompt(FixErrors(cure.clone()))]))
+}
+
+/// How to work, whatever the task.
+const LOOP: &str = "Check what you write with type_check_cure until it passes without errors, and mind its warnings; \
+format it with format_cure. Where run_cure is enabled, run it. The library is told by get_stdlib_docs; do not guess \
+names of functions.";
+
+/// A part of the syntax help, attached.
+fn help(topic: &str) -> Message {
+    let text = TOPICS.iter().find(|(_, name, _)| *name == topic).map_or("", |(.., text)| *text);
+    attached(format!("cure://syntax/{topic}"), "text/markdown", text)
+}
+
+/// An example, attached.
+fn example(name: &str) -> Message {
+    let text = EXAMPLES.iter().find(|(_, known, _)| *known == name).map_or("", |(.., text)| *text);
+    attached(format!("cure://examples/{name}"), "text/plain", text)
+}
+
+fn attached(uri: String, mime_type: &str, text: &str) -> Message {
+    Message::user(Content::Resource(Contents::text(uri, mime_type, text)))
+}
+
+/// Write a module in Cure.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Module {
+    /// What the module is to do.
+    purpose: String,
+    /// Its name, such as Geometry.Shapes.
+    name: Option<String>,
+}
+
+struct WriteModule;
+
+impl Prompt for WriteModule {
+    const NAME: &'static str = "cure_write_module";
+    const TITLE: &'static str = "Write a Cure module";
+    type Args = Module;
+
+    async fn get(&self, _: Context, args: Module) -> Result<Vec<Message>, ToolError> {
+        let name = args.name.map(|name| format!(" named {name}")).unwrap_or_default();
+        let task = format!(
+            "Write a module{name} in the language Cure that does this:\n\n{}\n\nSay in types what can be said in types: \
+             refinements for what values may be, lengths for lists, sums for cases; then callers are held to it. {LOOP}",
+            args.purpose
+        );
+        let topics = ["modules", "functions", "types", "pattern_matching"];
+        Ok(topics.into_iter().map(help).chain([example("refinements"), Message::user(task)]).collect())
+    }
+}
+
+/// Write a state machine in Cure.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StateMachine {
+    /// What the machine is to do: its states, and what moves it from one to the next.
+    purpose: String,
+}
+
+struct WriteStateMachine;
+
+impl Prompt for WriteStateMachine {
+    const NAME: &'static str = "cure_write_state_machine";
+    const TITLE: &'static str = "Write a Cure state machine";
+    type Args = StateMachine;
+
+    async fn get(&self, _: Context, args: StateMachine) -> Result<Vec<Message>, ToolError> {
+        let task = format!(
+            "Write a state machine in the language Cure that does this:\n\n{}\n\nLook at it with analyze_fsm: no state may \
+             be unreachable or a dead end that is not meant to be one (then it is `terminal`), and no event may lead two \
+             ways at once. Show its Mermaid diagram. {LOOP}",
+            args.purpose
+        );
+        Ok([help("fsm"), example("turnstile"), example("lamp"), Message::user(task)].into())
+    }
+}
+
+/// Explain the errors of a program in Cure, and fix them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Errors {
+    /// The Cure code.
+    code: String,
+}
+
+struct FixErrors(Arc<Cure>);
+
+impl Prompt for FixErrors {
+    const NAME: &'static str = "cure_fix_errors";
+    const TITLE: &'static str = "Explain and fix errors in Cure";
+    type Args = Errors;
+
+    async fn get(&self, cx: Context, args: Errors) -> Result<Vec<Message>, ToolError> {
+        let (diagnostics, code) = checked(&self.0, &cx, args.code).await?;
+        let found = said(&diagnostics, &code);
+        let found = if found.is_empty() { "It finds nothing.".to_owned() } else { text(&found) };
+        let task = format!(
+            "This is what the compiler says about the program above, as line:column, severity, code and message:\n\n\
+             {found}\n\nExplain each in a sentence or two: what it means here, and why the compiler cannot let it pass. \
+             Then fix the program with the smallest changes that keep what it is meant to do; do not weaken a type only to \
+             silence an error. {LOOP}"
+        );
+        Ok([attached("cure://program".to_owned(), "text/plain", &code), Message::user(task)].into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+
+    fn texts(messages: &[Message]) -> String {
+        messages.iter().map(|message| format!("{:?}\n", message.content)).collect()
+    }
+
+    #[tokio::test]
+    async fn what_they_bring_along_is_there() {
+        let cx = || Context::detached(Arc::new(()));
+        let module = Module { purpose: "sorts names".into(), name: Some("Names".into()) };
+        let said = texts(&WriteModule.get(cx(), module).await.unwrap());
+        for part in ["named Names", "sorts names", "cure://syntax/types", "cure://examples/refinements", "module "] {
+            assert!(said.contains(part), "{part}");
+        }
+        let machine = StateMachine { purpose: "a door".into() };
+        let said = texts(&WriteStateMachine.get(cx(), machine).await.unwrap());
+        assert!(said.contains("a door") && said.contains("fsm Turnstile") && said.contains("analyze_fsm"), "{said}");
+        let fix = FixErrors(Cure::new(Options::default()));
+        let code = "module T do\n  def f(): Int = \"x\"\nend\n".to_owned();
+        let said = texts(&fix.get(cx(), Errors { code }).await.unwrap());
+        assert!(said.contains("2:18 error C0301: expected Int, found String"), "{said}");
+    }
+}
