@@ -102,6 +102,27 @@ pub(crate) fn outcome(text: &str) -> String {
     if said.is_empty() { ran } else { format!("{ran}, {}", said.join(" ")) }
 }
 
+/// Where each refused or warned program is wrong: what is said first, and in which line a person would look for it.
+#[test]
+fn what_is_said_first_stands_in_the_right_line() {
+    let table = include_str!("../tests/data/programs-lines.tsv");
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
+    let mut faults = Vec::new();
+    for program in programs() {
+        let compiled = compile(&program.text, &Alone);
+        let lines = Lines::new(&program.text);
+        let said = &compiled.diagnostics;
+        let first = said.iter().find(|one| one.is_error()).or(said.first());
+        let found = first.map(|one| (one.code.to_string(), lines.place(one.span.start).0.to_string()));
+        let row = rows.iter().find(|row| row[0] == program.name);
+        let wanted = row.map(|row| (row[1].to_owned(), row[2].to_owned()));
+        if found != wanted {
+            faults.push(format!("{}: wanted {wanted:?}, got {found:?}", program.name));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn what_is_ill_typed_is_refused_and_its_sound_neighbours_are_not() {
     let table = include_str!("../tests/data/soundness.txt");

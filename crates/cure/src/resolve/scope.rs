@@ -1,6 +1,6 @@
 //! What names mean inside one module: its own definitions first, then what it imports, then the prelude.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo};
@@ -28,6 +28,8 @@ pub(crate) struct Scope {
     classes: HashMap<Name, Arc<ClassInfo>>,
     classes_by_full: HashMap<Name, Arc<ClassInfo>>,
     instances: HashMap<(Name, Name), Arc<InstanceInfo>>,
+    /// Names imported from modules that are not there: that has been said, and is not said again at each use.
+    pub missing: HashSet<Name>,
 }
 
 impl Scope {

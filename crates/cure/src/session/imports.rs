@@ -15,6 +15,9 @@ impl Session<'_> {
         let Some(loaded) = self.load(name) else {
             let error = self.not_there(import, into);
             into.diagnostics.push(error);
+            for one in import.names.iter().flatten() {
+                into.scope.missing.insert(one.alias.as_ref().unwrap_or(&one.name).name.clone());
+            }
             return;
         };
         if loaded.broken {

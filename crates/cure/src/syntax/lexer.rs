@@ -15,8 +15,33 @@ pub(crate) struct Token {
 
 /// The tokens of a text, and what is wrong with them.
 pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
-    let mut lexer =
-        Lexer { text, at: 0, tokens: Vec::with_capacity(text.len() / 3), errors: Vec::new(), open: Vec::new() };
+    let mut ends: Vec<usize> = Vec::new();
+    loop {
+        let (tokens, errors, unclosed) = lex_with(text, &ends);
+        // A quote without its partner turns everything behind it inside out. The first string that spans lines is
+        // the likely culprit: it is taken to end with its line, so that the rest of the text means what it says.
+        match unclosed.filter(|at| ends.len() < MOST_UNCLOSED && !ends.contains(at)) {
+            Some(at) => ends.push(at),
+            None => return (tokens, errors),
+        }
+    }
+}
+
+/// How many strings without an end are looked for.
+const MOST_UNCLOSED: usize = 8;
+
+/// The tokens, where some strings end with their line; and where the string begins that has no end, if there is one.
+fn lex_with(text: &str, ends: &[usize]) -> (Vec<Token>, Vec<Diagnostic>, Option<usize>) {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        tokens: Vec::with_capacity(text.len() / 3),
+        errors: Vec::new(),
+        open: Vec::new(),
+        ends,
+        spanning: None,
+        unclosed: None,
+    };
     while lexer.at < text.len() {
         let start = lexer.at;
         let kind = lexer.token();
@@ -27,22 +52,32 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
         let message = "this interpolation is never closed";
         let error = Diagnostic::error(code::UNTERMINATED, Span::new(open.at, open.at + 2), message);
         lexer.errors.push(error.hint("close it with `}` and the string with `\"`"));
+        lexer.unclosed.get_or_insert(open.string);
     }
-    (lexer.tokens, lexer.errors)
+    let unclosed = lexer.unclosed.map(|at| lexer.spanning.map_or(at, |spanning| spanning.min(at)));
+    (lexer.tokens, lexer.errors, unclosed)
 }
 
-struct Lexer<'a> {
-    text: &'a str,
+struct Lexer<'t> {
+    text: &'t str,
     at: usize,
     tokens: Vec<Token>,
     errors: Vec<Diagnostic>,
     /// The interpolations that are open, innermost last.
     open: Vec<Open>,
+    /// Where strings begin that end with their line.
+    ends: &'t [usize],
+    /// Where the first string begins that spans lines.
+    spanning: Option<usize>,
+    /// Where the first string begins that has no end.
+    unclosed: Option<usize>,
 }
 
 struct Open {
     /// Where its `#{` is.
     at: usize,
+    /// Where its string begins.
+    string: usize,
     /// How many braces have been opened inside.
     braces: u32,
 }
@@ -71,7 +106,11 @@ impl Lexer<'_> {
             b'0'..=b'9' => self.number(),
             b'"' => {
                 self.at += 1;
-                self.string(self.at - 1, K::Str, K::StrOpen)
+                if self.ends.contains(&(self.at - 1)) {
+                    self.cut()
+                } else {
+                    self.string(self.at - 1, self.at - 1, K::Str, K::StrOpen)
+                }
             }
             b'\'' => self.quoted_atom(),
             b':' if matches!(self.byte(1), b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
@@ -91,9 +130,9 @@ impl Lexer<'_> {
                 match self.open.last_mut() {
                     Some(open) if open.braces > 0 => open.braces -= 1,
                     Some(open) => {
-                        let start = open.at;
+                        let (start, string) = (open.at, open.string);
                         self.open.pop();
-                        return self.string(start, K::StrClose, K::StrMid);
+                        return self.string(start, string, K::StrClose, K::StrMid);
                     }
                     None => {}
                 }
@@ -144,11 +183,19 @@ impl Lexer<'_> {
     }
 
     /// The rest of a string or of the piece behind an interpolation. `start` is where to point when it does not end.
-    fn string(&mut self, start: usize, whole: K, before_interpolation: K) -> K {
+    fn string(&mut self, start: usize, string: usize, whole: K, before_interpolation: K) -> K {
         loop {
             match self.byte(0) {
+                b'\n' => {
+                    self.spanning.get_or_insert(string);
+                    self.at += 1;
+                }
                 b'"' => {
                     self.at += 1;
+                    // Nobody writes a name right behind a text of several lines: its quote is the next one's.
+                    if self.spanning == Some(string) && is_word(self.byte(0)) {
+                        self.unclosed.get_or_insert(string);
+                    }
                     return whole;
                 }
                 b'\\' => {
@@ -156,19 +203,37 @@ impl Lexer<'_> {
                     self.at += 1 + step;
                 }
                 b'#' if self.byte(1) == b'{' => {
-                    self.open.push(Open { at: self.at, braces: 0 });
+                    self.open.push(Open { at: self.at, string, braces: 0 });
                     self.at += 2;
                     return before_interpolation;
                 }
                 0 if self.at >= self.text.len() => {
-                    let span = Span::new(start, start + 1);
-                    let error = Diagnostic::error(code::UNTERMINATED, span, "this string is never closed");
-                    self.errors.push(error.hint("close it with `\"`; a quote inside is written `\\\"`"));
+                    self.unclosed.get_or_insert(string);
+                    self.never_closed(start);
                     return whole;
                 }
                 _ => self.at += 1,
             }
         }
+    }
+
+    /// A string without its end: it goes to the end of the line.
+    fn cut(&mut self) -> K {
+        let start = self.at - 1;
+        self.skip(|byte| byte != b'\n');
+        if self.text[start..self.at].contains("#{") {
+            let message = "this string is never closed, or an interpolation in it";
+            let error = Diagnostic::error(code::UNTERMINATED, Span::new(start, start + 1), message);
+            self.errors.push(error.hint("close the interpolation with `}` and the string with `\"`"));
+        } else {
+            self.never_closed(start);
+        }
+        K::Str
+    }
+
+    fn never_closed(&mut self, start: usize) {
+        let error = Diagnostic::error(code::UNTERMINATED, Span::new(start, start + 1), "this string is never closed");
+        self.errors.push(error.hint("close it with `\"`; a quote inside is written `\\\"`"));
     }
 
     fn quoted_atom(&mut self) -> K {
@@ -202,6 +267,13 @@ impl Lexer<'_> {
         let unknown = rest.chars().next().expect("there is text left");
         let start = self.at;
         self.at += unknown.len_utf8();
+        if unknown == '&' && self.byte(0) == b'&' {
+            self.at += 1;
+            let span = Span::new(start, self.at);
+            let error = Diagnostic::error(code::CHARACTER, span, "`&&` has no meaning here").hint("write `and`");
+            self.errors.push(error.fix("write `and`", span, "and"));
+            return K::Unknown;
+        }
         // One mistake for a whole run of them, so that a foreign text does not drown everything else.
         while let Some(next) = self.text[self.at..].chars().next() {
             let foreign = !next.is_ascii() || (next.is_ascii_control() && !next.is_ascii_whitespace());
@@ -222,7 +294,11 @@ impl Lexer<'_> {
             '@' | '$' | '~' | '^' | '`' | '?' | '\\' => None,
             _ => Some("names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"),
         };
-        let error = Diagnostic::error(code::CHARACTER, Span::new(start, self.at), message);
+        let span = Span::new(start, self.at);
+        let mut error = Diagnostic::error(code::CHARACTER, span, message);
+        if unknown == '!' && span.end == span.start + 1 {
+            error = error.fix("write `not`", span, "not ");
+        }
         self.errors.push(match hint {
             Some(hint) => error.hint(hint),
             None => error,

@@ -129,7 +129,6 @@ fn modules_that_come_and_go() {
     expect![[r#"
         checked: Middle Top
         deep/any.cure:2:10 error C0201: there is no module `Base`; modules are found by the name they declare, in this project and in the standard library
-        deep/any.cure:3:20 error C0202: `one` is not defined; did you mean `None`?
     "#]]
     .assert_eq(&project.check());
     project.write("elsewhere/x.cure", BASE);

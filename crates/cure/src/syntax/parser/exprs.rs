@@ -4,7 +4,7 @@
 use rowan::Checkpoint;
 
 use super::{MAX_HEIGHT, Parser};
-use crate::diagnostic::{Fix, code};
+use crate::diagnostic::{Fix, Span, code};
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
@@ -28,7 +28,6 @@ impl Parser<'_> {
             }
             if self.at == before {
                 self.expected("an expression");
-                self.foreign();
                 self.skip_until(|_| false);
                 if self.at == before {
                     break;
@@ -41,22 +40,6 @@ impl Parser<'_> {
 
     fn at_block_end(&self) -> bool {
         matches!(self.peek(), K::Eof | K::EndKw | K::ElseKw | K::RBrace) || self.peek().starts_item()
-    }
-
-    /// Adds to the last error what a newcomer from another language probably meant.
-    fn foreign(&mut self) {
-        let word = |p: &Self, back: usize| {
-            p.at.checked_sub(back).map(|at| {
-                let index = p.significant[at] as usize;
-                p.text[p.starts[index] as usize..p.starts[index + 1] as usize].to_owned()
-            })
-        };
-        let words: Vec<_> = (1..=4).filter_map(|back| word(self, back)).collect();
-        let Some(error) = self.errors.last_mut() else { return };
-        if words.iter().any(|word| word == "of") && words.iter().any(|word| word == "case") {
-            error.code = code::FOREIGN;
-            error.hints.push("there is no `case … of`; write `match n do … end`".to_owned());
-        }
     }
 
     fn let_stmt(&mut self) -> u32 {
@@ -121,6 +104,9 @@ impl Parser<'_> {
                 right.max(height + 1)
             });
         }
+        if least == 0 && self.foreign_or() {
+            return height + 1;
+        }
         height
     }
 
@@ -169,7 +155,7 @@ impl Parser<'_> {
         self.node_at(start, K::CallExpr, |p| p.args())
     }
 
-    fn args(&mut self) -> u32 {
+    pub(super) fn args(&mut self) -> u32 {
         let mut height = 0;
         self.node(K::Args, |p| {
             p.listed(K::LParen, K::RParen, |p| {
@@ -223,7 +209,9 @@ impl Parser<'_> {
             K::LBrace => self.many(K::TupleExpr, K::LBrace, K::RBrace),
             K::FnKw => self.lambda(),
             K::MatchKw => self.match_expr(),
+            K::IfKw if self.at_foreign_if() => self.foreign_if(),
             K::IfKw => self.if_expr(),
+            K::Ident if self.at_foreign_case() => self.foreign_case(),
             K::LetKw => self.deeper(|p| p.expr()),
             K::Ident if self.nth(1) == K::LBrace && self.is_record_literal() => self.record_literal(),
             K::Ident => {
@@ -410,23 +398,28 @@ impl Parser<'_> {
         self.node(K::MatchExpr, |p| {
             let opened = p.span_of(0);
             p.bump();
-            let mut height = p.deeper(|p| p.expr());
+            let height = p.deeper(|p| p.expr());
             if !p.eat(K::DoKw) {
                 p.expected("do");
                 p.skip_until(|p| p.is(K::DoKw));
                 p.eat(K::DoKw);
             }
-            while !matches!(p.peek(), K::Eof | K::EndKw) && !p.peek().starts_item() {
-                let before = p.at;
-                let clause = p.clause();
-                height = height.max(clause);
-                if p.at == before {
-                    break;
-                }
-            }
-            p.end_of("match", opened);
-            height
+            p.clauses(opened, height)
         })
+    }
+
+    /// Clauses, and the `end` of their match.
+    pub(super) fn clauses(&mut self, opened: Span, mut height: u32) -> u32 {
+        while !matches!(self.peek(), K::Eof | K::EndKw) && !self.peek().starts_item() {
+            let before = self.at;
+            let clause = self.clause();
+            height = height.max(clause);
+            if self.at == before {
+                break;
+            }
+        }
+        self.end_of("match", opened);
+        height
     }
 
     fn clause(&mut self) -> u32 {
@@ -437,7 +430,9 @@ impl Parser<'_> {
         }
         self.node(K::Clause, |p| {
             p.eat(K::Pipe);
+            let pattern = p.span_of(0);
             p.pattern();
+            let pattern = pattern.to(p.behind());
             if p.is(K::WhenKw) {
                 p.node(K::Guard, |p| {
                     p.bump();
@@ -445,11 +440,29 @@ impl Parser<'_> {
                 });
             }
             if !p.is(K::Arrow) {
-                if let Some(error) = p.expected("->") {
+                let (found, next_line) = (p.span_of(0), p.first_of_line(0));
+                let arrow = p.is(K::FatArrow) || p.is(K::Eq) || p.is(K::Colon);
+                let said = if next_line {
+                    p.error(code::EXPECTED, pattern, "this is read as the pattern of a clause, but no `->` follows")
+                } else {
+                    p.expected("->")
+                };
+                if let Some(error) = said {
                     error.hints.push(
                         "a clause is `pattern -> expression` with one expression; several need `let` before the last"
                             .to_owned(),
                     );
+                    if arrow && !next_line {
+                        let title = "write `->`".to_owned();
+                        error.fix = Some(Fix { title, span: found, replacement: "->".to_owned() });
+                    }
+                }
+                if arrow && !next_line {
+                    p.put_aside();
+                    return p.deeper(|p| p.expr());
+                }
+                if next_line && p.starts_pattern() {
+                    return 1;
                 }
                 p.skip_until(|p| p.is(K::Arrow));
             }

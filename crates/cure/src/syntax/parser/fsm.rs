@@ -1,7 +1,7 @@
 //! State machines, in both forms.
 
 use super::Parser;
-use crate::diagnostic::code;
+use crate::diagnostic::{Fix, code};
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
@@ -69,7 +69,9 @@ impl Parser<'_> {
             self.error(code::EXPECTED, span, format!("`{text}` is an atom; states are written as names"))
         {
             let bare = &text[1..];
-            error.hints.push(format!("write `{}{}`", bare[..1].to_uppercase(), &bare[1..]));
+            let name = format!("{}{}", bare[..1].to_uppercase(), &bare[1..]);
+            error.hints.push(format!("write `{name}`"));
+            error.fix = Some(Fix { title: "write it as a name".to_owned(), span, replacement: name });
         }
         self.put_aside();
     }

@@ -1,7 +1,7 @@
 //! Modules and what stands in them.
 
 use super::Parser;
-use crate::diagnostic::{Span, code};
+use crate::diagnostic::{Fix, Span, code};
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
@@ -44,6 +44,7 @@ impl Parser<'_> {
     fn stray_end(&mut self) {
         let span = self.span_of(0);
         if let Some(error) = self.error(code::STRAY_END, span, "this `end` closes nothing") {
+            error.fix = Some(Fix { title: "remove it".to_owned(), span, replacement: String::new() });
             error.hints.push("remove it; `if`, a one-line `def … =` and `let` take no `end`".to_owned());
         }
         self.put_aside();
@@ -57,7 +58,7 @@ impl Parser<'_> {
             p.expect(K::DoKw);
             loop {
                 match p.peek() {
-                    K::EndKw if p.closes_module() => {
+                    K::EndKw if p.closes_module(opened) => {
                         p.bump();
                         return;
                     }
@@ -74,7 +75,10 @@ impl Parser<'_> {
     }
 
     /// Whether an `end` at this place ends the module: nothing but another module or the end of the text follows.
-    fn closes_module(&self) -> bool {
+    fn closes_module(&self, opened: Span) -> bool {
+        if self.by_layout {
+            return self.is_left_of(opened, true);
+        }
         matches!(self.nth(1), K::Eof | K::ModuleKw) || !(self.nth(1).starts_item() || self.nth(1) == K::EndKw)
     }
 
@@ -90,7 +94,7 @@ impl Parser<'_> {
 
     /// The `end` of a block.
     pub(super) fn end_of(&mut self, what: &str, opened: Span) {
-        if !self.eat(K::EndKw) {
+        if (self.by_layout && self.is_left_of(opened, false)) || !self.eat(K::EndKw) {
             self.missing_end(what, opened);
         }
     }
@@ -198,6 +202,9 @@ impl Parser<'_> {
             p.bump();
             p.name(true);
             p.type_params();
+            if p.foreign_clauses() {
+                return;
+            }
             p.params();
             p.signature_rest();
             if p.eat(K::DoKw) {
@@ -260,7 +267,7 @@ impl Parser<'_> {
             self.error(code::EXPECTED, span, format!("`{text}` is an atom; a type needs a space behind the colon"))
         {
             error.hints.push(format!("write `{spaced}`"));
-            error.fix = Some(crate::diagnostic::Fix { title: "put a space".to_owned(), span, replacement: spaced });
+            error.fix = Some(Fix { title: "put a space".to_owned(), span, replacement: spaced });
         }
         self.put_aside();
         false
@@ -369,7 +376,12 @@ impl Parser<'_> {
                 p.eat(K::Comma);
             }
             if !p.is(K::EndKw) && !p.is(K::Eof) && !p.peek().starts_item() {
-                p.expected("a field `name: Type`, or `end`");
+                let default = p.is(K::Eq);
+                if let Some(error) = p.expected("a field `name: Type`, or `end`")
+                    && default
+                {
+                    error.hints.push("fields have no defaults; each is given when a record is made".to_owned());
+                }
                 p.skip_until(|_| false);
             }
             p.end_of("record", opened);
@@ -384,8 +396,16 @@ impl Parser<'_> {
         self.node(K::Derive, |p| {
             p.bump();
             if p.is(K::LBracket) {
+                let open = p.span_of(0);
+                let close = (1..32).find(|ahead| p.nth(*ahead) == K::RBracket).map(|ahead| p.span_of(ahead));
+                let inside = close.map(|close| (open.to(close), &p.text[open.end as usize..close.start as usize]));
                 if let Some(error) = p.expected("a class") {
                     error.hints.push("write the classes without brackets: `derive Show, Eq`".to_owned());
+                    error.fix = inside.map(|(span, inside)| Fix {
+                        title: "remove the brackets".to_owned(),
+                        span,
+                        replacement: inside.to_owned(),
+                    });
                 }
                 return p.skip_until(|_| false);
             }

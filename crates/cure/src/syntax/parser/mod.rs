@@ -5,6 +5,7 @@
 
 mod classes;
 mod exprs;
+mod foreign;
 mod fsm;
 mod items;
 mod patterns;
@@ -49,7 +50,21 @@ pub fn parse(text: &str) -> Parse {
         return Parse { green: builder.finish(), diagnostics: vec![error] };
     }
     let (tokens, errors) = lex(text);
+    let parse = parse_tokens(text, tokens.clone(), errors.clone(), false);
+    // Line breaks mean nothing, so an `end` that is missing shows only at the end of all. How far the lines are
+    // indented then says which one was forgotten.
+    if parse.diagnostics.iter().any(|error| matches!(error.code, code::MISSING_END | code::STRAY_END)) {
+        let by_layout = parse_tokens(text, tokens, errors, true);
+        if by_layout.diagnostics.len() <= parse.diagnostics.len() {
+            return by_layout;
+        }
+    }
+    parse
+}
+
+fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Vec<Diagnostic>, by_layout: bool) -> Parse {
     let mut parser = Parser::new(text, tokens, errors);
+    parser.by_layout = by_layout;
     parser.source();
     let mut diagnostics = parser.errors;
     diagnostics.sort_by_key(|error| error.span);
@@ -72,6 +87,8 @@ struct Parser<'a> {
     /// The token at which the last error was said: one mistake, one error.
     blamed: Option<usize>,
     depth: u32,
+    /// Whether an `end` left of the line that opened a block does not close it.
+    by_layout: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -88,7 +105,19 @@ impl<'a> Parser<'a> {
         }
         starts.push(start);
         let builder = GreenNodeBuilder::new();
-        Parser { text, tokens, starts, significant, at: 0, emitted: 0, builder, errors, blamed: None, depth: 0 }
+        Parser {
+            text,
+            tokens,
+            starts,
+            significant,
+            at: 0,
+            emitted: 0,
+            builder,
+            errors,
+            blamed: None,
+            depth: 0,
+            by_layout: false,
+        }
     }
 
     /// The kind of the token `ahead` of the next one.
@@ -137,6 +166,19 @@ impl<'a> Parser<'a> {
         let Some(before) = (self.at + ahead).checked_sub(1) else { return true };
         let start = self.starts[self.significant[before] as usize + 1] as usize;
         self.text[start..self.span_of(ahead).start as usize].contains('\n')
+    }
+
+    /// Whether the next token begins a line, left of the line that holds `opened` (or as far left).
+    fn is_left_of(&self, opened: Span, or_as_far: bool) -> bool {
+        if !self.first_of_line(0) {
+            return false;
+        }
+        let indent = |at: u32| {
+            let line = self.text[..at as usize].rfind('\n').map_or(0, |at| at + 1);
+            self.text[line..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+        };
+        let (here, there) = (indent(self.span_of(0).start), indent(opened.start));
+        here < there || (or_as_far && here == there)
     }
 
     fn trivia(&mut self) {
@@ -276,8 +318,11 @@ impl<'a> Parser<'a> {
             if self.eat(K::Comma) || self.is(close) {
                 continue;
             }
-            let what = format!("`,` or `{}`", close.describe());
-            self.expected(&format!("a {what}").replacen("a `", "a `", 1));
+            self.expected(&format!("a `,` or `{}`", close.describe()));
+            // What stands on the next line begins something new, unless the list ends there.
+            if self.first_of_line(0) && !self.on_this_line(close) {
+                return;
+            }
             self.skip_until(|p| matches!(p.peek(), K::Comma | K::Eq | K::DoKw) || p.is(close));
             if !self.eat(K::Comma) && !self.is(close) && (self.at == before || self.first_of_line(0)) {
                 break;
@@ -288,6 +333,21 @@ impl<'a> Parser<'a> {
         }
         if let Some(error) = self.expected(close.describe()) {
             error.related.push((opened, "opened here".to_owned()));
+        }
+    }
+
+    /// Whether a token of this kind follows before the line of the next token ends.
+    fn on_this_line(&self, kind: K) -> bool {
+        let mut ahead = 0;
+        loop {
+            match self.nth(ahead) {
+                K::Eof => return false,
+                found if found == kind => return true,
+                _ => ahead += 1,
+            }
+            if self.first_of_line(ahead) {
+                return false;
+            }
         }
     }
 

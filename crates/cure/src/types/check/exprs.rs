@@ -184,6 +184,12 @@ impl Body<'_> {
     }
 
     pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val {
+        let message = format!("`{name}` is not defined");
+        // A name is missed once in a function, not at each use.
+        let said = self.errors.iter().any(|error| error.code == code::UNKNOWN_NAME && error.message == message);
+        if said || self.scope.missing.contains(name) {
+            return self.wrong(span);
+        }
         let locals = self.locals.iter().map(|(name, _)| &**name);
         let near = nearest(name, locals).or_else(|| self.scope.nearest(name));
         let hint = match (name, near) {
@@ -191,7 +197,7 @@ impl Body<'_> {
             (_, Some(near)) => Some(format!("did you mean `{near}`?")),
             _ => None,
         };
-        let error = self.error(code::UNKNOWN_NAME, span, format!("`{name}` is not defined"));
+        let error = self.error(code::UNKNOWN_NAME, span, message);
         error.hints.extend(hint);
         self.wrong(span)
     }

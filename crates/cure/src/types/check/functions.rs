@@ -17,7 +17,7 @@ use crate::lower::form::Operation;
 use crate::resolve::collect::{Collected, Group};
 use crate::resolve::interface::Signature;
 use crate::resolve::scope::Scope;
-use crate::syntax::ast::{Curify, Name};
+use crate::syntax::ast::{Curify, Name, Param};
 use crate::types::exhaustive::{self, Arm};
 use crate::types::solver::{Formula, Linear, Outcome, Sym};
 use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
@@ -170,7 +170,12 @@ impl<'p> Program<'p> {
             let (formula, span) = arm;
             let mut here = left.clone();
             here.extend(formula.clone());
-            if !open || matches!(body.possible(&here), Outcome::Unsat) {
+            let agrees = clause
+                .params
+                .iter()
+                .zip(&group.clauses[0].params)
+                .all(|(one, first)| same_text(self.source, one, first));
+            if agrees && (!open || matches!(body.possible(&here), Outcome::Unsat)) {
                 let name = &group.signature.name;
                 let message = format!("this clause of `{name}` is never reached");
                 let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
@@ -374,6 +379,15 @@ impl Body<'_> {
             }
         }
     }
+}
+
+/// Whether two parameters have the same type as written.
+fn same_text(source: &str, one: &Param, other: &Param) -> bool {
+    let text = |param: &Param| {
+        let span = param.ty.as_ref().map(|ty| ty.span)?;
+        source.get(span.start as usize..span.end as usize)
+    };
+    text(one) == text(other)
 }
 
 fn within(span: Span, arms: &[Arm]) -> bool {

@@ -28,7 +28,8 @@ impl Program<'_> {
     pub(super) fn machine(&self, fsm: &Fsm) -> CheckedMachine {
         let graph = Graph::new(fsm, self.source);
         let say = |error: Diagnostic| self.errors.borrow_mut().push(error);
-        for ident in undeclared(fsm) {
+        let undeclared = undeclared(fsm);
+        for ident in &undeclared {
             let message = format!("`{}` is no state of {}", ident.name, fsm.name.name);
             let states = format!("its states are {}", graph.states.join(", "));
             say(Diagnostic::error(code::UNKNOWN_STATE, ident.span, message).hint(states));
@@ -72,7 +73,10 @@ impl Program<'_> {
         }
         self.surface(fsm);
         let findings = verify(&graph, &self.compare_guards(fsm, &fields));
-        self.errors.borrow_mut().extend(findings.iter().map(Finding::diagnostic));
+        // With a wrong name in it, what the machine reaches says little.
+        if undeclared.is_empty() {
+            self.errors.borrow_mut().extend(findings.iter().map(Finding::diagnostic));
+        }
         let name = |state: &String| Name::from(&**state);
         let machine = Machine {
             name: fsm.name.name.clone(),
