@@ -10,7 +10,7 @@ use crate::{Alone, Compilation, Limits, beam, compile, standard};
 
 /// The files of a program, with everything it needs.
 fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
-    beam::program(&compiled.forms()).unwrap()
+    beam::program(&compiled.forms(), &|_| None).unwrap()
 }
 
 /// The accepted programs of the table, the examples and the standard library: name and text.

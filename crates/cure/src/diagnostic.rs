@@ -48,6 +48,8 @@ pub enum Stage {
     Exhaustive,
     /// State machines.
     Fsm,
+    /// What becomes of a program that stands.
+    Compile,
 }
 
 impl Stage {
@@ -60,6 +62,7 @@ impl Stage {
             Stage::Refinement => "refinement",
             Stage::Exhaustive => "exhaustive",
             Stage::Fsm => "fsm",
+            Stage::Compile => "compile",
         }
     }
 }
@@ -77,7 +80,8 @@ impl Code {
             3 => Stage::Types,
             4 => Stage::Refinement,
             5 => Stage::Exhaustive,
-            _ => Stage::Fsm,
+            6 => Stage::Fsm,
+            _ => Stage::Compile,
         }
     }
 }
@@ -200,6 +204,8 @@ pub mod code {
         FSM_FORM = 607;
         /// A timeout that cannot work.
         TIMEOUT = 608;
+        /// Something that a BEAM file cannot hold.
+        UNWRITABLE = 701;
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Said {
     pub severity: &'static str,
     /// Its code: C0101.
     pub code: String,
-    /// The stage that says it: parse, resolve, types, refinement, exhaustive or fsm.
+    /// The stage that says it: parse, resolve, types, refinement, exhaustive, fsm or compile.
     pub stage: &'static str,
     /// The line, from 1.
     pub line: usize,

@@ -14,12 +14,15 @@ use crate::session::{Alone, compile};
 use crate::syntax::ast::Name;
 
 /// The name of the runtime's module on Erlang.
-const RUNTIME: &str = "cure_fsm";
+pub(super) const RUNTIME: &str = "cure_fsm";
+
+/// The runtime as it is written.
+pub(super) const TEXT: &str = include_str!("../../std/erlang/cure_fsm.cure");
 
 /// The runtime.
 pub(super) fn runtime() -> Arc<Module> {
     static MODULE: LazyLock<Arc<Module>> = LazyLock::new(|| {
-        let compiled = compile(include_str!("../../std/erlang/cure_fsm.cure"), &Alone);
+        let compiled = compile(TEXT, &Alone);
         let forms = compiled.forms();
         let form = forms.iter().find(|form| &*form.name == "Std.Fsm.Runtime").expect("the runtime is without fault");
         Arc::new(Module { name: Name::from(RUNTIME), ..Module::clone(form) })
@@ -95,7 +98,7 @@ fn statem(module: &Module, machine: &Machine) -> Module {
 }
 
 /// The clocks that run in a state: one for each different time.
-fn clocks<'a>(machine: &'a Machine, state: &Name) -> BTreeSet<u64> {
+fn clocks(machine: &Machine, state: &Name) -> BTreeSet<u64> {
     let here = machine.transitions.iter().filter(|one| one.from == *state);
     here.filter_map(|one| match one.on {
         MachineTrigger::Timeout(after) => Some(after),
@@ -261,9 +264,8 @@ mod tests {
 
     #[test]
     fn the_runtime_is_without_fault() {
-        let text = include_str!("../../std/erlang/cure_fsm.cure");
-        let compiled = compile(text, &Alone);
-        let lines = Lines::new(text);
+        let compiled = compile(TEXT, &Alone);
+        let lines = Lines::new(TEXT);
         let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
         assert!(said.is_empty(), "{}", said.join("\n"));
         assert!(runtime().exports.iter().any(|(name, _)| &**name == "moved"));

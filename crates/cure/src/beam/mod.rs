@@ -16,7 +16,9 @@ mod encode;
 mod flat;
 mod instruction;
 mod machine;
+pub mod output;
 mod registers;
+mod standard;
 mod term;
 
 use std::cell::RefCell;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 use self::emit::{Lambda, Surroundings};
 use self::encode::{Encoder, Table};
 use self::instruction::{After, Function, Instruction, Label, Register, Source};
-use crate::diagnostic::{Lines, Span};
+use crate::diagnostic::{Diagnostic, Lines, Span, code};
 use crate::lower::form::Module;
 
 /// Why a module cannot be a BEAM file.
@@ -42,6 +44,8 @@ pub enum Unwritable {
         module: String,
         /// The function.
         function: String,
+        /// Where it is.
+        span: Span,
     },
     /// A function has too many parameters, with those it captures.
     #[error(
@@ -54,6 +58,8 @@ pub enum Unwritable {
         function: String,
         /// How many it has.
         count: usize,
+        /// Where it is.
+        span: Span,
     },
     /// A name is too long for an atom.
     #[error("the name {name:.40}… is longer than an atom may be: 255 bytes")]
@@ -63,55 +69,73 @@ pub enum Unwritable {
     },
 }
 
-/// A module's source, for line numbers in stack traces.
-#[derive(Debug, Clone, Copy)]
-pub struct Origin<'a> {
-    /// The file as stack traces name it.
-    pub file: &'a str,
-    /// Its text.
-    pub text: &'a str,
-}
-
-/// The BEAM files of a program: of all its modules, and of the machines' runtime where they use it.
-pub fn program(modules: &[Arc<Module>]) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
-    each(modules, |module| compile(module, None))
-}
-
-/// The modules that [`program`] gives, as the text that `erlc` reads.
-pub fn program_assembly(modules: &[Arc<Module>]) -> Result<Vec<(String, String)>, Unwritable> {
-    each(modules, |module| assembly(module, None))
-}
-
-fn each<T>(
-    modules: &[Arc<Module>],
-    mut make: impl FnMut(&Module) -> Result<Vec<T>, Unwritable>,
-) -> Result<Vec<T>, Unwritable> {
-    let mut all = Vec::new();
-    for module in modules {
-        all.extend(make(module)?);
+impl Unwritable {
+    /// As what a compiler says.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let span = match self {
+            Unwritable::TooManyValues { span, .. } | Unwritable::TooManyParameters { span, .. } => *span,
+            Unwritable::LongName { .. } => Span::default(),
+        };
+        Diagnostic::error(code::UNWRITABLE, span, self.to_string())
     }
-    if modules.iter().any(|module| &*module.name == "Std.Fsm" || !module.machines.is_empty()) {
-        all.extend(make(&machine::runtime())?);
+}
+
+/// A module's source, for line numbers in stack traces.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The file as stack traces name it.
+    pub file: String,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// The BEAM files of a program: of all its modules, and of the machines' runtime where they use it. `sources` knows
+/// where modules come from, for line numbers; those of the standard library need not be among them.
+pub fn program(
+    modules: &[Arc<Module>],
+    sources: &dyn Fn(&str) -> Option<Origin>,
+) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
+    let mut all = Vec::new();
+    for module in with_runtime(modules) {
+        match standard::kept(&module) {
+            Some(files) => all.extend(files?),
+            None => all.extend(compile(&module, sources(&module.name).as_ref())?),
+        }
     }
     Ok(all)
 }
 
+/// The modules that [`program`] gives, as the text that `erlc` reads.
+pub fn program_assembly(modules: &[Arc<Module>]) -> Result<Vec<(String, String)>, Unwritable> {
+    let mut all = Vec::new();
+    for module in with_runtime(modules) {
+        all.extend(assembly(&module, None)?);
+    }
+    Ok(all)
+}
+
+fn with_runtime(modules: &[Arc<Module>]) -> impl Iterator<Item = Arc<Module>> {
+    let machines = |module: &Arc<Module>| &*module.name == "Std.Fsm" || !module.machines.is_empty();
+    let runtime = modules.iter().any(machines).then(machine::runtime);
+    modules.iter().cloned().chain(runtime)
+}
+
 /// The BEAM files of a module: its own, and those of its machines. What it calls is not among them: [`program`].
-pub fn compile(module: &Module, origin: Option<Origin<'_>>) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
+pub fn compile(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
     write(module, origin, |code| Ok((code.module.to_owned(), code.file()?)))
 }
 
 /// The modules that [`compile`] gives as the text that `erlc` reads.
-pub fn assembly(module: &Module, origin: Option<Origin<'_>>) -> Result<Vec<(String, String)>, Unwritable> {
+pub fn assembly(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, String)>, Unwritable> {
     write(module, origin, |code| Ok((code.module.to_owned(), assembly::text(code))))
 }
 
 fn write<T>(
     module: &Module,
-    origin: Option<Origin<'_>>,
+    origin: Option<&Origin>,
     mut make: impl FnMut(&Code<'_>) -> Result<T, Unwritable>,
 ) -> Result<Vec<T>, Unwritable> {
-    let lines = origin.map(|origin| Lines::new(origin.text));
+    let lines = origin.map(|origin| Lines::new(&origin.text));
     let mut made = Vec::new();
     for module in std::iter::once(module).chain(&machine::modules(module)) {
         let table: RefCell<Table<u32>> = RefCell::default();
@@ -120,7 +144,7 @@ fn write<T>(
             _ => 0,
         };
         let mut code = Code::of(module, &line)?;
-        code.file = origin.map_or("", |origin| origin.file);
+        code.file = origin.map_or("", |origin| &origin.file);
         code.lines = table.borrow().items.clone();
         made.push(make(&code)?);
     }
@@ -169,12 +193,13 @@ impl<'m> Code<'m> {
             let places = registers::places(&flat, function.arity).ok_or_else(|| Unwritable::TooManyValues {
                 module: module.name.to_string(),
                 function: function.name.to_string(),
+                span: function.span,
             })?;
             emit::emit(function, &flat, &places, &mut around, &mut instructions);
             let count = around.most_arguments.max(function.arity as usize);
             if count > 255 {
-                let (module, function) = (module.name.to_string(), function.name.to_string());
-                return Err(Unwritable::TooManyParameters { module, function, count });
+                let (module, name) = (module.name.to_string(), function.name.to_string());
+                return Err(Unwritable::TooManyParameters { module, function: name, count, span: function.span });
             }
             functions.push(Written { name: &function.name, arity: function.arity, entry, instructions });
         }

@@ -2,6 +2,7 @@
 
 mod analyze_fsm;
 mod check_project;
+mod compile_cure;
 mod format_cure;
 mod get_ast;
 mod get_examples;
@@ -33,6 +34,7 @@ pub fn tools(cure: &Arc<Cure>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(analyze_fsm::AnalyzeFsm(cure.clone())),
         tool(check_project::CheckProject(cure.clone())),
+        tool(compile_cure::CompileCure(cure.clone())),
         tool(format_cure::FormatCure),
         tool(get_ast::GetAst),
         tool(get_examples::GetExamples),

@@ -1,0 +1,39 @@
+//! The BEAM files of the standard library and of the machines' runtime: made once, when they are first needed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use super::{Origin, Unwritable, compile, machine};
+use crate::lower::form::Module;
+use crate::standard;
+use crate::syntax::ast::Name;
+
+type Files = Vec<(String, Vec<u8>)>;
+
+/// By name, the module that the files were made of, and the files.
+type Made = HashMap<Name, (Arc<Module>, Files)>;
+
+static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
+
+/// The files of a module of the standard library. `None` for other modules, also for those that only bear such a name.
+pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, Unwritable>> {
+    let name = &*module.name;
+    let runtime = name == machine::RUNTIME;
+    let text = if runtime { machine::TEXT } else { standard::source(name)? };
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, files)) = made.get(&module.name) {
+        return Arc::ptr_eq(of, module).then(|| Ok(files.clone()));
+    }
+    let file = if runtime { "std/erlang/cure_fsm.cure".to_owned() } else { path(name) };
+    let files = match compile(module, Some(&Origin { file, text: text.into() })) {
+        Ok(files) => files,
+        Err(error) => return Some(Err(error)),
+    };
+    made.insert(module.name.clone(), (module.clone(), files.clone()));
+    Some(Ok(files))
+}
+
+/// `std/list.cure`
+fn path(name: &str) -> String {
+    format!("std/{}.cure", name.trim_start_matches("Std.").to_lowercase())
+}

@@ -1,0 +1,224 @@
+//! `compile_cure`: a file of the project, as BEAM files on the disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{file_error, given, modules, work, worktree};
+use crate::beam::{self, Origin, output};
+use crate::part::Cure;
+use crate::report::{self, Said, said};
+use crate::session::{Compilation, Sources};
+
+/// Where the files go if nothing else is said.
+const OUTPUT: &str = "_build/mcp";
+
+/// Compile a Cure file of the project to BEAM files: its modules and everything they use, the standard library among
+/// it. Needs no Erlang; the files load on OTP 24 to 28. Gives the command line that runs `main/0` there.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The file, relative to the project's root.
+    pub file_path: PathBuf,
+    /// The directory for the BEAM files, relative to the project's root; made if it is not there. Default:
+    /// `_build/mcp`.
+    pub output_dir: Option<PathBuf>,
+}
+
+/// What came out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Whether the program stands and its files are there.
+    pub ok: bool,
+    /// The directory of the BEAM files, relative to the project's root.
+    pub output_dir: PathBuf,
+    /// The modules of the file that are there now, those of its state machines among them.
+    pub modules: Vec<String>,
+    /// Other modules that they use.
+    pub uses: Vec<String>,
+    /// The files that were written now, in the directory; the others held the same code already.
+    pub written: Vec<String>,
+    /// The command line that runs `main/0`, from the project's root; not if there is no such function.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub run: Option<String>,
+    /// Errors, which leave everything as it is, and warnings.
+    pub diagnostics: Vec<Said>,
+}
+
+/// The tool.
+pub(super) struct CompileCure(pub Arc<Cure>);
+
+impl Tool for CompileCure {
+    const NAME: &'static str = "compile_cure";
+    const TITLE: &'static str = "Compile Cure";
+    const EFFECT: Effect = Effect::WRITE.idempotent();
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let sources = modules(&self.0, &cx);
+        let (code, _) = given(&cx, None, Some(&args.file_path))?;
+        let root = worktree(&cx)?;
+        work(usize::MAX, move || {
+            let directory = args.output_dir.unwrap_or_else(|| OUTPUT.into());
+            compiled(&root, &args.file_path, &code, directory, &sources)
+        })
+        .await?
+    }
+
+    fn text(output: &Output) -> String {
+        if !output.ok {
+            return report::under("✗ Not compiled", &output.diagnostics);
+        }
+        let written = match &output.written[..] {
+            [] => "nothing changed".to_owned(),
+            names => format!("wrote {}", names.join(", ")),
+        };
+        let mut text =
+            format!("✓ Compiled {} into {}: {written}", output.modules.join(", "), output.output_dir.display());
+        if let Some(run) = &output.run {
+            text.push_str(&format!("\nRun it with: {run}"));
+        }
+        report::under(&text, &output.diagnostics)
+    }
+
+    fn examples() -> Vec<Example> {
+        vec![Example {
+            title: "A file of the project",
+            arguments: json!({ "file_path": "src/shapes.cure" }),
+            text: None,
+        }]
+    }
+}
+
+fn compiled(
+    root: &Path,
+    path: &Path,
+    code: &str,
+    output_dir: PathBuf,
+    sources: &dyn Sources,
+) -> Result<Output, ToolError> {
+    let compilation = crate::compile(code, sources);
+    let mut diagnostics = said(&compilation.diagnostics, code);
+    let mut output = Output {
+        ok: false,
+        output_dir,
+        modules: vec![],
+        uses: vec![],
+        written: vec![],
+        run: None,
+        diagnostics: vec![],
+    };
+    let forms = compilation.forms();
+    let own = |name: &str| compilation.syntax().iter().any(|module| *module.name.name == *name);
+    let source = |name: &str| {
+        let (file, text) = match own(name) {
+            true => (path.display().to_string(), code.into()),
+            false => (format!("{name}.cure"), sources.source(name)?),
+        };
+        Some(Origin { file, text })
+    };
+    let faulty = compilation.faulty();
+    if !compilation.is_ok() || !faulty.is_empty() {
+        if compilation.is_ok() {
+            let message =
+                format!("modules that this file uses have errors: {}; `check_project` shows them", faulty.join(", "));
+            let error =
+                crate::diagnostic::Diagnostic::error(crate::diagnostic::code::UNWRITABLE, Default::default(), message);
+            diagnostics.extend(said(&[error], code));
+        }
+        return Ok(Output { diagnostics, ..output });
+    }
+    let files = match beam::program(&forms, &source) {
+        Ok(files) => files,
+        Err(error) => {
+            diagnostics.extend(said(&[error.diagnostic()], code));
+            return Ok(Output { diagnostics, ..output });
+        }
+    };
+    let directory = output::directory(root, &output.output_dir).map_err(file_error)?;
+    output.written = output::write(&directory, &files).map_err(file_error)?;
+    output.written.iter_mut().for_each(|name| name.push_str(".beam"));
+    let made_here = |name: &str| {
+        let machines = forms
+            .iter()
+            .filter(|form| own(&form.name))
+            .flat_map(|form| form.machines.iter().map(|machine| format!("{}.{}", form.name, machine.name)));
+        own(name) || machines.into_iter().any(|machine| machine == name)
+    };
+    (output.modules, output.uses) = files.into_iter().map(|(name, _)| name).partition(|name| made_here(name));
+    output.run = run_line(&compilation, &output.output_dir);
+    Ok(Output { ok: true, diagnostics, ..output })
+}
+
+/// The line that calls `main/0` of the first module of the file that has it.
+fn run_line(compilation: &Compilation, directory: &Path) -> Option<String> {
+    let forms = compilation.forms();
+    let has_main = |name: &str| {
+        let form = forms.iter().find(|form| *form.name == *name);
+        form.is_some_and(|form| form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0))
+    };
+    let module = compilation.syntax().iter().map(|module| &*module.name.name).find(|name| has_main(name))?;
+    let directory = directory.display().to_string().replace('\'', "'\\''");
+    Some(format!(r#"erl -noshell -pa '{directory}' -eval "io:format(\"~tp~n\", ['{module}':main()]), halt().""#))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Alone;
+    use crate::files::read;
+    use expect_test::expect;
+
+    fn said(root: &Path, path: &str, directory: &str) -> String {
+        let code = read(&root.join(path)).unwrap();
+        match compiled(root, Path::new(path), &code, directory.into(), &Alone) {
+            Ok(output) => CompileCure::text(&output),
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn a_file_becomes_files_that_erlang_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir(root.join("src")).unwrap();
+        let gate = include_str!("../../examples/fsm_turnstile.cure");
+        let wrong = "module Wrong do\n  def main(): Int = \"x\"\nend\n";
+        let raises = "module Raises do\n  curify stop(why: Atom): Int = {erlang, error, 1}\n  def main(): Int =\n    1 + stop(:done)\nend\n";
+        for (name, text) in [("gate", gate), ("wrong", wrong), ("raises", raises)] {
+            std::fs::write(root.join(format!("src/{name}.cure")), text).unwrap();
+        }
+        expect![[r#"
+            ✓ Compiled Gate, Gate.Turnstile into it's here: wrote Std.Core.beam, Std.Eq.beam, Std.Ord.beam, Std.Show.beam, Std.Fsm.beam, Gate.beam, Gate.Turnstile.beam, cure_fsm.Turnstile.beam, cure_fsm.beam
+            Run it with: erl -noshell -pa 'it'\''s here' -eval "io:format(\"~tp~n\", ['Gate':main()]), halt()."
+        "#]]
+        .assert_eq(&format!("{}\n", said(root, "src/gate.cure", "it's here")));
+        assert!(said(root, "src/gate.cure", "it's here").contains("nothing changed"));
+        expect![[r#"
+            ✗ Not compiled
+            2:21 error C0301: expected Int, found String
+        "#]]
+        .assert_eq(&format!("{}\n", said(root, "src/wrong.cure", OUTPUT)));
+        assert!(!root.join(OUTPUT).exists());
+        assert!(said(root, "src/gate.cure", "../out").contains("outside of the project"));
+        said(root, "src/raises.cure", OUTPUT);
+        if !testkit::has_program("erl") {
+            return;
+        }
+        let run = |line: &str| {
+            let output = std::process::Command::new("sh").args(["-c", line]).current_dir(root).output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let gate = said(root, "src/gate.cure", "it's here");
+        assert_eq!(run(gate.split("Run it with: ").nth(1).unwrap()), "{ok,{'Unlocked',{'Turnstile',2}}}\n");
+        // Stack traces name the file and the line.
+        let trace = "erl -noshell -pa _build/mcp -eval \"try 'Raises':main() catch error:done:S -> io:format(\\\"~p\\\", [S]) end, halt().\"";
+        let trace = run(trace);
+        assert!(trace.contains("{'Raises',main,0,[{file,\"src/raises.cure\"},{line,4}]}"), "{trace}");
+    }
+}
