@@ -25,20 +25,7 @@ where
     F: Fn(Context, Arguments) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Vec<Content>, ToolError>> + Send + 'static,
 {
-    let declaration = Declaration {
-        name: name.to_owned(),
-        title: None,
-        description: description.to_owned(),
-        input_schema: json!({"type": "object"}),
-        output_schema: None,
-        effect: Effect::READ,
-        asks: false,
-        job_after: None,
-        tasks_only: false,
-        icons: Vec::new(),
-        meta: None,
-        examples: Vec::new(),
-    };
+    let declaration = Declaration::new(name, description, json!({"type": "object"}), Effect::READ);
     Made { declaration, run: Box::new(move |cx, arguments| Box::pin(run(cx, arguments))) }
 }
 

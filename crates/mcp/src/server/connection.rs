@@ -3,18 +3,18 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
 use super::io::Io;
 use super::session::{List, Session};
 use super::tap::TappedOutput;
+use super::timer::Timer;
 use super::{ConnectionOptions, End, Shared};
 use crate::tool::BoxFuture;
 use crate::wire::Framer;
@@ -30,7 +30,7 @@ pub(super) struct Connection<R, W> {
     framer: Framer,
     session: Session,
     phase: Phase,
-    timer: Option<(Instant, Pin<Box<Sleep>>)>,
+    timer: Timer,
     signals: BoxFuture<(Signal, Signals)>,
     turn: u32,
 }
@@ -76,7 +76,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             framer,
             session: Session::new(shared, options),
             phase: Phase::Open,
-            timer: None,
+            timer: Timer::default(),
             signals: Box::pin(signals.next()),
             turn: 0,
         }
@@ -247,19 +247,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             Phase::Open => None,
             Phase::Draining { until, .. } | Phase::Flushing { until, .. } => Some(*until),
         };
-        let Some(deadline) = [phase, self.session.deadline()].into_iter().flatten().min() else {
-            return Poll::Pending;
-        };
-        let (at, timer) = self.timer.get_or_insert_with(|| (deadline, Box::pin(tokio::time::sleep_until(deadline))));
-        if *at != deadline {
-            *at = deadline;
-            timer.as_mut().reset(deadline);
-        }
-        if timer.as_mut().poll(cx).is_ready() {
-            self.timer = None;
-            return Poll::Ready(Event::Time);
-        }
-        Poll::Pending
+        self.timer.poll(cx, [phase, self.session.deadline()]).map(|()| Event::Time)
     }
 }
 

@@ -4,19 +4,19 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
 use super::connection::{LAST_WORDS, Signal, Signals};
 use super::io::Output;
 use super::mailbox::Mailbox;
 use super::session::Session;
 use super::tap::TappedOutput;
+use super::timer::Timer;
 use super::{ConnectionOptions, Server};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
@@ -38,7 +38,7 @@ pub(crate) struct Exchange {
     inbox: Arc<Inbox>,
     life: Life,
     phase: Phase,
-    timer: Option<(Instant, Pin<Box<Sleep>>)>,
+    timer: Timer,
     signals: Waiting,
     tap: Option<TappedOutput>,
 }
@@ -76,7 +76,15 @@ impl Exchange {
         let tap = options.tap.clone().map(TappedOutput::new);
         let session = Session::new(server.shared.clone(), options);
         let inbox = Arc::new(Inbox::new(session.mailbox.clone(), session.limits.waiting_bytes));
-        Exchange { session, inbox, life, phase: Phase::Open, timer: None, signals: Waiting::NotYet(Some(signals)), tap }
+        Exchange {
+            session,
+            inbox,
+            life,
+            phase: Phase::Open,
+            timer: Timer::default(),
+            signals: Waiting::NotYet(Some(signals)),
+            tap,
+        }
     }
 
     /// One more exchange of a client that made its handshake on another. The ids of questions on this one begin with
@@ -281,18 +289,7 @@ impl Exchange {
             Phase::Draining { until, .. } => Some(*until),
             Phase::Open | Phase::Over => None,
         };
-        let Some(deadline) = [phase, self.session.deadline()].into_iter().flatten().min() else {
-            return Poll::Pending;
-        };
-        let (at, timer) = self.timer.get_or_insert_with(|| (deadline, Box::pin(tokio::time::sleep_until(deadline))));
-        if *at != deadline {
-            *at = deadline;
-            timer.as_mut().reset(deadline);
-        }
-        if timer.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        self.timer = None;
+        std::task::ready!(self.timer.poll(cx, [phase, self.session.deadline()]));
         self.session.tick(Instant::now());
         Poll::Ready(())
     }
@@ -309,39 +306,53 @@ impl Drop for Exchange {
 
 /// Messages for an exchange that somebody else drives. Bounded.
 pub(crate) struct Inbox {
-    messages: Mutex<VecDeque<Box<[u8]>>>,
+    waiting: Mutex<Waits>,
     mailbox: Arc<Mailbox>,
     limit: usize,
 }
 
+#[derive(Default)]
+struct Waits {
+    messages: VecDeque<Box<[u8]>>,
+    /// What they hold.
+    bytes: usize,
+}
+
+/// What a message holds, however short it is.
+const LEAST: usize = 64;
+
 impl Inbox {
     fn new(mailbox: Arc<Mailbox>, limit: usize) -> Inbox {
-        Inbox { messages: Mutex::default(), mailbox, limit }
+        Inbox { waiting: Mutex::default(), mailbox, limit }
     }
 
     /// Puts a message in; false if too much waits already.
     pub(crate) fn put(&self, message: &[u8]) -> bool {
-        let mut messages = self.lock();
-        let waiting: usize = messages.iter().map(|message| message.len()).sum();
-        if waiting + message.len() > self.limit {
+        let mut waiting = self.lock();
+        let bytes = waiting.bytes + message.len() + LEAST;
+        if bytes > self.limit {
             return false;
         }
-        messages.push_back(message.into());
-        drop(messages);
+        waiting.bytes = bytes;
+        waiting.messages.push_back(message.into());
+        drop(waiting);
         self.mailbox.nudge();
         true
     }
 
     fn next(&self) -> Option<Box<[u8]>> {
-        self.lock().pop_front()
+        let mut waiting = self.lock();
+        let message = waiting.messages.pop_front()?;
+        waiting.bytes -= message.len() + LEAST;
+        Some(message)
     }
 
     fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().messages.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Box<[u8]>>> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Waits> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -352,5 +363,23 @@ impl Output {
             0 => None,
             _ => Some(self.take_all()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Limits;
+
+    #[test]
+    fn many_short_messages_are_bounded_as_few_long_ones_are() {
+        let inbox = Inbox::new(Arc::new(Mailbox::new(&Limits::default())), 6_500);
+        assert!(!inbox.put(&[b'x'; 6_500]));
+        let taken = (0..10_000).take_while(|_| inbox.put(b"7")).count();
+        assert_eq!(taken, 100);
+        assert_eq!(inbox.next().as_deref(), Some(&b"7"[..]));
+        assert!(inbox.put(b"8") && !inbox.put(b"9"), "there is room for as much as left");
+        while inbox.next().is_some() {}
+        assert!(inbox.is_empty() && inbox.put(&[b'x'; 6_400]));
     }
 }

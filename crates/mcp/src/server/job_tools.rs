@@ -70,21 +70,8 @@ struct JobTool {
 impl JobTool {
     fn declare<A: JsonSchema>(name: &str, effect: Effect, kind: Kind, jobs: &Arc<Jobs>) -> Arc<dyn AnyTool> {
         let (description, input_schema) = input_schema::<A>();
-        let declaration = Declaration {
-            name: name.to_owned(),
-            title: None,
-            description,
-            input_schema,
-            // A job's result is its tool's.
-            output_schema: None,
-            effect,
-            asks: false,
-            job_after: None,
-            tasks_only: false,
-            icons: Vec::new(),
-            meta: None,
-            examples: Vec::new(),
-        };
+        // A job's result is its tool's: it has no schema here.
+        let declaration = Declaration::new(name, description, input_schema, effect);
         Arc::new(JobTool { declaration, kind, jobs: jobs.clone() })
     }
 

@@ -28,6 +28,7 @@ mod tasks;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeouts;
+mod timer;
 mod unwind;
 
 #[doc = include_str!("odd_input.md")]

@@ -181,20 +181,7 @@ mod tests {
     use crate::tool::Effect;
 
     fn declaration(name: &str, input: Value, output: Option<Value>) -> Declaration {
-        Declaration {
-            name: name.to_owned(),
-            title: None,
-            description: String::new(),
-            input_schema: input,
-            output_schema: output,
-            effect: Effect::READ,
-            asks: false,
-            job_after: None,
-            tasks_only: false,
-            icons: Vec::new(),
-            meta: None,
-            examples: Vec::new(),
-        }
+        Declaration { output_schema: output, ..Declaration::new(name, "", input, Effect::READ) }
     }
 
     fn check(inputs: &[Value], expected: Expect) {

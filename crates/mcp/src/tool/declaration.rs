@@ -74,6 +74,31 @@ pub struct Declaration {
     pub examples: Vec<Example>,
 }
 
+impl Declaration {
+    /// What every tool has; it is served as it is.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        input_schema: Value,
+        effect: Effect,
+    ) -> Declaration {
+        Declaration {
+            name: name.into(),
+            title: None,
+            description: description.into(),
+            input_schema,
+            output_schema: None,
+            effect,
+            asks: false,
+            job_after: None,
+            tasks_only: false,
+            icons: Vec::new(),
+            meta: None,
+            examples: Vec::new(),
+        }
+    }
+}
+
 /// A call that shows a tool.
 #[derive(Debug, Clone)]
 pub struct Example {

@@ -41,20 +41,8 @@ where
     Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
 {
     let (description, input_schema) = schema::input_schema::<A>();
-    let declaration = Declaration {
-        name: name.to_owned(),
-        title: None,
-        description,
-        input_schema,
-        output_schema: Some(schema::output_schema::<O>()).filter(schema::is_object),
-        effect,
-        asks: false,
-        job_after: None,
-        tasks_only: false,
-        icons: Vec::new(),
-        meta: None,
-        examples: Vec::new(),
-    };
+    let output_schema = Some(schema::output_schema::<O>()).filter(schema::is_object);
+    let declaration = Declaration { output_schema, ..Declaration::new(name, description, input_schema, effect) };
     Arc::new(Function { declaration, call, takes: PhantomData })
 }
 

@@ -41,20 +41,7 @@ where
 }
 
 pub(super) fn declaration(name: &str) -> Declaration {
-    Declaration {
-        name: name.to_owned(),
-        title: None,
-        description: String::new(),
-        input_schema: json!({"type": "object"}),
-        output_schema: None,
-        effect: Effect::READ,
-        asks: false,
-        job_after: None,
-        tasks_only: false,
-        icons: Vec::new(),
-        meta: None,
-        examples: Vec::new(),
-    }
+    Declaration::new(name, "", json!({"type": "object"}), Effect::READ)
 }
 
 impl<F, Fut> AnyTool for Made<F>

@@ -76,7 +76,9 @@ fn take_token(headers: &mut HeaderMap) {
 enum End {
     /// The server ends it.
     Ours,
-    /// The peer closed it, or is gone.
+    /// The peer closed it. The answer to that is made below us, and not sent yet.
+    Closed,
+    /// The peer is gone.
     Theirs,
     /// The peer did what cannot be served.
     Wrong(u16, &'static str),
@@ -96,17 +98,22 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint
     let end = poll_fn(|cx| serving.poll(cx, every)).await;
     // What runs is cancelled before anything else is waited for.
     drop(serving);
+    // Best effort, all of it: a peer that has gone cannot be told.
+    let grace = crate::server::Limits::default().grace;
     let (code, reason) = match end {
         End::Ours => (close_code::AWAY, "the server ends"),
         End::Wrong(code, reason) => {
             tracing::warn!(code, reason, "a WebSocket was closed");
             (code, reason)
         }
+        End::Closed => {
+            let _ = tokio::time::timeout(grace, poll_fn(|cx| pin!(&mut socket).poll_flush(cx))).await;
+            return;
+        }
         End::Theirs => return,
     };
     let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
-    // Best effort: a peer that has gone cannot be told.
-    let _ = tokio::time::timeout(crate::server::Limits::default().grace, socket.send(close)).await;
+    let _ = tokio::time::timeout(grace, socket.send(close)).await;
     drop(slot);
 }
 
@@ -208,7 +215,8 @@ impl Serving<'_> {
             Some(Ok(Message::Binary(_))) => {
                 return Some(End::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
             }
-            Some(Ok(Message::Close(_))) | None => return Some(End::Theirs),
+            Some(Ok(Message::Close(_))) => return Some(End::Closed),
+            None => return Some(End::Theirs),
             Some(Err(error)) => {
                 tracing::debug!(%error, "a WebSocket cannot be read");
                 return Some(End::Wrong(close_code::SIZE, "a message is too large, or not well formed"));

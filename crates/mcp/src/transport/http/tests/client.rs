@@ -209,6 +209,16 @@ impl Client {
         Response { status, head, body }
     }
 
+    /// The status of the next answer, its body passed over; nothing if the connection ends first.
+    pub(super) async fn next_status(&mut self) -> Option<u16> {
+        while memchr::memmem::find(&self.read, b"\r\n\r\n").is_none() {
+            if self.stream.read_buf(&mut self.read).await.unwrap_or_default() == 0 {
+                return None;
+            }
+        }
+        Some(self.response().await.status)
+    }
+
     /// The next piece of a stream; nothing at its end.
     pub(super) async fn chunk(&mut self) -> Option<String> {
         let size = self.until(b"\r\n").await;

@@ -1,6 +1,7 @@
 //! The server through real sockets, byte by byte.
 
 mod client;
+mod hostile;
 mod legacy;
 mod modern;
 mod refused;

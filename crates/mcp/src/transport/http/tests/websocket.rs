@@ -18,7 +18,7 @@ type Frame = (u8, Vec<u8>);
 
 pub(super) const TEXT: u8 = 1;
 const BINARY: u8 = 2;
-const CLOSE: u8 = 8;
+pub(super) const CLOSE: u8 = 8;
 pub(super) const PING: u8 = 9;
 pub(super) const PONG: u8 = 10;
 
@@ -81,8 +81,12 @@ impl<S: AsyncWrite + Unpin> Socket<S> {
         // A mask of zeros is a mask.
         frame.extend_from_slice(&[0; 4]);
         frame.extend_from_slice(payload);
+        self.write(&frame.repeat(times)).await;
+    }
+
+    pub(super) async fn write(&mut self, bytes: &[u8]) {
         // A server that refuses a frame need not read it to its end.
-        let _ = self.stream.write_all(&frame.repeat(times)).await;
+        let _ = self.stream.write_all(bytes).await;
     }
 }
 
@@ -101,7 +105,7 @@ impl<S: AsyncRead + Unpin> Socket<S> {
 }
 
 /// The code that a close frame gives.
-fn code(frame: Option<Frame>) -> u16 {
+pub(super) fn code(frame: Option<Frame>) -> u16 {
     match frame {
         Some((CLOSE, payload)) => u16::from_be_bytes([payload[0], payload[1]]),
         other => panic!("not closed: {other:?}"),

@@ -1,0 +1,31 @@
+//! Waiting until the next thing is due that time alone makes due.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::time::{Instant, Sleep};
+
+/// One timer that is set anew each time it is asked.
+#[derive(Default)]
+pub(super) struct Timer(Option<(Instant, Pin<Box<Sleep>>)>);
+
+impl Timer {
+    /// Ready once the earliest of these has come; never if there is none.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        deadlines: impl IntoIterator<Item = Option<Instant>>,
+    ) -> Poll<()> {
+        let Some(deadline) = deadlines.into_iter().flatten().min() else { return Poll::Pending };
+        let (at, timer) = self.0.get_or_insert_with(|| (deadline, Box::pin(tokio::time::sleep_until(deadline))));
+        if *at != deadline {
+            *at = deadline;
+            timer.as_mut().reset(deadline);
+        }
+        if timer.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        self.0 = None;
+        Poll::Ready(())
+    }
+}
