@@ -188,7 +188,7 @@ impl Server {
         self
     }
 
-    /// How many characters a text of a tool's result may have, unless the tool's `_meta` says otherwise by
+    /// How many characters the texts of a tool's result may have together, unless the tool's `_meta` says otherwise by
     /// `anthropic/maxResultSizeChars`. A longer one keeps its head and its tail, and the whole of the latest ones can be
     /// read by range as the resource `result://…`, which this adds; without it texts are as long as they are.
     #[must_use]

@@ -47,21 +47,46 @@ impl Kept {
     }
 }
 
-/// Cuts what is longer than this server's budget, or than the tool's own.
+/// Cuts what is longer than this server's budget, or than the tool's own. The texts of a result share it: short ones
+/// stay whole, the others get as much each.
 pub(super) fn fit(outcome: &mut Outcome, budget: usize, tool: &Declaration, kept: &Kept, principal: &Arc<str>) {
     let hint = tool.meta.as_ref().and_then(|meta| meta.get(HINT)).and_then(serde_json::Value::as_u64);
     let budget = hint.and_then(|hint| usize::try_from(hint).ok()).unwrap_or(budget);
-    for content in &mut outcome.content {
-        // A text has at least as many bytes as characters.
-        if let Content::Text(text) = content
-            && text.len() > budget
-            && text.chars().count() > budget
-        {
-            let whole = std::mem::take(text);
-            let id = kept.keep(principal, whole.clone());
-            *text = cut(&whole, budget, &format!("result://{id}"));
-        }
+    let mut texts: Vec<&mut String> = outcome.content.iter_mut().filter_map(text).collect();
+    // A text has at least as many bytes as characters.
+    if texts.iter().map(|text| text.len()).sum::<usize>() <= budget {
+        return;
     }
+    let share = share(texts.iter().map(|text| text.chars().count()).collect(), budget);
+    for text in texts.iter_mut().filter(|text| text.chars().count() > share) {
+        let whole = std::mem::take(*text);
+        let id = kept.keep(principal, whole.clone());
+        **text = cut(&whole, share, &format!("result://{id}"));
+    }
+}
+
+/// The text of a block, if it is one.
+fn text(content: &mut Content) -> Option<&mut String> {
+    match content {
+        Content::Text(text) => Some(text),
+        Content::Annotated(content, _) => text(content),
+        _ => None,
+    }
+}
+
+/// How many characters each of several texts may have so that all together have no more than the budget.
+fn share(mut lengths: Vec<usize>, budget: usize) -> usize {
+    lengths.sort_unstable();
+    let (mut left, mut count) = (budget, lengths.len());
+    for length in lengths {
+        // As far as the shortest ones need less than their share, the others have more.
+        if length > left / count {
+            return left / count;
+        }
+        left -= length;
+        count -= 1;
+    }
+    usize::MAX
 }
 
 /// Two thirds of the budget from the beginning and one from the end, whole lines where there are any.
@@ -127,6 +152,32 @@ mod tests {
             [… characters 4 to 18 of 20 are left out; read result://x?from=4&length=14 …]
             ää"#]]
         .assert_eq(&cut(&"ä".repeat(20), 6, "result://x"));
+    }
+
+    #[test]
+    fn the_texts_of_a_result_share_its_budget() {
+        for (lengths, budget, expected) in [
+            (vec![10], 10, usize::MAX),
+            (vec![11], 10, 10),
+            (vec![5, 5], 10, usize::MAX),
+            (vec![100, 2], 10, 8),
+            (vec![100, 2, 100], 10, 4),
+            (vec![100; 100], 10, 0),
+            (vec![], 10, usize::MAX),
+        ] {
+            assert_eq!(share(lengths.clone(), budget), expected, "{lengths:?}");
+        }
+        let tool = Declaration::new("t", "", serde_json::json!({"type": "object"}), crate::tool::Effect::READ);
+        let long = "x".repeat(1_000);
+        let hints = crate::tool::Annotations::default();
+        let content = vec![Content::text("short"), Content::text(&long), Content::text(&long).annotated(hints)];
+        let mut outcome = Outcome { content, ..Outcome::text("") };
+        fit(&mut outcome, 205, &tool, &Kept::default(), &"me".into());
+        let texts: Vec<&str> = outcome.content.iter().filter_map(Content::as_text).collect();
+        assert_eq!(texts[0], "short");
+        for cut in &texts[1..] {
+            assert!(cut.contains("characters 66 to 967 of 1000 are left out"), "{cut}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, NotifyError,
 /// A tool made at run time from a closure.
 struct Made<F>(Declaration, F);
 
-fn made<F, Fut>(name: &str, run: F) -> Arc<dyn AnyTool>
+pub(super) fn made<F, Fut>(name: &str, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,

@@ -4,6 +4,7 @@ mod anything;
 mod asking;
 mod bounds;
 mod client;
+mod described;
 #[path = "../../../examples/everything/all.rs"]
 mod everything;
 mod faults;

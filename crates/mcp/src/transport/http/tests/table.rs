@@ -21,7 +21,6 @@ fn has(input: &[u8], part: &str) -> bool {
     memchr::memmem::find(input, part.as_bytes()).is_some()
 }
 
-#[cfg(feature = "websocket")]
 fn sorted(output: &str) -> Vec<String> {
     let mut lines: Vec<String> = output.lines().map(ToOwned::to_owned).collect();
     lines.sort();
@@ -55,6 +54,36 @@ async fn on_a_websocket() {
             }
         }
         assert_eq!(sorted(&settled(&output)), expected, "{}", case.about);
+        tried += 1;
+    }
+    served.end().await;
+    assert!(tried > 20, "{tried} cases apply");
+}
+
+#[tokio::test]
+async fn on_a_stream_of_events() {
+    let served = Served::new(everything(), HttpOptions { sse: true, ..HttpOptions::default() }).await;
+    let mut tried = 0;
+    for case in cases() {
+        let Some(messages) = messages(&case).filter(|_| !is_about_streams(&case)) else { continue };
+        let (mut stream, post) = super::sse::open(&served).await;
+        let mut client = served.connect().await;
+        let last = r#"{"jsonrpc":"2.0","id":"the last","method":"ping"}"#;
+        for message in messages.iter().map(String::as_str).chain([last]) {
+            let response = client.send(&post.clone().body(message)).await;
+            // What is not JSON is refused here, and ignored on a stream.
+            assert!(response.status == 202 || response.code() == -32700, "{message}: {response:?}");
+        }
+        let expected = sorted(&case.output);
+        let mut output = Vec::new();
+        while output.len() < expected.len() + 1 {
+            let next = tokio::time::timeout(std::time::Duration::from_secs(20), stream.chunk()).await;
+            let chunk = next.unwrap_or_else(|_| panic!("{}: no more than {output:?}", case.about));
+            let chunk = chunk.expect("the stream goes on");
+            output.extend(chunk.lines().filter_map(|line| line.strip_prefix("data: ")).map(ToOwned::to_owned));
+        }
+        output.retain(|message| message != r#"{"jsonrpc":"2.0","id":"the last","result":{}}"#);
+        assert_eq!(sorted(&settled(&output.join("\n"))), expected, "{}", case.about);
         tried += 1;
     }
     served.end().await;
