@@ -143,3 +143,23 @@ fn the_standard_library_is_without_fault() {
         assert!(said.is_empty(), "{name}:\n{}", said.join("\n"));
     }
 }
+
+/// A line `> …` in a comment of the library is an equation that holds.
+#[test]
+fn what_the_library_says_of_itself_is_true() {
+    let mut count = 0;
+    let mut faults = Vec::new();
+    for name in crate::standard::names() {
+        let text = crate::standard::source(name).unwrap_or("");
+        let equations: Vec<_> = text.lines().filter_map(|line| line.trim_start().strip_prefix("# > ")).collect();
+        for equation in &equations {
+            count += 1;
+            let program = format!("module T do\n  import {name}\n  def main(): Bool = {equation}\nend\n");
+            let outcome = outcome(&program);
+            if outcome != "gives true" {
+                faults.push(format!("{name}: {equation}: {outcome}"));
+            }
+        }
+    }
+    assert!(faults.is_empty() && count >= 70, "{count}\n{}", faults.join("\n"));
+}

@@ -134,6 +134,7 @@ mod tests {
             Arguments(["`ab` is not defined"])
             there is 7
             there is 7
-            Arguments(["expected a `,` or `)`, found `end`", "this stands outside a module; put it between `module Name do` and `end`", "this `end` closes nothing; remove it; `if`, a one-line `def … =` and `let` take no `end`"])"#]].assert_eq(&all.join("\n"));
+            Arguments(["expected a `,` or `)`, found `end`", "expected a definition, found `)`"])"#]]
+        .assert_eq(&all.join("\n"));
     }
 }

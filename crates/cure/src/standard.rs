@@ -16,6 +16,7 @@ const MODULES: &[(&str, &str)] = &[
     ("Std.Show", include_str!("../std/show.cure")),
     ("Std.String", include_str!("../std/string.cure")),
     ("Std.System", include_str!("../std/system.cure")),
+    ("Std.Typeclasses", include_str!("../std/typeclasses.cure")),
     ("Std.Vector", include_str!("../std/vector.cure")),
 ];
 

@@ -1,6 +1,8 @@
 //! The functions of Erlang that the interpreter has, for `curify`: those that the standard library calls, and what
 //! programs commonly want. What is not in this table is an error that says so.
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use super::limits::Failure;
 use super::machine::Machine;
 use super::operations::operate;
@@ -51,7 +53,9 @@ fn room(module: &str, function: &str, args: &[Value]) -> usize {
         ("lists", "seq", [Value::Int(from), Value::Int(to)]) => {
             usize::try_from(to.saturating_sub(*from)).unwrap_or(0).saturating_mul(CELL)
         }
-        ("unicode", "characters_to_list", [value]) => weight(value).saturating_mul(CELL),
+        ("unicode", "characters_to_list", [value]) | ("string", "to_graphemes", [value]) => {
+            weight(value).saturating_mul(CELL)
+        }
         ("unicode", "characters_to_binary", [value]) => weight(value),
         _ => 0,
     }
@@ -121,10 +125,23 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         ("lists", "seq", [Value::Int(from), Value::Int(to)]) => {
             Some(Value::list((*from..=*to).map(Value::Int).collect::<Vec<_>>(), Value::Nil))
         }
+        ("unicode", "characters_to_list", [Value::Binary(bytes)]) if std::str::from_utf8(bytes).is_err() => {
+            let good = std::str::from_utf8(bytes).err().map_or(0, |wrong| wrong.valid_up_to());
+            let text = String::from_utf8_lossy(&bytes[..good]).into_owned();
+            let rest = Value::binary(&bytes[good..]);
+            Some(Value::tuple(vec![Value::atom("error"), text_list(&text), rest]))
+        }
         ("unicode", "characters_to_list", [value]) => chars(value).map(|text| text_list(&text)),
         ("unicode", "characters_to_binary", [value]) => chars(value).map(|text| Value::string(&text)),
         ("string", "uppercase", [value]) => value.text().map(|text| Value::string(&text.to_uppercase())),
         ("string", "lowercase", [value]) => value.text().map(|text| Value::string(&text.to_lowercase())),
+        ("string", "to_graphemes", [value]) => value.text().map(|text| {
+            let cluster = |cluster: &str| match text_list(cluster) {
+                Value::Cons(only) if matches!(only.tail, Value::Nil) => only.head.clone(),
+                several => several,
+            };
+            Value::list(text.graphemes(true).map(cluster).collect::<Vec<_>>(), Value::Nil)
+        }),
         ("math", "pi", []) => Some(Value::Float(std::f64::consts::PI)),
         ("math", "exp", [Value::Float(value)]) => Some(Value::Float(value.exp())).filter(finite),
         ("math", "sqrt", [Value::Float(value)]) => Some(Value::Float(value.sqrt())).filter(finite),

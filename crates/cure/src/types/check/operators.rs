@@ -159,7 +159,11 @@ impl Body<'_> {
                 first = self.coerce(first, &base, left.span);
                 second
             }
-            base => self.check(right, &base),
+            base => {
+                // Values are compared, whatever else is known of them: a list with one of another length, too.
+                let base = self.widened(&base);
+                self.check(right, &base)
+            }
         };
         let operation = match operator {
             K::EqEq => Operation::Equal,

@@ -122,7 +122,7 @@ impl Body<'_> {
 
     /// What a variable type becomes when a value of this type flows into it: the refinements are forgotten, since
     /// other values may follow. Inside of functions, and of types that hold some, nothing may be forgotten.
-    fn widened(&self, ty: &Ty) -> Ty {
+    pub(super) fn widened(&self, ty: &Ty) -> Ty {
         match self.shallow(ty) {
             Ty::Con(name, args) if self.scope.type_by_full(&name).is_none_or(|info| info.covariant) => {
                 Ty::Con(name, args.iter().map(|arg| self.widened(arg)).collect())
