@@ -54,7 +54,40 @@ sized(Text) ->
     Bin = case unicode:characters_to_binary(Text) of B when is_binary(B) -> B; _ -> iolist_to_binary(Text) end,
     [<<(byte_size(Bin)):32>>, Bin].
 
+%% On one line, as the shell would write it if it took every UTF-8 binary for text and only Latin-1 lists.
+show([]) -> "[]";
+show(List) when is_list(List) ->
+    case io_lib:printable_latin1_list(List) of
+        true -> ["\"", escaped(List), "\""];
+        false -> ["[", elements(List), "]"]
+    end;
+show(Tuple) when is_tuple(Tuple) ->
+    ["{", lists:join(",", [show(Element) || Element <- tuple_to_list(Tuple)]), "}"];
+show(<<>>) -> "<<>>";
+show(Bin) when is_binary(Bin) ->
+    Chars = unicode:characters_to_list(Bin),
+    case is_list(Chars) andalso lists:all(fun is_text/1, Chars) of
+        true -> ["<<\"", escaped(Chars), "\"", ["/utf8" || lists:any(fun(C) -> C > 127 end, Chars)], ">>"];
+        false -> ["<<", lists:join(",", [integer_to_list(Byte) || <<Byte>> <= Bin]), ">>"]
+    end;
+show(Map) when is_map(Map) ->
+    ["#{", lists:join(",", [[show(K), " => ", show(V)] || {K, V} <- lists:sort(maps:to_list(Map))]), "}"];
 show(Term) -> io_lib:format("~0tp", [Term]).
+
+elements([Head | Tail]) when Tail =:= [] -> [show(Head)];
+elements([Head | Tail]) when is_list(Tail) -> [show(Head), ",", elements(Tail)];
+elements([Head | Tail]) -> [show(Head), "|", show(Tail)].
+
+is_text(C) -> lists:member(C, "\n\t\r") orelse not (C < 32 orelse (C >= 127 andalso C < 160)).
+
+escaped(Chars) -> [escape(C) || C <- Chars].
+
+escape($\n) -> "\\n";
+escape($\t) -> "\\t";
+escape($\r) -> "\\r";
+escape($\\) -> "\\\\";
+escape($") -> "\\\"";
+escape(C) -> C.
 
 said(Fun) ->
     try Fun() of

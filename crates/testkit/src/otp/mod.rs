@@ -57,7 +57,7 @@ impl Otp {
             driver.display().to_string()
         );
         let mut child = Command::new("erl")
-            .args(["-noshell", "-noinput", "+pc", "unicode", "-kernel", "logger_level", "none", "-eval", &compile])
+            .args(["-noshell", "-noinput", "-kernel", "logger_level", "none", "-eval", &compile])
             .current_dir(directory.path())
             .env("ERL_CRASH_DUMP_SECONDS", "0")
             .stdin(Stdio::piped())
