@@ -1,5 +1,5 @@
 //! What hob adds to a REPL: the time of an evaluation and the speed of its output, against a bare pipe to a REPL of our
-//! own, turn by turn. GHCi is the main job; bash, which answers at once, shows what is left when the REPL is not slow.
+//! own, a row of evaluations here, then a row there. GHCi is the main job; bash, which answers at once, shows what is left when the REPL is not slow.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,16 +16,20 @@ use crate::agent::{Pipes, text};
 const MARK: &str = "=-bench-=";
 /// Evaluations in a full run.
 const COUNT: usize = 10_000;
+/// How many come in a row, here and there: an agent evaluates one thing after the other, and its REPL, the daemon and the
+/// front-end are then not cooled down by a second GHC before every single one.
+const ROW: usize = 20;
 /// What one evaluation of `drain` prints.
 const FLOOD_MB: usize = 100;
 
 /// 10,000 times `1+1`, all right, in turn with the bare pipe.
 pub(super) fn evaluations(bench: &Bench) -> Result<Vec<Figure>> {
     let mut bare = Bare::ghci(bench)?;
-    let added = paired(bench, &mut bare, "ghci", ("1+1", "2\n"))?;
+    let added = paired(bench, &mut bare, "ghci", ("1+1", "2\n"), ROW)?;
+    let alternating = paired(bench, &mut bare, "ghci", ("1+1", "2\n"), 1)?;
     bare.finish()?;
     let mut bare = Bare::bash(bench)?;
-    let instant = paired(bench, &mut bare, "bash", (":", ""))?;
+    let instant = paired(bench, &mut bare, "bash", (":", ""), ROW)?;
     bare.finish()?;
     let median = |what: &str, pairs: &Pairs, target| Figure {
         what: format!("{what}, added, p50 of paired differences"),
@@ -41,6 +45,7 @@ pub(super) fn evaluations(bench: &Bench) -> Result<Vec<Figure>> {
         added.figure(&ghci, 50, None),
         added.figure(&ghci, 99, None),
         median("GHCi `1+1`", &added, Some(Target::AtMost(150.0))),
+        median("GHCi `1+1`, a bare one before each", &alternating, None),
         instant.figure(&bash, 50, None),
         instant.figure(&bash, 99, Some(Target::AtMost(1000.0))),
         median("bash `:`", &instant, None),
@@ -61,20 +66,26 @@ impl Pairs {
     }
 }
 
-/// Evaluates in turn here and there; every result must be right.
-fn paired(bench: &Bench, bare: &mut Bare, profile: &str, (code, wanted): (&str, &str)) -> Result<Pairs> {
+/// Evaluates in turn here and there, `row` times each; every result must be right.
+fn paired(bench: &Bench, bare: &mut Bare, profile: &str, (code, wanted): (&str, &str), row: usize) -> Result<Pairs> {
     let mut agent = started(bench, profile)?;
     let mut pairs = Pairs { bare: Samples::default(), ours: Samples::default(), added: Vec::new() };
-    for turn in 0..bench.times(COUNT) {
-        let (took_bare, said) = bare.evaluate(code)?;
-        if said != wanted {
-            bail!("the bare {profile} said {said:?} in turn {turn}");
+    for _ in 0..bench.times(COUNT) / row {
+        let mut took_bare = Vec::with_capacity(row);
+        for _ in 0..row {
+            let (took, said) = bare.evaluate(code)?;
+            if said != wanted {
+                bail!("the bare {profile} said {said:?}");
+            }
+            took_bare.push(took);
         }
-        let (took, result) = agent.call("repl_eval", json!({ "session": profile, "code": code }))?;
-        check(&result, wanted).with_context(|| format!("evaluation {turn}"))?;
-        pairs.added.push((took.as_secs_f64() - took_bare.as_secs_f64()) * 1e6);
-        pairs.bare.push(took_bare);
-        pairs.ours.push(took);
+        for took_bare in took_bare {
+            let (took, result) = agent.call("repl_eval", json!({ "session": profile, "code": code }))?;
+            check(&result, wanted)?;
+            pairs.added.push((took.as_secs_f64() - took_bare.as_secs_f64()) * 1e6);
+            pairs.bare.push(took_bare);
+            pairs.ours.push(took);
+        }
     }
     agent.finish()?;
     Ok(pairs)
