@@ -60,13 +60,10 @@ impl Adapter for Ghci {
         // The last word, unless a thread of the program had one more.
         let interrupted = printed.stderr.lines().rev().take(20).any(|line| line == "Interrupted.");
         let verdict = diagnostics::judge(printed.code, printed.stdout, printed.stderr);
-        // GHCi turns some signals into exceptions of its own. Between two evaluations it only says so, and ends.
-        let said = verdict
-            .exception
-            .as_deref()
-            .into_iter()
-            .chain(printed.stdout.lines().rfind(|line| *line != "Leaving GHCi."));
-        let signal = said.filter_map(signal).next();
+        // GHCi turns some signals into exceptions of its own. At its prompt it only says so, and ends; where it goes on,
+        // the same words on standard output are the program's.
+        let last = printed.stdout.lines().rfind(|line| *line != "Leaving GHCi.").filter(|_| printed.payload.is_empty());
+        let signal = verdict.exception.as_deref().into_iter().chain(last).find_map(signal);
         Verdict { interrupted, signal, ..verdict }
     }
 
@@ -126,11 +123,14 @@ impl Adapter for Ghci {
     }
 }
 
-/// The number in `ghc: signal: 15`.
+/// The number in `ghc: signal: 15`, and in `signal: 15` as GHC says it since 9.10.
 fn signal(line: &str) -> Option<i32> {
-    let (program, number) = line.split_once(": signal: ")?;
-    let ghc = program.starts_with("ghc") && !program.contains(char::is_whitespace);
-    number.parse().ok().filter(|_| ghc)
+    let number = match line.split_once(": signal: ") {
+        Some((program, number)) if program.starts_with("ghc") && !program.contains(char::is_whitespace) => number,
+        Some(_) => return None,
+        None => line.strip_prefix("signal: ")?,
+    };
+    number.parse().ok()
 }
 
 /// The word of the barriers: not the nonce, which is never shown to anyone.
@@ -173,4 +173,21 @@ fn prompt_function(nonce: &Nonce) -> String {
          (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
          Prelude.return Prelude.mempty)\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_what_ghci_says_of_one_not_what_a_program_prints() {
+        let said = |stdout, stderr, payload| Ghci.classify(Printed { code: "main", stdout, stderr, payload }).signal;
+        assert_eq!(said("", "*** Exception: ghc: signal: 15\n", "Prelude"), Some(15), "GHC 9.0 to 9.8");
+        assert_eq!(said("", "*** Exception: signal: 15\n", "Prelude"), Some(15), "GHC 9.10");
+        assert_eq!(said("ghc: signal: 15\nLeaving GHCi.\n", "", ""), Some(15));
+        assert_eq!(said("signal: 1\nLeaving GHCi.\n", "", ""), Some(1));
+        assert_eq!(said("ghc: signal: 15\n", "", "Prelude"), None);
+        assert_eq!(said("signal: 15\n", "", "Prelude"), None);
+        assert_eq!(said("", "*** Exception: user error (ghc: signal: 15)\n", "Prelude"), None);
+    }
 }
