@@ -1,5 +1,6 @@
 //! What the configuration means for the mail: its space, its store, who hears of what happens.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::mail::desk::{Desk, DeskOptions, away};
@@ -41,7 +42,7 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
     };
     Desk::new(DeskOptions {
         open: Box::new(open),
-        identities: project.identities_dir(),
+        identities: kept_in(project).join("identities"),
         tokens: project.private_dir().join("agent-tokens"),
         space: space.to_string(),
         host: host(),
@@ -65,11 +66,24 @@ async fn store(
         let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
         return Ok(Arc::new(connected));
     }
-    project.create_hob_dir().map_err(away)?;
-    let options = SqliteOptions { limits, ..SqliteOptions::new(project.hob_dir().join("mail.db"), space) };
+    let kept_in = kept_in(project);
+    if kept_in == project.hob_dir() {
+        project.create_hob_dir().map_err(away)?;
+    }
+    let options = SqliteOptions { limits, ..SqliteOptions::new(kept_in.join("mail.db"), space) };
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(options)).await;
     let opened = opened.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
     Ok(Arc::new(opened))
+}
+
+/// Where the project's mail is. A project that can be written to no more has it where it was, and every call says so: an
+/// empty mailbox elsewhere would pass for all there is.
+fn kept_in(project: &Project) -> PathBuf {
+    let inside = project.root().join(".hob");
+    match project.is_read_only() && inside.join("mail.db").exists() {
+        true => inside,
+        false => project.hob_dir().to_owned(),
+    }
 }
 
 /// The name of this machine.

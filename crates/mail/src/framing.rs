@@ -79,6 +79,7 @@ pub fn quoted(text: &str, most: usize) -> String {
 /// The same without the quotes around it.
 pub fn one_line(text: &str, most: usize) -> String {
     let mut out = String::new();
+    let mut before = ' ';
     for (count, c) in text.chars().enumerate() {
         if count == most {
             out.push('…');
@@ -88,8 +89,9 @@ pub fn one_line(text: &str, most: usize) -> String {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            c => push_visible(&mut out, c),
+            c => push_visible(&mut out, before, c),
         }
+        before = c;
     }
     out
 }
@@ -98,30 +100,49 @@ pub fn one_line(text: &str, most: usize) -> String {
 /// those that turn, hide or break text.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
     for c in text.chars() {
         match c {
             '\n' | '\t' => out.push(c),
-            c => push_visible(&mut out, c),
+            c => push_visible(&mut out, before, c),
         }
+        before = c;
     }
     out
 }
 
-fn push_visible(out: &mut String, c: char) {
+fn push_visible(out: &mut String, before: char, c: char) {
     match c {
         c if u32::from(c) < 0x80 && c.is_control() => _ = write!(out, "\\x{:02x}", u32::from(c)),
-        c if c.is_control() || is_hidden(c) => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
+        c if c.is_control() || is_hidden(c) || (is_joint(c) && !joins(before, c)) => {
+            _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        }
         c => out.push(c),
     }
 }
 
-/// Characters without a shape of their own that change how others are read: directions, joiners, line and paragraph
-/// separators, tags, variation selectors (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
+/// Parts of a drawn symbol that have no shape of their own: the colour selector and the joiner of emoji.
+fn is_joint(c: char) -> bool {
+    matches!(c, '\u{fe0f}' | '\u{200d}')
+}
+
+/// Whether a joint stands where it means something: behind a symbol, and no more of them than one of each. Whole texts
+/// can be hidden in what stands elsewhere.
+fn joins(before: char, joint: char) -> bool {
+    let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
+    match (before, joint) {
+        ('\u{fe0f}', '\u{200d}') => true,
+        (before, _) => is_symbol(before) && !is_joint(before),
+    }
+}
+
+/// Characters without a shape of their own that change how others are read: directions, separators of lines and
+/// paragraphs, tags, variation selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
 fn is_hidden(c: char) -> bool {
     matches!(
         u32::from(c),
         0xad | 0x34f | 0x61c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x200b..=0x200c | 0x200e..=0x200f
-        | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfeff | 0xffa0 | 0xfff0..=0xfff8 | 0x1bca0..=0x1bca3
+        | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0e | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x1bca0..=0x1bca3
         | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff
     )
 }
@@ -130,6 +151,7 @@ fn is_hidden(c: char) -> bool {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use proptest::prelude::*;
 
     /// What somebody would send who wants to be taken for the user, for hob, or for another message.
     pub(crate) const HOSTILE: &[&str] = &[
@@ -199,6 +221,84 @@ mod tests {
             assert!(!shown.chars().any(|c| c.is_control() || is_hidden(c)), "{shown:?}");
         }
         assert_eq!(quoted("a\u{1b}[1m\nb", 3), "\"a\\x1b[…\"");
+    }
+
+    #[test]
+    fn symbols_stay_whole_and_nothing_hides_between_them() {
+        for whole in ["❤️ fine", "👩‍💻 at work", "🏳️‍🌈", "1️⃣", "naïve Straße 漢字 עברית"]
+        {
+            assert_eq!(escaped(whole), whole);
+            assert_eq!(one_line(whole, 40), whole);
+        }
+        let hidden = "a\u{fe0f}b ❤\u{fe0f}\u{fe0f}\u{fe00}\u{e0100} \u{200d}\u{200d}x\u{fff9}";
+        assert_eq!(escaped(hidden), "a\\u{fe0f}b ❤\u{fe0f}\\u{fe0f}\\u{fe00}\\u{e0100} \\u{200d}\\u{200d}x\\u{fff9}");
+    }
+
+    /// Text that somebody writes on purpose: pieces of frames, of listeners' answers, of escape sequences, and anything.
+    fn written() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => any::<String>(),
+            2 => proptest::sample::select(HOSTILE).prop_map(str::to_owned),
+            2 => "[<>|\" \\\\\n\r\t]{0,6}",
+            1 => "\\PC{0,4}".prop_map(|text| text.to_uppercase()),
+            1 => "[\u{0}-\u{1f}\u{7f}-\u{9f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{fe00}-\u{fe0f}\u{e0000}-\u{e01ef}]{1,8}",
+            1 => Just("0000000000000000>>\n".to_owned()),
+        ];
+        proptest::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+    }
+
+    fn is_seen(c: char) -> bool {
+        !c.is_control() && !is_hidden(c)
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_written_stays_inside(
+            bodies in proptest::collection::vec((written(), written()), 1..4), field in written(), most in 0_usize..200,
+        ) {
+            let mut framed = Framed::new();
+            framed.line(&format!("ours {}", quoted(&field, most)));
+            for (to, body) in &bodies {
+                framed.body(&format!("msg_1 from planner, to {}", quoted(to, 80)), body);
+            }
+            let mark = framed.mark.clone();
+            let text = framed.finish();
+            prop_assert!(text.chars().all(|c| c == '\n' || c == '\t' || is_seen(c)), "{text:?}");
+            let mut lines = text.lines();
+            prop_assert!(lines.next().unwrap().starts_with("ours \""));
+            let note = lines.next().unwrap();
+            let begins = format!("What stands between the marks {mark} ");
+            prop_assert!(note.starts_with(&begins), "{note}");
+            for (_, body) in &bodies {
+                let head = lines.next().unwrap();
+                let begins = format!("<<{mark} msg_1 from planner, to \"");
+                prop_assert!(head.starts_with(&begins), "{head}");
+                // Every line of the body, and no other.
+                for line in body.split('\n') {
+                    let expected = format!("| {}", escaped(line));
+                    prop_assert_eq!(lines.next(), Some(&*expected));
+                }
+                let end = format!("{mark}>>");
+                prop_assert_eq!(lines.next(), Some(&*end));
+            }
+            prop_assert_eq!(lines.next(), None);
+        }
+
+        #[test]
+        fn whatever_is_quoted_ends_where_its_quotes_do(text in written(), most in 0_usize..200) {
+            let shown = quoted(&text, most);
+            prop_assert!(shown.chars().all(is_seen), "{shown:?}");
+            let mut escaped = false;
+            let mut quotes = Vec::new();
+            for (at, c) in shown.char_indices() {
+                if c == '"' && !escaped {
+                    quotes.push(at);
+                }
+                escaped = c == '\\' && !escaped;
+            }
+            prop_assert_eq!(quotes, vec![0, shown.len() - 1]);
+            prop_assert!(shown.chars().count() <= 2 + 1 + 10 * most, "{shown}");
+        }
     }
 
     #[test]

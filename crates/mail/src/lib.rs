@@ -29,6 +29,7 @@ pub mod framing;
 pub mod hints;
 pub mod identity;
 pub mod import;
+mod membership;
 pub mod model;
 pub mod service;
 pub mod store;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::Millis;
 use super::ids::{AgentName, Role, SessionId};
+use crate::framing::one_line;
 
 /// Where an agent lives: host and worktree, as the kernel says, never as claimed. One holder may have many connections.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -16,7 +17,8 @@ pub struct Holder {
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} on {}", self.worktree, self.host)
+        // A path is somebody's own words, too.
+        write!(f, "{} on {}", one_line(&self.worktree, 500), one_line(&self.host, 100))
     }
 }
 

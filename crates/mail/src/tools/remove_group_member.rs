@@ -7,23 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::add_group_member::{MemberType, Output};
 use super::failed;
 use crate::desk::Desk;
-use crate::model::MemberKind;
-use crate::service::people::member;
+use crate::membership::{Membership, Output};
 
 /// Remove an agent or a role from a group. Messages sent before stay where they are.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Args {
-    /// The group.
-    pub group: String,
-    /// agent or role.
-    pub member_type: MemberType,
-    /// The agent's name, or the role.
-    pub member_id: String,
-}
+#[serde(transparent)]
+pub(super) struct Args(Membership);
 
 /// The tool.
 pub(super) struct RemoveGroupMember(pub(super) Arc<Desk>);
@@ -35,12 +26,11 @@ impl Tool for RemoveGroupMember {
     type Args = Args;
     type Output = Output;
 
-    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+    async fn call(&self, cx: Context, Args(asked): Args) -> Result<Output, ToolError> {
         let (mail, session) = self.0.enter(&cx).await?;
-        let Args { group, member_type, member_id } = args;
-        let member = member(MemberKind::from(member_type).as_str(), &member_id).map_err(failed)?;
-        let changed = mail.remove_member(&session, &group, member).await.map_err(failed)?;
-        Ok(Output { status: "removed".to_owned(), group, member_type, member_id, unchanged: !changed })
+        let member = asked.member()?;
+        let changed = mail.remove_member(&session, &asked.group, member.clone()).await.map_err(failed)?;
+        Ok(asked.answer("removed", member, changed))
     }
 
     fn text(output: &Output) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Here: the team, and what a conversation is made of. `defects.rs` has a test for each fault of the system before,
 //! `holders.rs` who may speak under a name, `over_http.rs` where no kernel tells who calls, `pushed.rs` who is told of what
-//! comes, `hostile.rs` what agents may write, `survival.rs` what may die.
+//! comes, `hostile.rs` what agents may write, `survival.rs` what may die, `trouble.rs` what may be full or broken.
 
 mod defects;
 mod holders;
@@ -10,6 +10,7 @@ mod hostile;
 mod over_http;
 mod pushed;
 mod survival;
+mod trouble;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -254,4 +255,29 @@ fn a_message_s_way_is_on_record_with_times() {
     let mut tester = team.agent_with("tester", &["mail"]);
     let found = ok(&mut tester, "search_messages", json!({"query": "secret"}));
     assert_eq!(found["hits"], json!([]));
+}
+
+#[test]
+fn the_first_minute_of_the_page_goes_as_it_says() {
+    let page = include_str!("../../../../../docs/mail.md");
+    let minute = page.split("\n## ").find(|section| section.contains("in one minute")).unwrap();
+    let mut blocks = minute.split("```");
+    let mut script = "set -e\n".to_owned();
+    while let (Some(_), Some(block)) = (blocks.next(), blocks.next()) {
+        script.push_str(block.strip_prefix("sh\n").unwrap());
+    }
+    let project = fresh();
+    project.write("CLAUDE.md", "# Ours\n");
+    assert!(project.command("git").args(["init", "-q", "."]).status().unwrap().success());
+    let mut command = project.command("bash");
+    command.args(["-c", &script]).envs([("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@example.org")]);
+    command.envs([("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@example.org")]);
+    let said = testkit::Ran::of(&mut command).ok();
+    for part in ["registered: planner (lead)", "| The parser is ready.", "reviewer (dev, you): active", "1 unread"] {
+        assert!(said.contains(part), "{part} is not in: {said}");
+    }
+    let review = project.top().join("review");
+    for file in [".mcp.json", "CLAUDE.md", ".claude/agents/message-listener.md"] {
+        assert!(review.join(file).exists(), "{file} is not in the other worktree");
+    }
 }

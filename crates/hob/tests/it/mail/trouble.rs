@@ -1,0 +1,167 @@
+//! What is wrong with the disk, the database, or the measure of a message: a clear answer, and nothing is lost.
+
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use testkit::Ran;
+
+use super::{Team, check, ok, refused, send};
+
+/// What `hob send` says when it may not.
+fn cannot_send(team: &Team) -> String {
+    let ran = Ran::of(&mut team.command("planner", &["send", "x", "--to", "reviewer"]));
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    ran.stderr
+}
+
+#[test]
+fn a_database_that_is_damaged_or_newer_is_left_alone_and_said_to_be_so() {
+    let team = Team::new();
+    send(&mut team.agent("planner"), "reviewer", "kept");
+    team.hob("planner", &["stop"]);
+    let path = team.project.root().join(".hob/mail.db");
+    let whole = std::fs::read(&path).unwrap();
+    // The version stands in the header, at byte 60 (the SQLite database file format, 1.3).
+    let mut file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let mut version = [0; 4];
+    file.seek(SeekFrom::Start(60)).unwrap();
+    file.read_exact(&mut version).unwrap();
+    assert_ne!(u32::from_be_bytes(version), 0);
+    file.seek(SeekFrom::Start(60)).unwrap();
+    file.write_all(&99_u32.to_be_bytes()).unwrap();
+    let said = cannot_send(&team);
+    assert!(said.contains("schema version 99; this version of hob knows up to") && said.contains("update"), "{said}");
+    // Tried again by each call: no restart is needed.
+    std::fs::write(&path, &whole).unwrap();
+    team.hob("planner", &["send", "after", "--to", "reviewer"]);
+    team.hob("planner", &["stop"]);
+    let whole = std::fs::read(&path).unwrap();
+    let rubbish = b"no database at all, but long enough to be looked at ".repeat(200);
+    std::fs::write(&path, &rubbish).unwrap();
+    let said = cannot_send(&team);
+    assert!(said.contains("damaged, or is none") && said.contains("aside") && said.contains(".recover"), "{said}");
+    assert!(std::fs::read(&path).unwrap() == rubbish, "it was left as it was");
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(check(&mut team.agent("reviewer")), ["kept", "after"]);
+}
+
+#[test]
+fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    // Each of its characters is six on the wire.
+    let worst = "\u{1}".repeat(1 << 20);
+    for body in ["words and more, ".repeat(1 << 16), worst] {
+        assert_eq!(body.len(), 1 << 20);
+        send(&mut planner, "reviewer", &body);
+        let got = ok(&mut reviewer, "check_messages", json!({}));
+        assert!(got["messages"][0]["content"] == Value::String(body), "it arrives whole");
+        assert_eq!(got["remaining"], 0);
+    }
+    let said =
+        refused(&mut planner, "send_message", json!({"to": "reviewer", "content": "x".repeat((1 << 20) * 11 / 10)}));
+    assert!(said.contains("1153433 bytes; a message may have 1048576") && said.contains("send the path"), "{said}");
+    // From a shell, too.
+    let file = team.project.top().join("long");
+    std::fs::write(&file, "y".repeat(1_200_000)).unwrap();
+    let args = ["send", "--to", "reviewer", "--file", file.to_str().unwrap()];
+    let ran = Ran::of(&mut team.command("planner", &args));
+    assert!(ran.code == Some(4) && ran.stderr.contains("1200000 bytes"), "{ran:?}");
+    assert!(check(&mut reviewer).is_empty());
+}
+
+/// A log of Thrum with so many agents of one role.
+fn crowd(dir: &Path, count: usize) {
+    let agent = |n: usize| {
+        json!({"type": "agent.register", "timestamp": "2026-02-13T10:00:00Z", "event_id": format!("evt_{n}"), "v": 1,
+               "agent_id": format!("c{n}"), "kind": "agent", "name": format!("c{n}"), "role": "crowd", "module": "all"})
+    };
+    let events: Vec<String> = (0..count).map(|n| agent(n).to_string()).collect();
+    std::fs::create_dir_all(dir.join("messages")).unwrap();
+    std::fs::write(dir.join("events.jsonl"), events.join("\n")).unwrap();
+}
+
+#[test]
+fn five_hundred_recipients_and_not_one_more_and_a_broadcast_is_narrower() {
+    let team = Team::new();
+    let log = team.project.top().join(".thrum");
+    let import = |count: usize| {
+        crowd(&log, count);
+        team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
+    };
+    import(200);
+    let everybody = json!({"content": "everybody"});
+    let said = refused(&mut team.agent("planner"), "broadcast_message", everybody.clone());
+    assert!(said.contains("broadcast to 202 agents; the limit is 100"), "{said}");
+    assert!(said.contains("raise `broadcast_max` under [mail] in hob.toml"), "{said}");
+    // The way that it named.
+    std::fs::write(team.project.root().join("hob.toml"), "[mail]\nbroadcast_max = 300\n").unwrap();
+    team.hob("planner", &["stop"]);
+    assert_eq!(ok(&mut team.agent("planner"), "broadcast_message", everybody)["total_sent"], 202);
+    import(500);
+    let mut planner = team.agent_with("planner", &["mail"]);
+    let sent = ok(&mut planner, "send_message", json!({"to": "role:crowd", "content": "all of you"}));
+    assert_eq!((sent["status"].as_str(), sent["recipients"].as_array().unwrap().len()), (Some("delivered"), 500));
+    let status = ok(&mut planner, "delivery_status", json!({"id": sent["message_id"]}));
+    assert_eq!(status["recipients"].as_array().unwrap().len(), 500);
+    import(501);
+    let said = refused(&mut planner, "send_message", json!({"to": "role:crowd", "content": "one more"}));
+    assert!(said.contains("501 recipients; a message may have 500"), "{said}");
+}
+
+/// Runs as root of its own on a small disk: sends until there is no room, makes room, and counts.
+const ON_A_SMALL_DISK: &str = r#"
+set -e
+hob stop >/dev/null 2>&1 || true
+cp -a "$ROOT/.hob" "$TOP/kept"
+mount -t tmpfs -o size=1m none "$ROOT/.hob"
+cp -a "$TOP/kept/." "$ROOT/.hob/"
+cd "$TOP/planner"
+stored=0
+while hob send "$stored $(head -c 30000 /dev/zero | tr '\0' x)" --to reviewer >/dev/null 2>"$TOP/said"; do
+  stored=$((stored + 1))
+  [ $stored -lt 100 ]
+done
+cat "$TOP/said"
+mount -o remount,size=8m "$ROOT/.hob"
+hob send 'room again' --to reviewer >/dev/null
+cd "$TOP/reviewer"
+there=0
+while more=$(hob inbox --json | grep -c '"message_id"'); do there=$((there + more)); done
+echo "acknowledged $((stored + 1)), there $there"
+hob send 'still there' --to planner >/dev/null
+hob stop >/dev/null
+mount -o remount,ro "$ROOT/.hob"
+cd "$TOP/planner"
+hob send x --to reviewer 2>&1 || echo "refused with $?"
+hob stop >/dev/null
+mount -o remount,rw "$ROOT/.hob"
+hob inbox
+"#;
+
+#[test]
+fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_afterwards() {
+    let team = Team::new();
+    let mut command = team.project.command("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK]);
+    command.env("ROOT", team.project.root()).env("TOP", team.project.top());
+    // Whatever happens, what it started ends with it.
+    let ran = Ran::of(command.process_group(0));
+    if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
+        eprintln!("skipped: a full disk: this machine gives no namespaces: {}", ran.stderr);
+        return;
+    }
+    assert!(ran.stdout.contains("o room on the disk of the mail store"), "{ran:#?}");
+    assert!(ran.stdout.contains("nothing is lost. Make room on the disk"), "{ran:#?}");
+    let counts = ran.stdout.lines().find_map(|line| line.strip_prefix("acknowledged ")).unwrap();
+    let (acknowledged, there) = counts.split_once(", there ").unwrap();
+    assert!(acknowledged == there && acknowledged.parse::<u32>().unwrap() > 5, "{ran:#?}");
+    // What can only be read is not taken for empty, and no other place for it.
+    let read_only = ran.stdout.split_once(counts).unwrap().1;
+    for said in ["The mail store is read-only", "Nothing was stored. Make the project's .hob directory writable"] {
+        assert!(read_only.contains(said), "{said}: {ran:#?}");
+    }
+    assert!(read_only.contains("refused with 4") && read_only.contains("| still there"), "{ran:#?}");
+}

@@ -1,0 +1,79 @@
+//! What adding to a group and removing from it have in common: arguments, answer, and how a member is meant.
+
+use mcp::tool::ToolError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Member, MemberKind};
+use crate::service::people::member;
+use crate::tools::failed;
+
+/// A member of a group, as an argument.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct Membership {
+    /// The group.
+    pub group: String,
+    /// agent or role.
+    pub member_type: MemberType,
+    /// The agent's name, or the role.
+    pub member_id: String,
+}
+
+/// What a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum MemberType {
+    /// One agent.
+    Agent,
+    /// All agents of a role, those that come later too.
+    Role,
+}
+
+/// What changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// `added` or `removed`.
+    pub status: String,
+    /// The group.
+    pub group: String,
+    /// agent or role.
+    pub member_type: MemberType,
+    /// The agent's name, or the role.
+    pub member_id: String,
+    /// Whether that was so already.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub unchanged: bool,
+}
+
+impl MemberType {
+    fn kind(self) -> MemberKind {
+        match self {
+            MemberType::Agent => MemberKind::Agent,
+            MemberType::Role => MemberKind::Role,
+        }
+    }
+}
+
+impl Membership {
+    /// Who is meant.
+    pub(crate) fn member(&self) -> Result<Member, ToolError> {
+        member(self.member_type.kind().as_str(), &self.member_id).map_err(failed)
+    }
+
+    /// The answer, by the name that the member has in the group.
+    pub(crate) fn answer(self, status: &str, member: Member, changed: bool) -> Output {
+        let Membership { group, member_type, .. } = self;
+        Output { status: status.to_owned(), group, member_type, member_id: member.id, unchanged: !changed }
+    }
+}
+
+impl Output {
+    pub(crate) fn text(&self) -> String {
+        let Output { status, group, member_id, .. } = self;
+        let kind = self.member_type.kind().as_str();
+        let already = if self.unchanged { " (it was so already)" } else { "" };
+        format!("{status}: {kind} {member_id}, group {group}{already}")
+    }
+}
