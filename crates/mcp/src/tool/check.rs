@@ -10,9 +10,6 @@ use super::Declaration;
 /// The longest name (MCP 2025-11-25, "Tool Names").
 const MAX_NAME: usize = 128;
 
-/// What must not stand at a schema's root: some clients flatten it, some refuse it.
-const COMBINATORS: [&str; 7] = ["allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef"];
-
 /// Why a tool is not served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeclarationError {
@@ -22,15 +19,13 @@ pub enum DeclarationError {
         /// The name.
         tool: String,
     },
-    /// A schema does not describe a plain object.
-    #[error("tool {tool:?}: the {schema} schema must be a plain object: {problem}")]
+    /// A schema does not describe an object.
+    #[error("tool {tool:?}: the {schema} schema must be that of an object: its `type` must be \"object\"")]
     Root {
         /// The tool's name.
         tool: String,
         /// Which schema.
         schema: &'static str,
-        /// What is wrong with it.
-        problem: String,
     },
     /// A schema would have to be fetched. No client does (MCP 2026-07-28, "Security Considerations").
     #[error("tool {tool:?}: the {schema} schema refers to {reference:?}: put what that is under `$defs`")]
@@ -64,7 +59,9 @@ impl Declaration {
         }
         let schemas = [("input", Some(&self.input_schema)), ("output", self.output_schema.as_ref())];
         for (schema, root) in schemas.into_iter().filter_map(|(schema, root)| Some((schema, root?))) {
-            check_root(root).map_err(|problem| DeclarationError::Root { tool: tool(), schema, problem })?;
+            if !super::schema::is_object(root) {
+                return Err(DeclarationError::Root { tool: tool(), schema });
+            }
             let mut walk = Walk::default();
             walk.schema(root, &mut String::new(), Place::Reachable);
             if let Some(reference) = walk.reference {
@@ -75,17 +72,6 @@ impl Declaration {
             }
         }
         Ok(())
-    }
-}
-
-fn check_root(root: &Value) -> Result<(), String> {
-    let Some(root) = root.as_object() else { return Err("it is none".to_owned()) };
-    if root.get("type").is_none_or(|kind| kind != "object") {
-        return Err("its `type` must be \"object\"".to_owned());
-    }
-    match COMBINATORS.iter().find(|name| root.contains_key(**name)) {
-        Some(name) => Err(format!("`{name}` must not stand at its root")),
-        None => Ok(()),
     }
 }
 
@@ -206,27 +192,24 @@ mod tests {
     }
 
     #[test]
-    fn roots_are_plain_objects() {
+    fn roots_are_objects() {
         check(
             &[
-                json!({"type": "object", "properties": {"oneOf": {"oneOf": [{}]}}}),
+                // What else a schema says is its author's business (MCP 2026-07-28, "Schema Dialect").
+                json!({"type": "object", "anyOf": [{"required": ["a"]}], "if": {}, "$defs": {"x": true}}),
                 json!(true),
                 json!({"properties": {}}),
                 json!({"type": ["object", "null"]}),
-                json!({"type": "object", "oneOf": [{}]}),
-                json!({"type": "object", "$ref": "#/$defs/x"}),
             ],
             expect![[r#"
                 ok
-                tool "t": the input schema must be a plain object: it is none
-                tool "t": the input schema must be a plain object: its `type` must be "object"
-                tool "t": the input schema must be a plain object: its `type` must be "object"
-                tool "t": the input schema must be a plain object: `oneOf` must not stand at its root
-                tool "t": the input schema must be a plain object: `$ref` must not stand at its root"#]],
+                tool "t": the input schema must be that of an object: its `type` must be "object"
+                tool "t": the input schema must be that of an object: its `type` must be "object"
+                tool "t": the input schema must be that of an object: its `type` must be "object""#]],
         );
         let output = Some(json!({"type": "string"}));
         let error = declaration("t", json!({"type": "object"}), output).check().expect_err("no object").to_string();
-        expect![[r#"tool "t": the output schema must be a plain object: its `type` must be "object""#]]
+        expect![[r#"tool "t": the output schema must be that of an object: its `type` must be "object""#]]
             .assert_eq(&error);
     }
 
