@@ -66,14 +66,6 @@ impl Agent {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments }), Duration::from_secs(120))
     }
 
-    /// Calls a tool without waiting for its answer.
-    pub(crate) fn begin(&mut self, tool: &str, arguments: Value) -> Result<()> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let params = json!({ "name": tool, "arguments": arguments });
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
-    }
-
     /// Asks and waits for the answer to exactly this request.
     pub(crate) fn request(&mut self, method: &str, params: Value, limit: Duration) -> Result<Value> {
         let id = self.next_id;

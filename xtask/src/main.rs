@@ -33,6 +33,10 @@ usage: cargo xtask TASK
   tidy                     check the house rules only
   bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
                            parts: start echo memory eval drain
+  bench mail [PART…] [--quick] [--kills N]
+                           messages between agents against the disk, SQLite and PostgreSQL, and what killing the daemon
+                           loses (nothing, or it fails); writes docs/generated/bench-mail.md
+                           parts: send wake wait rush idle large machines kills
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
   soak [--seconds N]       fuzz the MCP library, for ten minutes unless told otherwise

@@ -15,7 +15,8 @@ pub(crate) fn root() -> PathBuf {
 /// `cargo`, the one that runs us where there is one.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root());
+    // Some build scripts run again for another value of what `cargo` set for us: everything after them with them.
+    command.current_dir(root()).env_remove("CARGO_MANIFEST_DIR");
     command
 }
 

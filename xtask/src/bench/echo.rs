@@ -165,13 +165,19 @@ impl Contender {
 
 /// A connection to the project's daemon, greeted and acknowledged.
 pub(super) fn greet(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> {
+    greet_as(bench, role, None)
+}
+
+/// The same under an agent's name.
+pub(super) fn greet_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<BufReader<UnixStream>> {
     let named = bench.dir().join(".hob/socket");
     let path =
         std::fs::read_link(&named).or_else(|_| std::fs::read_to_string(&named).map(|text| PathBuf::from(text.trim())));
     let path = path.context("the project has no daemon's socket")?;
     let stream = UnixStream::connect(&path).with_context(|| format!("could not connect to {path:?}"))?;
     let mut stream = BufReader::new(stream);
-    let hello = json!({ "hob": 1, "role": role, "cwd": bench.dir(), "worktree": bench.dir(), "version": "bench" });
+    let hello =
+        json!({ "hob": 1, "role": role, "cwd": bench.dir(), "worktree": bench.dir(), "as": name, "version": "bench" });
     Line::write(&mut stream, format!("{hello}\n").as_bytes())?;
     let mut answer = Vec::new();
     Line::read(&mut stream, &mut answer)?;

@@ -42,13 +42,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
     }
-    if wanted == ["mail"] {
-        let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
-        let bench = Bench::new(programs, is_quick)?;
-        let figures = mail::measure(&bench)?;
-        bench.stop()?;
-        report::show(&figures);
-        return if is_quick { Ok(()) } else { report::keep(&report::MAIL, &figures) };
+    if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
+        return mail::run(rest, is_quick);
     }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();

@@ -1,0 +1,106 @@
+//! A PostgreSQL of the bench's own, on the same disk, run by an ordinary user since it refuses to run as root. It syncs
+//! what it commits, as it does by default.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::super::Bench;
+
+/// `nobody` and `nogroup` of Debian.
+const NOBODY: u32 = 65_534;
+
+/// A server with a socket and a data directory of its own. It ends with this.
+pub(super) struct Database {
+    dir: tempfile::TempDir,
+    bin: PathBuf,
+    process: Child,
+}
+
+impl Database {
+    /// Starts one.
+    pub(super) fn start() -> Result<Database> {
+        let bin = programs().context("PostgreSQL is not installed: cargo xtask setup tests")?;
+        let dir = tempfile::tempdir()?;
+        let is_root = std::fs::metadata("/proc/self")?.uid() == 0;
+        if is_root {
+            chown(dir.path(), Some(NOBODY), Some(NOBODY))?;
+        }
+        let command = |program: &str| {
+            let mut command = Command::new(bin.join(program));
+            command.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            if is_root {
+                command.uid(NOBODY).gid(NOBODY);
+            }
+            command
+        };
+        let data = dir.path().join("data");
+        let mut init = command("initdb");
+        init.args(["--auth=trust", "--username=hob", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"]).arg(&data);
+        if !init.status()?.success() {
+            bail!("initdb failed in {data:?}");
+        }
+        let mut serve = command("postgres");
+        serve.arg("-D").arg(&data).arg("-k").arg(dir.path()).args(["-c", "listen_addresses="]);
+        let process = serve.spawn().context("could not start postgres")?;
+        let database = Database { bin, process, dir };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while database.ask("SELECT 1").is_err() {
+            if Instant::now() > deadline {
+                bail!("PostgreSQL did not start");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(database)
+    }
+
+    fn ask(&self, sql: &str) -> Result<()> {
+        let mut psql = Command::new(self.bin.join("psql"));
+        psql.arg("-h").arg(self.dir.path()).args(["-U", "hob", "-q", "-t", "-c", sql, "postgres"]);
+        let status = psql.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        if !status.success() {
+            bail!("psql failed");
+        }
+        Ok(())
+    }
+
+    /// Ends all connections of all daemons, as a failing network or an administrator does.
+    pub(super) fn cut(&self) -> Result<()> {
+        self.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'")
+    }
+
+    /// Makes it the mail's store of a project, which becomes a clone of the same repository as all others.
+    pub(super) fn carries(&self, bench: &Bench) -> Result<()> {
+        for args in [&["init", "-q"][..], &["remote", "add", "origin", "https://example.org/team/bench.git"]] {
+            if !Command::new("git").args(args).current_dir(bench.dir()).stdin(Stdio::null()).status()?.success() {
+                bail!("git {args:?} failed");
+            }
+        }
+        let file = bench.dir().join(".hob/mail-database");
+        std::fs::create_dir_all(bench.dir().join(".hob"))?;
+        std::fs::write(&file, format!("postgres:///postgres?user=hob&host={}\n", self.dir.path().display()))?;
+        Ok(std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // At once, with all its processes.
+        let _ = Command::new("kill").args(["-QUIT", &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where the server's programs are: on the path, or where Debian puts them, the newest first.
+fn programs() -> Option<PathBuf> {
+    let has = |dir: &Path| ["initdb", "postgres", "psql"].iter().all(|program| dir.join(program).is_file());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut debian: Vec<PathBuf> = installed.map(|at| at.path().join("bin")).collect();
+    debian.sort();
+    std::env::split_paths(&path).chain(debian.into_iter().rev()).find(|dir| has(dir))
+}
