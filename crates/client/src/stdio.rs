@@ -14,6 +14,7 @@ mod output;
 mod pace;
 mod peek;
 mod questions;
+mod unheard;
 
 use std::io::{self, Write};
 use std::net::Shutdown;

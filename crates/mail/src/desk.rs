@@ -5,6 +5,8 @@
 //! where the kernel says that the caller's process stands, never by what it says itself. Over HTTP, where there is no such
 //! process, an agent's token says who calls and where it stands ([`crate::tokens`]). Start with [`Desk::enter`].
 
+mod handed;
+
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::task::JoinHandle;
 
+use self::handed::Handed;
 use crate::error::{MailError, Refusal, StoreError};
 use crate::identity::{Identities, Identity, NoIdentity};
 use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
@@ -62,6 +65,7 @@ pub struct Desk {
     takeovers: watch::Sender<u64>,
     /// The subscription of each connection that has one.
     subscriptions: AsyncMutex<HashMap<u64, JoinHandle<()>>>,
+    handed: Arc<Handed>,
 }
 
 /// A caller that has its name. Dropped with its connection.
@@ -110,6 +114,7 @@ impl Desk {
             holders: Mutex::default(),
             takeovers: watch::channel(0).0,
             subscriptions: AsyncMutex::default(),
+            handed: Arc::default(),
         })
     }
 
@@ -155,6 +160,18 @@ impl Desk {
                 false => error,
             },
         )
+    }
+
+    /// The same for a call that confirms what its session has in hand. What the client gave up unseen goes back before.
+    pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
+        let (mail, session) = self.enter(cx).await?;
+        self.handed.before_confirming(&mail, &session.id).await;
+        Ok((mail, session))
+    }
+
+    /// Messages go out in the answer to this call. Should its client give the call up meanwhile, they are handed out again.
+    pub(crate) fn hands_out(&self, cx: &Context, mail: &Arc<Mail>, session: &Session, handed: u64) {
+        self.handed.out(mail, session, cx, handed);
     }
 
     /// Registers the caller under a name and binds that to its worktree.
@@ -240,6 +257,7 @@ impl Desk {
             cx.disconnected().await;
             let Some(present) = desk.lock().remove(&connection) else { return };
             let Present { mail, session, _attached } = present;
+            desk.handed.forget(&session.id);
             // From here on the session has its grace.
             drop(_attached);
             let Some(process) = process else { return };

@@ -48,6 +48,24 @@ impl Fate {
 pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate) {
     let (tool, session) = peek::call(line);
     let name = tool.as_deref().unwrap_or("the call");
+    let next = match name {
+        "send_message" if peek::sends_once(line) => {
+            "Call it again with the same `idempotency_key` and content: what was stored already is not sent twice.".to_owned()
+        }
+        "send_message" => {
+            "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not. With an \
+             `idempotency_key` a send can be repeated without harm: give the next one a key, and repeat it with the same."
+                .to_owned()
+        }
+        "broadcast_message" => {
+            "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not."
+                .to_owned()
+        }
+        _ => format!(
+            "{} Before you repeat the call, make sure that running it twice does no harm.",
+            fate.of_sessions(tool.as_deref(), session.as_deref())
+        ),
+    };
     let text = match fate {
         Fate::InputEnded => {
             format!("The input ended before `{name}` was answered: it may have run, and its result is lost.")
@@ -56,10 +74,12 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate)
             "The hob daemon went away while it had `{name}`: the call may have run, wholly or in part, and its result is lost."
         ),
     };
-    let text = format!(
-        "{text} {} Before you repeat the call, make sure that running it twice does no harm.",
-        fate.of_sessions(tool.as_deref(), session.as_deref())
-    );
+    let text = match fate {
+        Fate::Unreachable(reason) if ["send_message", "broadcast_message"].contains(&name) => {
+            format!("{text} No new daemon could be reached: {reason}. {next}")
+        }
+        _ => format!("{text} {next}"),
+    };
     let mut result = json!({"content": [{"type": "text", "text": text}], "isError": true});
     let params = Envelope::peek(line).and_then(|envelope| envelope.params());
     if params.is_some_and(peek::is_modern) {

@@ -14,6 +14,7 @@ use super::handshake::Handshake;
 use super::lists::Changed;
 use super::peek::{self, Glance, What};
 use super::questions::Questions;
+use super::unheard::Unheard;
 
 /// How often one request is given to a daemon that dies over it.
 const DELIVERIES: u8 = 3;
@@ -44,8 +45,7 @@ pub(super) struct Ledger {
     by_id: HashMap<Id, u64>,
     arrived: u64,
     handshake: Handshake,
-    /// The first message of the last answer that handed any out.
-    last_message: Option<String>,
+    unheard: Unheard,
     questions: Questions,
     /// The tools of the last daemon that only read: calls of them may be done twice.
     read_only: Vec<String>,
@@ -140,12 +140,15 @@ impl Ledger {
     }
 
     fn cancelled(&mut self, line: &[u8], envelope: &Envelope) {
-        let seq = envelope.params().and_then(peek::request_id).and_then(|id| self.by_id.get(&id).copied());
+        let id = envelope.params().and_then(peek::request_id);
+        let seq = id.as_ref().and_then(|id| self.by_id.get(id).copied());
         let cancellable =
             |item: &Item| !matches!(&item.kind, Kind::Request(request) if request.what == What::Initialize);
         // A cancelled request is owed no answer. Should one come all the same, it passes.
-        if let Some(seq) = seq.filter(|seq| self.items.get(seq).is_some_and(cancellable)) {
-            self.remove(seq);
+        let seq = seq.filter(|seq| self.items.get(seq).is_some_and(cancellable));
+        let cancelled = seq.and_then(|seq| self.remove(seq));
+        if let Some(id) = &id {
+            self.unheard.cancelled(id, cancelled.as_ref().map(|item| &*item.line), self.arrived);
         }
         if self.connected {
             self.push(line);
@@ -238,7 +241,7 @@ impl Ledger {
             && !failed
         {
             if request.what == What::Call && peek::takes_mail(&asked) {
-                self.last_message = peek::first_message(line);
+                self.unheard.answered(seq, id, line);
             }
             self.handshake.answered(request.what, &asked, line);
         }
@@ -332,7 +335,7 @@ impl Ledger {
     /// Whether a call must not be made twice.
     fn has_effect(&self, call: &[u8]) -> bool {
         let only_reads = |tool| self.read_only.contains(&tool);
-        !peek::takes_mail(call) && !peek::call(call).0.is_some_and(only_reads)
+        !peek::takes_mail(call) && !peek::sends_once(call) && !peek::call(call).0.is_some_and(only_reads)
     }
 
     /// Whether a daemon that went away may have handed out mail in an answer that never came: the next one is told, and
@@ -346,7 +349,7 @@ impl Ledger {
                     Kind::Other => false,
                 }
         });
-        (lost, self.last_message.clone())
+        (lost || self.unheard.is_given_up(), self.unheard.last_message())
     }
 
     /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what
@@ -436,7 +439,9 @@ impl Ledger {
     }
 
     fn give_up(&mut self, seq: u64, fate: &Fate, answers: &mut Vec<u8>) {
-        let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item));
+        // A send with a key was made again and again, and may have been taken each time.
+        let is_sent = |item: &Item| item.deliveries > 0 && peek::sends_once(&item.line);
+        let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item) || is_sent(item));
         let Some(item) = self.remove(seq) else { return };
         match item.kind {
             Kind::Request(request) => {

@@ -193,6 +193,20 @@ fn told_token(params: Json<'_>) -> Option<Box<str>> {
 
 /// The tool that a call names, and the session among its arguments.
 pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
+    let (name, arguments) = read_call(line);
+    (name, arguments.session.map(Cow::into_owned))
+}
+
+/// The arguments that matter here.
+#[derive(Default, Deserialize)]
+struct Arguments<'a> {
+    #[serde(borrow, default)]
+    session: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    idempotency_key: Option<Cow<'a, str>>,
+}
+
+fn read_call(line: &[u8]) -> (Option<String>, Arguments<'_>) {
     #[derive(Deserialize)]
     struct Call<'a> {
         #[serde(borrow, default)]
@@ -200,16 +214,17 @@ pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
         #[serde(borrow, default)]
         arguments: Option<&'a RawValue>,
     }
-    #[derive(Deserialize)]
-    struct Arguments<'a> {
-        #[serde(borrow, default)]
-        session: Option<Cow<'a, str>>,
-    }
     let params = Envelope::peek(line).and_then(|envelope| envelope.params());
     let call = params.and_then(|params| serde_json::from_str::<Call>(params.get()).ok());
-    let Some(call) = call else { return (None, None) };
+    let Some(call) = call else { return Default::default() };
     let arguments = call.arguments.and_then(|raw| serde_json::from_str::<Arguments>(raw.get()).ok());
-    (call.name.map(Cow::into_owned), arguments.and_then(|arguments| arguments.session).map(Cow::into_owned))
+    (call.name.map(Cow::into_owned), arguments.unwrap_or_default())
+}
+
+/// Whether a call sends a message under a key: made twice, it sends it once.
+pub(super) fn sends_once(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b"idempotency_key").is_some()
+        && matches!(read_call(line), (Some(name), Arguments { idempotency_key: Some(_), .. }) if name == "send_message")
 }
 
 /// Whether a call takes messages out of a mailbox: they are the run's until its next such call, so that an answer that

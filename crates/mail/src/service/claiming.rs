@@ -1,11 +1,14 @@
 //! Claiming for a caller who may go away in the middle: what was claimed for nobody goes back as if untouched.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::waits::Errand;
 use crate::error::{MailError, StoreError};
 use crate::store::Store;
 use crate::store::change::{Claim, Claimed, HandBack};
@@ -27,25 +30,51 @@ pub(super) async fn claim_for_caller(
     runtime: &Handle,
     claim: Claim,
 ) -> Result<Claimed, MailError> {
-    let (answer, answered) = oneshot::channel();
+    let (answer, mut coming) = oneshot::channel();
+    begin(store, runtime, claim, answer);
+    accept(&mut coming).await
+}
+
+/// Where what was claimed will come.
+pub(super) type Coming = oneshot::Receiver<Result<Handout, MailError>>;
+
+/// A claim to be begun by whoever wakes the caller, in that very moment: the store has it before the caller has heard of
+/// anything. What comes of it comes to [`accept`].
+pub(super) fn errand(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim) -> (Errand, Coming) {
+    let (store, runtime) = (Arc::clone(store), runtime.clone());
+    let (answer, coming) = oneshot::channel();
+    (Box::new(move || begin(&store, &runtime, claim, answer)), coming)
+}
+
+/// Gives what was claimed to the caller, who has it from then on. Cancel safe: until then it goes back.
+pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
+    match coming.await {
+        Ok(handout) => Ok(handout?.accept()),
+        Err(_) => Err(StoreError::Away { reason: "the daemon is ending".into() }.into()),
+    }
+}
+
+/// Hands the claim to the store now, and waits for its answer in a task.
+fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, answer: oneshot::Sender<Result<Handout, MailError>>) {
     let handout = Handout {
         claimed: Claimed::default(),
         back: HandBack { session: claim.session.id.clone(), token: claim.token },
         store: Arc::clone(store),
         runtime: runtime.clone(),
     };
-    runtime.spawn(async move {
-        // When nobody takes the answer it is dropped here, and goes back.
-        let _ = answer.send(handout.fill(claim).await);
-    });
-    match answered.await {
-        Ok(handout) => Ok(handout?.accept()),
-        Err(_) => Err(StoreError::Away { reason: "the daemon is ending".into() }.into()),
+    let mut filling: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(handout.fill(claim));
+    // A store's own thread may be the one that wakes.
+    let within = runtime.enter();
+    // When nobody takes the answer it is dropped, and goes back.
+    match filling.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(filled) => _ = answer.send(filled),
+        Poll::Pending => _ = runtime.spawn(async move { _ = answer.send(filling.await) }),
     }
+    drop(within);
 }
 
 /// Messages on their way to a caller. Dropped before they are accepted, they wait again.
-struct Handout {
+pub(super) struct Handout {
     claimed: Claimed,
     back: HandBack,
     store: Arc<dyn Store>,

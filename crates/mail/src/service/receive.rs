@@ -9,7 +9,8 @@ use project::journal::Record;
 use tokio::time::Instant;
 
 use super::Mail;
-use super::claiming::{claim_for_caller, token};
+use super::claiming::{accept, claim_for_caller, errand, token};
+use super::waits::Ticket;
 use crate::error::{MailError, Refusal};
 use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
 use crate::store::change::{Claim, Claimed, Confirm, Settle};
@@ -45,6 +46,8 @@ pub struct Checked {
     pub messages: Vec<HandedOut>,
     /// How many more wait.
     pub remaining: u64,
+    /// Names what this call was handed, for [`Mail::give_up`].
+    pub handed: u64,
 }
 
 /// Waits for mail.
@@ -77,6 +80,8 @@ pub struct Waited {
     pub remaining: u64,
     /// How many of those were not urgent enough.
     pub below_floor: u64,
+    /// Names what this call was handed, for [`Mail::give_up`].
+    pub handed: u64,
 }
 
 impl Mail {
@@ -94,8 +99,9 @@ impl Mail {
             max_bytes: request.max_bytes,
             confirm: true,
         };
+        let handed = claim.token;
         let claimed = self.claim(claim).await?;
-        Ok(Checked { messages: claimed.messages, remaining: claimed.remaining })
+        Ok(Checked { messages: claimed.messages, remaining: claimed.remaining, handed })
     }
 
     /// Waits until there is something urgent enough, and hands it out. What the session had in hand before is read
@@ -118,8 +124,11 @@ impl Mail {
         // Registered before the first look, so that whatever comes after that look rings.
         let ticket = self.waits.register(&session.agent, request.floor)?;
         let mut is_over = false;
+        let mut claimed = self.claim(claim.clone()).await?;
+        // Only the first look is the start of a call: what another call of this session got meanwhile is not confirmed by
+        // our waiting on.
+        claim.confirm = false;
         loop {
-            let claimed = self.claim(claim.clone()).await?;
             if !claimed.messages.is_empty() || is_over {
                 self.seen.mark(&session.agent);
                 return Ok(Waited {
@@ -127,14 +136,33 @@ impl Mail {
                     waited: begin.elapsed(),
                     remaining: claimed.remaining,
                     below_floor: claimed.below_floor,
+                    handed: claim.token,
                 });
             }
-            // Only the first look is the start of a call: what another call of this session got meanwhile is not
-            // confirmed by our waiting on.
-            claim.confirm = false;
-            // The last look after the time is up gives the counts, and takes what came in that very moment.
-            is_over = tokio::time::timeout_at(deadline, ticket.woken()).await.is_err();
+            (claimed, is_over) = self.claim_when_woken(&ticket, &claim, deadline).await?;
         }
+    }
+
+    /// Claims when there may be something, and when the time is up, which it tells too: the last look gives the counts,
+    /// and takes what came in that very moment.
+    async fn claim_when_woken(
+        &self,
+        ticket: &Ticket,
+        claim: &Claim,
+        deadline: Instant,
+    ) -> Result<(Claimed, bool), MailError> {
+        let (errand, mut coming) = errand(&self.store, &self.runtime, claim.clone());
+        ticket.leave(errand);
+        // A bell may still ring: for what came before the errand was left.
+        let is_over = tokio::select! {
+            biased;
+            claimed = accept(&mut coming) => return Ok((self.noted(&claim.session, claimed?), false)),
+            woken = tokio::time::timeout_at(deadline, ticket.woken()) => woken.is_err(),
+        };
+        if ticket.take_back() {
+            return Ok((self.claim(claim.clone()).await?, is_over));
+        }
+        Ok((self.noted(&claim.session, accept(&mut coming).await?), is_over))
     }
 
     /// Says of messages that one is done with them, or will not act on them. Confirms what the session has in hand.
@@ -178,16 +206,21 @@ impl Mail {
     }
 
     async fn claim(&self, claim: Claim) -> Result<Claimed, MailError> {
-        let agent = claim.session.agent.clone();
+        let session = claim.session.clone();
         let claimed = claim_for_caller(&self.store, &self.runtime, claim).await?;
+        Ok(self.noted(&session, claimed))
+    }
+
+    /// Notes in the journal what was handed out.
+    fn noted(&self, session: &Session, claimed: Claimed) -> Claimed {
         for one in &claimed.messages {
             self.record(|| Record::MailHandedOut {
                 message: one.message.id.to_string(),
-                agent: agent.to_string(),
+                agent: session.agent.to_string(),
                 attempt: one.attempt,
             });
         }
-        Ok(claimed)
+        claimed
     }
 }
 

@@ -86,7 +86,12 @@ impl Mail {
     /// The session has ended for certain: its process is gone. What it had in hand is free at once.
     pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
         self.sessions.lives().remove(session);
-        self.release(session.clone()).await;
+        self.release(session.clone(), None).await;
+    }
+
+    /// The session gave up a call when its answer was on the way, and never saw it: what it held is free again.
+    pub async fn give_up(self: &Arc<Mail>, session: &SessionId, handed: u64) {
+        self.release(session.clone(), Some(handed)).await;
     }
 
     /// Sessions of a former life of the daemon may come back; those that do not within the grace have ended.
@@ -120,15 +125,16 @@ impl Mail {
                 }
                 lives.remove(&session);
             }
-            mail.release(session).await;
+            mail.release(session, None).await;
         });
     }
 
-    /// Frees what the session had in hand. A store that is away is asked until it is back.
-    async fn release(self: &Arc<Mail>, session: SessionId) {
+    /// Frees what the session had in hand, or what of it one call was handed. A store that is away is asked until it is
+    /// back.
+    async fn release(self: &Arc<Mail>, session: SessionId, token: Option<u64>) {
         let mut pause = Duration::from_millis(100);
         loop {
-            match self.store.change(Release { sessions: vec![session.clone()] }).await {
+            match self.store.change(Release { sessions: vec![session.clone()], token }).await {
                 Ok(released) => {
                     for (message, agent) in released.dead {
                         self.record(|| Record::MailDead { message: message.to_string(), agent: agent.to_string() });
@@ -146,7 +152,7 @@ impl Mail {
                 }
             }
             // The session may have come back in the meantime; then what it has in hand is its own.
-            if self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
+            if token.is_none() && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
                 return;
             }
         }

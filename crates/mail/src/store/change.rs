@@ -230,11 +230,14 @@ pub struct Settle {
     pub note: Option<String>,
 }
 
-/// Sessions have ended: what they had in hand is free again, or dead after too many attempts.
+/// Sessions have ended, or gave up a call when its answer was on the way: what they had in hand is free again, or dead
+/// after too many attempts.
 #[derive(Debug, Clone)]
 pub struct Release {
     /// Which.
     pub sessions: Vec<SessionId>,
+    /// Only what this call was handed.
+    pub token: Option<u64>,
 }
 
 /// What came of ended sessions.

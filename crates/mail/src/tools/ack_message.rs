@@ -63,7 +63,7 @@ impl Tool for AckMessage {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session) = self.0.enter(&cx).await?;
+        let (mail, session) = self.0.enter_to_confirm(&cx).await?;
         let outcome = match args.outcome {
             Outcome::Acked => model::Outcome::Acked,
             Outcome::Rejected => model::Outcome::Rejected,

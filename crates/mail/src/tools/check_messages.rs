@@ -44,9 +44,12 @@ impl Tool for CheckMessages {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session) = self.0.enter(&cx).await?;
+        let (mail, session) = self.0.enter_to_confirm(&cx).await?;
         let limit = args.limit.unwrap_or(50).clamp(1, 500) as usize;
         let claimed = mail.check(&session, CheckRequest { limit, max_bytes: HANDED_OUT }).await.map_err(failed)?;
+        if !claimed.messages.is_empty() {
+            self.0.hands_out(&cx, &mail, &session, claimed.handed);
+        }
         let messages: Vec<Message> = claimed.messages.into_iter().map(Message::from).collect();
         let status = if messages.is_empty() { "empty" } else { "messages" };
         Ok(Output { status: status.to_owned(), messages, remaining: claimed.remaining })

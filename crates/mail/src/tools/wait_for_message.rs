@@ -63,6 +63,8 @@ pub(super) struct WaitForMessage(pub(super) Arc<Desk>);
 /// What ended a wait.
 struct Came {
     messages: Vec<Message>,
+    /// Names what was handed out.
+    handed: Option<u64>,
     remaining: u64,
     below_floor: u64,
 }
@@ -78,12 +80,13 @@ async fn wait(
     if let Some(after) = after {
         let seen = mail.wait_after(session, after, floor, max, timeout).await.map_err(failed)?;
         let messages = seen.messages.into_iter().map(Message::from).collect();
-        return Ok(Came { messages, remaining: seen.remaining, below_floor: seen.below_floor });
+        return Ok(Came { messages, handed: None, remaining: seen.remaining, below_floor: seen.below_floor });
     }
     let request = WaitRequest { timeout, floor, max, max_bytes: HANDED_OUT };
     let taken = mail.wait(session, request).await.map_err(failed)?;
-    let messages = taken.messages.into_iter().map(Message::from).collect();
-    Ok(Came { messages, remaining: taken.remaining, below_floor: taken.below_floor })
+    let messages: Vec<Message> = taken.messages.into_iter().map(Message::from).collect();
+    let handed = Some(taken.handed).filter(|_| !messages.is_empty());
+    Ok(Came { messages, handed, remaining: taken.remaining, below_floor: taken.below_floor })
 }
 
 impl Tool for WaitForMessage {
@@ -95,7 +98,10 @@ impl Tool for WaitForMessage {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let begun = Instant::now();
-        let (mail, session) = self.0.enter(&cx).await?;
+        let (mail, session) = match args.after {
+            None => self.0.enter_to_confirm(&cx).await?,
+            Some(_) => self.0.enter(&cx).await?,
+        };
         let asked = Duration::from_secs(args.timeout.unwrap_or(300).min(LONGEST));
         // Whoever gave up would never see what it is handed after that.
         let most = cx.budget().map_or(asked, |budget| asked.min(budget.saturating_sub(MARGIN)));
@@ -112,6 +118,9 @@ impl Tool for WaitForMessage {
                 }
             }
         };
+        if let Some(handed) = came.handed {
+            self.0.hands_out(&cx, &mail, &session, handed);
+        }
         let messages = came.messages;
         let status = if messages.is_empty() { "timeout" } else { "message_received" };
         Ok(Output {

@@ -23,6 +23,9 @@ use crate::tool::{AnyTool, BoxFuture, Cancel, Context, Outcome, Progress, ToolEr
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
+/// Answered calls that are remembered for a cancellation that comes late.
+const ANSWERED: usize = 64;
+
 /// Names a call within its connection, for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key(pub u64);
@@ -185,6 +188,8 @@ pub(super) struct Calls {
     waiting_bytes: usize,
     /// Started and not over, cancelled or not.
     running: usize,
+    /// Answered, while their work still wants to know whether the client gave them up.
+    answered: VecDeque<(Id, Cancel)>,
 }
 
 impl Calls {
@@ -259,6 +264,27 @@ impl Calls {
         }
         if let Some(id) = self.calls.get_mut(&key).and_then(|call| call.id.take()) {
             self.ids.remove(&id);
+        }
+    }
+
+    /// A call is answered. Its cancellation may be on the way still; then its client drops the answer.
+    pub(super) fn answered(&mut self, call: &Call) {
+        let Some(id) = &call.id else { return };
+        if !self.answered.is_empty() {
+            self.answered.retain(|(of, cancel)| of != id && cancel.is_watched());
+        }
+        if call.cancel.is_watched() {
+            self.answered.truncate(ANSWERED - 1);
+            self.answered.push_front((id.clone(), call.cancel.clone()));
+        }
+    }
+
+    /// Tells the work of an answered call that its client gave it up.
+    pub(super) fn cancel_answered(&mut self, id: &Id) {
+        if let Some(at) = self.answered.iter().position(|(of, _)| of == id)
+            && let Some((_, cancel)) = self.answered.remove(at)
+        {
+            cancel.cancel();
         }
     }
 

@@ -325,6 +325,7 @@ impl Session {
             self.progress.remove(&key);
             self.drop_questions(key);
             if let Some(call) = self.calls.remove(key) {
+                self.calls.answered(&call);
                 self.answer(call, reply);
             }
         }
@@ -367,7 +368,7 @@ impl Session {
             let listen = self.listens.remove(at);
             self.unwatch(listen.uris.iter().map(String::as_str));
         }
-        let Some(key) = self.calls.find(id) else { return };
+        let Some(key) = self.calls.find(id) else { return self.calls.cancel_answered(id) };
         self.drop_questions(key);
         let until = Instant::now() + self.limits.cancel_grace;
         let batch = match self.calls.get_mut(key) {

@@ -28,6 +28,11 @@ impl Cancel {
         self.0.set.load(Ordering::SeqCst)
     }
 
+    /// Whether anybody else has the other end.
+    pub(crate) fn is_watched(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Resolves once it is cancelled. Cancel safe.
     pub(crate) async fn cancelled(&self) {
         // Waiting counts from here on, so that nothing is missed between looking and waiting.

@@ -156,7 +156,8 @@ impl Context {
         self.peer.principal()
     }
 
-    /// Whether the client has cancelled this call or is gone.
+    /// Whether the client has cancelled this call or is gone. A cancellation may come when the answer is on its way: the
+    /// client then drops the answer ("Cancellation"), and whoever kept the context learns of it here.
     pub fn is_cancelled(&self) -> bool {
         match &self.cancelled {
             Cancelled::Call(cancel) => cancel.is_cancelled(),

@@ -169,6 +169,62 @@ fn a_waiter_survives_its_daemon() {
     assert_eq!(ledger.awaits_mail(), (false, Some("msg_A".to_owned())));
 }
 
+const WAIT: &str =
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait_for_message","arguments":{}}}"#;
+const MAIL: &[u8] = br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"message":{"message_id":"msg_A"}}}}"#;
+const GIVE_UP: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+
+#[test]
+fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
+    // Before it came.
+    let mut ledger = connected();
+    send(&mut ledger, WAIT);
+    send(&mut ledger, GIVE_UP);
+    ledger.lost();
+    assert_eq!(ledger.awaits_mail(), (true, None));
+    // When it was on its way to the agent: what the answer before held is not what the next daemon may go by.
+    let mut ledger = connected();
+    send(&mut ledger, WAIT);
+    ledger.daemon_said(MAIL);
+    assert_eq!(ledger.awaits_mail(), (false, Some("msg_A".to_owned())));
+    ledger.lost();
+    ledger.agent_said(GIVE_UP.as_bytes());
+    assert_eq!(ledger.awaits_mail(), (true, None));
+    // A later call settles it.
+    ledger.resume(Fate::Replaced);
+    send(&mut ledger, &WAIT.replace("7", "8"));
+    ledger.daemon_said(&String::from_utf8_lossy(MAIL).replace("7", "8").replace("msg_A", "msg_B").into_bytes());
+    assert_eq!(ledger.awaits_mail(), (false, Some("msg_B".to_owned())));
+}
+
+#[test]
+fn a_send_with_a_key_is_made_again() {
+    let mut ledger = connected();
+    let send_once = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send_message","arguments":{"to":"b","content":"x","idempotency_key":"k"}}}"#;
+    send(&mut ledger, send_once);
+    ledger.lost();
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    let resent = ledger.take_outbox();
+    assert_eq!(resent, format!("{send_once}\n").as_bytes());
+    ledger.wrote(resent.len());
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    // Without one it is the agent's to decide; with one that no daemon survives too.
+    send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
+    ledger.lost();
+    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    assert!(said.contains("search_messages") && said.contains("idempotency_key"), "{said}");
+    send(&mut ledger, send_once);
+    for _ in 1..DELIVERIES {
+        ledger.lost();
+        assert!(ledger.resume(Fate::Replaced).is_empty());
+        let bytes = ledger.take_outbox().len();
+        ledger.wrote(bytes);
+    }
+    ledger.lost();
+    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    assert!(said.contains("with the same `idempotency_key`") && said.contains("not sent twice"), "{said}");
+}
+
 #[test]
 fn a_whole_line_without_its_end_counts_as_delivered() {
     let mut ledger = connected();

@@ -90,3 +90,43 @@ fn an_answer_lost_with_its_daemon_is_given_again() {
         assert_eq!(again["status"], "empty", "{n} came twice: {again}");
     }
 }
+
+#[test]
+fn an_answer_that_its_client_gave_up_is_given_again() {
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    for (round, death) in [None, Some("after"), Some("before")].into_iter().enumerate() {
+        let waiting = start_waiting(&mut reviewer, "all");
+        send(&mut planner, "reviewer", &format!("{round}"));
+        // A client that gave up the call drops the answer, which was on its way already.
+        reviewer.answer(waiting);
+        if death == Some("before") {
+            kill_hard(team.project.daemon_pid().unwrap());
+        }
+        reviewer.notify("notifications/cancelled", json!({"requestId": waiting, "reason": "took too long"}));
+        if death == Some("after") {
+            kill_hard(team.project.daemon_pid().unwrap());
+        }
+        let again = ok(&mut reviewer, "check_messages", json!({}));
+        let message = &again["messages"][0];
+        assert_eq!(
+            (&message["content"], &message["redelivered"]),
+            (&json!(round.to_string()), &json!(true)),
+            "{again}"
+        );
+        assert!(check(&mut reviewer).is_empty(), "it was confirmed by the call after");
+    }
+}
+
+#[test]
+fn a_waiter_of_the_same_agent_gets_what_another_gave_up() {
+    let team = Team::new();
+    let (mut planner, mut first) = (team.agent("planner"), team.agent("reviewer"));
+    let mut second = team.agent("reviewer");
+    let waiting = start_waiting(&mut first, "all");
+    send(&mut planner, "reviewer", "for one of you");
+    first.answer(waiting);
+    let other = start_waiting(&mut second, "all");
+    first.notify("notifications/cancelled", json!({"requestId": waiting}));
+    assert_eq!(second.answer(other).structured["message"]["content"], "for one of you");
+}

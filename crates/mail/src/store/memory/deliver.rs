@@ -188,7 +188,8 @@ impl Rows {
         let names: Vec<AgentName> = self.agents.keys().cloned().collect();
         let mut released = Released::default();
         for name in names {
-            let one = self.free(&name, |lease| sessions.contains(&lease.0));
+            let one = self
+                .free(&name, |lease| sessions.contains(&lease.0) && release.token.is_none_or(|token| lease.1 == token));
             released.freed += one.freed;
             released.dead.extend(one.dead);
         }

@@ -340,12 +340,13 @@ impl Act<'_> {
 
     pub(super) async fn release(&mut self, release: &Release) -> Result<Released, Fault> {
         let mut released = Released::default();
+        let wanted = |token| release.token.is_none_or(|only| token == only);
         for session in &release.sessions {
-            let held = self.in_hand(session, None, |_| true).await?;
+            let held = self.in_hand(session, None, wanted).await?;
             for agent in held.iter().map(|one| one.agent).collect::<BTreeSet<i64>>() {
                 let row = sqlx::query("SELECT name FROM agent WHERE id = $1").bind(agent);
                 let name = AgentName::stored(row.fetch_one(&mut *self.db).await?.try_get::<String, _>(0)?);
-                let one = self.free_leases(agent, &name, Some(session)).await?;
+                let one = self.free_leases(agent, &name, Some(session), release.token).await?;
                 released.freed += one.freed;
                 released.dead.extend(one.dead);
             }
@@ -353,19 +354,21 @@ impl Act<'_> {
         Ok(released)
     }
 
-    /// Frees what a session, or whoever, has in hand of a mailbox, or declares it dead.
+    /// Frees what a session, or whoever, has in hand of a mailbox, or of one call, or declares it dead.
     pub(super) async fn free_leases(
         &mut self,
         agent: i64,
         name: &AgentName,
         session: Option<&SessionId>,
+        token: Option<u64>,
     ) -> Result<Released, Fault> {
         let mut mailbox = self.mailbox(agent).await?;
         let sql = format!(
             "SELECT {HELD} FROM delivery d WHERE d.agent = $1 AND d.session IS NOT NULL \
-             AND ($2::text IS NULL OR d.session = $2) ORDER BY d.seq"
+             AND ($2::text IS NULL OR d.session = $2) AND ($3::bigint IS NULL OR d.token = $3) ORDER BY d.seq"
         );
         let query = sqlx::query(&sql).bind(agent).bind(session.map(|id| id.as_str()));
+        let query = query.bind(token.map(|token| token as i64));
         let rows = query.fetch_all(&mut *self.db).await?;
         let mut released = Released::default();
         let mut dead = Vec::new();

@@ -186,7 +186,7 @@ impl Act<'_> {
         query.bind(enter.holder.as_ref().map(|_| self.now as i64)).execute(&mut *self.db).await?;
         if taken_from.is_some() {
             // Whoever had something in hand can never confirm it now; and whoever waits is told.
-            self.free_leases(row.id, &row.name, None).await?;
+            self.free_leases(row.id, &row.name, None, None).await?;
             let mut mailbox = self.mailbox(row.id).await?;
             self.arrive(&mut mailbox);
             self.save(&mailbox).await?;

@@ -322,11 +322,12 @@ impl Writer {
 
     pub(super) fn release(&mut self, release: &Release) -> Result<Released, Fault> {
         let mut released = Released::default();
+        let wanted = |token| release.token.is_none_or(|only| token == only);
         for session in &release.sessions {
-            let agents: BTreeSet<i64> = self.in_hand(session, None, |_| true)?.iter().map(|one| one.agent).collect();
+            let agents: BTreeSet<i64> = self.in_hand(session, None, wanted)?.iter().map(|one| one.agent).collect();
             for id in agents {
                 let name = self.name_of(id)?;
-                let one = self.free_leases(id, &name, Some(session))?;
+                let one = self.free_leases(id, &name, Some(session), release.token)?;
                 released.freed += one.freed;
                 released.dead.extend(one.dead);
             }
@@ -339,19 +340,21 @@ impl Writer {
         statement.query_row([agent], |row| Ok(AgentName::stored(row.get::<_, String>(0)?)))
     }
 
-    /// Frees what a session, or whoever, has in hand of a mailbox, or declares it dead.
+    /// Frees what a session, or whoever, has in hand of a mailbox, or of one call, or declares it dead.
     pub(super) fn free_leases(
         &mut self,
         agent: i64,
         name: &AgentName,
         session: Option<&SessionId>,
+        token: Option<u64>,
     ) -> Result<Released, Fault> {
         let now = self.clock.now();
         let sql = "SELECT agent, seq, message, priority, attempts, bytes, state FROM delivery \
-                   WHERE agent = ?1 AND session IS NOT NULL AND (?2 IS NULL OR session = ?2) ORDER BY seq";
+                   WHERE agent = ?1 AND session IS NOT NULL AND (?2 IS NULL OR session = ?2) \
+                   AND (?3 IS NULL OR token = ?3) ORDER BY seq";
         let held: Vec<Held> = {
             let mut statement = self.db.prepare_cached(sql)?;
-            let rows = statement.query_map(params![agent, session.map(|id| id.as_str())], held)?;
+            let rows = statement.query_map(params![agent, session.map(|id| id.as_str()), token], held)?;
             rows.collect::<rusqlite::Result<_>>()?
         };
         let mut released = Released::default();

@@ -158,7 +158,7 @@ impl Writer {
         ])?;
         if taken_from.is_some() {
             // Whoever had something in hand can never confirm it now; and whoever waits is told.
-            self.free_leases(id, &enter.agent, None)?;
+            self.free_leases(id, &enter.agent, None, None)?;
             let mut mailbox = self.mailbox(id)?;
             self.arrive(&mut mailbox, &enter.agent, Priority::Critical);
             self.save(&mailbox)?;

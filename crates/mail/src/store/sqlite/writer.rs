@@ -206,16 +206,17 @@ impl Writer {
 
     fn answer(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, results: Vec<Result<Changed, StoreError>>) {
         let arrivals = std::mem::take(&mut self.arrivals);
+        for ((_, answer), result) in changes.into_iter().zip(results) {
+            // Whoever asked may be gone; the change stands.
+            let _ = answer.send(result);
+        }
+        // Whoever is woken may ask at once, from here: its question is next.
         if !arrivals.is_empty() {
             self.is_behind = true;
             let ear = self.news.lock().unwrap_or_else(PoisonError::into_inner).clone();
             if let Some(ear) = ear {
                 ear(Wake::Mail(arrivals));
             }
-        }
-        for ((_, answer), result) in changes.into_iter().zip(results) {
-            // Whoever asked may be gone; the change stands.
-            let _ = answer.send(result);
         }
     }
 
