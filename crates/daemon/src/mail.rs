@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::mail::desk::{Desk, DeskOptions, away};
 use ::mail::service::{Mail, MailOptions};
+use ::mail::spool::Spool;
 use ::mail::store::Store;
 use ::mail::store::postgres::{PostgresOptions, PostgresStore};
 use ::mail::store::sqlite::{SqliteOptions, SqliteStore};
@@ -13,6 +15,9 @@ use project::config::MailConfig;
 use project::{Config, Project};
 
 use crate::journal::Journal;
+
+/// Between two attempts to open a store that is away, while messages are queued for it.
+const OPEN_AGAIN: Duration = Duration::from_secs(2);
 
 /// The desk of a project. The store is opened when mail is first needed.
 pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -> Arc<Desk> {
@@ -30,9 +35,11 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
             let (journal, limits, project) = (journal.clone(), limits.clone(), project.clone());
             let (space, mail) = (space.clone(), mail.clone());
             Box::pin(async move {
+                let spool = spool(&project, &mail, &space)?;
                 let store = store(&project, &mail, space, limits.clone()).await?;
                 Mail::open(MailOptions {
                     limits,
+                    spool,
                     journal: Some(Arc::new(move |record| journal.record(record))),
                     ..MailOptions::new(store)
                 })
@@ -40,13 +47,47 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
             }) as std::pin::Pin<Box<dyn Future<Output = Result<Arc<Mail>, MailError>> + Send>>
         }
     };
-    Desk::new(DeskOptions {
+    let desk = Desk::new(DeskOptions {
         open: Box::new(open),
         identities: kept_in(project).join("identities"),
         tokens: project.private_dir().join("agent-tokens"),
         space: space.to_string(),
         host: host(),
-    })
+    });
+    if spool_path(project).exists() {
+        open_early(&desk);
+    }
+    desk
+}
+
+/// Messages may be queued from a former life: they are sent without anybody asking for mail.
+fn open_early(desk: &Arc<Desk>) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+    let desk = Arc::downgrade(desk);
+    runtime.spawn(async move {
+        loop {
+            match desk.upgrade() {
+                Some(desk) if desk.mail().await.is_err() => {}
+                _ => return,
+            }
+            tokio::time::sleep(OPEN_AGAIN).await;
+        }
+    });
+}
+
+fn spool_path(project: &Project) -> PathBuf {
+    project.hob_dir().join("mail-spool.db")
+}
+
+/// Where sends wait while a database is away, if that is wanted, or something waits there still.
+fn spool(project: &Project, mail: &MailConfig, space: &Space) -> Result<Option<Arc<Spool>>, MailError> {
+    let path = spool_path(project);
+    let is_wanted = mail.spool > 0 && mail.database(project).map_err(away)?.is_some();
+    if !is_wanted && !path.exists() {
+        return Ok(None);
+    }
+    project.create_hob_dir().map_err(away)?;
+    Ok(Some(Arc::new(Spool::open(&path, space, if is_wanted { mail.spool } else { 0 })?)))
 }
 
 /// The store: the database where one is configured, else a file of the project's.

@@ -5,6 +5,7 @@
 //! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::postgres`] for agents on many
 //!   machines, [`store::memory`] for tests), and what all of them promise.
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
+//! - [`spool`]: what was sent while the store was away, for those who chose that.
 //! - [`desk`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
 //!   agents wrote is shown; [`hints`]: how an agent that does not wait is reached.
 //!
@@ -32,6 +33,7 @@ pub mod import;
 mod membership;
 pub mod model;
 pub mod service;
+pub mod spool;
 pub mod store;
 pub mod time;
 pub mod tokens;

@@ -159,6 +159,13 @@ pub enum Record {
         /// In how many mailboxes it is.
         recipients: u64,
     },
+    /// A message waits on this machine's disk for a store that is away.
+    MailQueued {
+        /// The message.
+        message: String,
+        /// Who wrote it.
+        from: String,
+    },
     /// A message was handed to an agent.
     MailHandedOut {
         /// The message.

@@ -26,13 +26,15 @@ pub struct MailConfig {
     pub space: Option<String>,
     /// How many agents a broadcast may reach.
     pub broadcast_max: u64,
+    /// How many sends are kept on this machine's disk while the database is away; 0: they are refused then.
+    pub spool: u64,
     /// The database that the user's configuration names. [`MailConfig::database`] is the one that counts.
     database: Option<String>,
 }
 
 impl Default for MailConfig {
     fn default() -> MailConfig {
-        MailConfig { space: None, broadcast_max: 100, database: None }
+        MailConfig { space: None, broadcast_max: 100, spool: 0, database: None }
     }
 }
 
@@ -41,6 +43,7 @@ impl Default for MailConfig {
 pub(crate) struct MailTable {
     space: Option<String>,
     broadcast_max: Option<u64>,
+    spool: Option<u64>,
     database: Option<String>,
 }
 
@@ -56,6 +59,14 @@ impl MailConfig {
                 return Err(ConfigError::Range { path, key, value, range });
             }
             self.broadcast_max = value;
+        }
+        if let Some(value) = table.spool {
+            let range = 0..=10_000;
+            if !range.contains(&value) {
+                let (path, key) = (path.to_owned(), "mail.spool");
+                return Err(ConfigError::Range { path, key, value, range });
+            }
+            self.spool = value;
         }
         self.database = table.database.or_else(|| self.database.take());
         self.space = table.space.or_else(|| self.space.take());

@@ -6,6 +6,7 @@
 mod claiming;
 pub mod look;
 pub mod people;
+mod queue;
 pub mod receive;
 pub mod send;
 mod sessions;
@@ -23,6 +24,7 @@ pub use sessions::Attachment;
 
 use crate::error::{MailError, StoreError};
 use crate::model::{AgentName, Limits};
+use crate::spool::Spool;
 use crate::store::query::Roll;
 use crate::store::{News, Operation, Store, query};
 
@@ -39,12 +41,14 @@ pub struct MailOptions {
     pub journal: Option<Journal>,
     /// How often those who wait look by themselves, where a wake may be lost.
     pub poll: Duration,
+    /// Where sends wait while the store is away. Without one they are refused then.
+    pub spool: Option<Arc<Spool>>,
 }
 
 impl MailOptions {
     /// Default limits, nobody hears of anything.
     pub fn new(store: Arc<dyn Store>) -> MailOptions {
-        MailOptions { store, limits: Limits::default(), journal: None, poll: Duration::from_secs(5) }
+        MailOptions { store, limits: Limits::default(), journal: None, poll: Duration::from_secs(5), spool: None }
     }
 }
 
@@ -54,6 +58,7 @@ pub struct Mail {
     limits: Limits,
     journal: Option<Journal>,
     poll: Duration,
+    spool: Option<Arc<Spool>>,
     waits: Arc<waits::Waits>,
     sessions: sessions::Sessions,
     seen: Arc<upkeep::Seen>,
@@ -71,6 +76,7 @@ impl Mail {
             limits: options.limits,
             journal: options.journal,
             poll: options.poll,
+            spool: options.spool,
             waits: Arc::default(),
             sessions: sessions::Sessions::default(),
             seen: Arc::default(),
@@ -79,6 +85,7 @@ impl Mail {
         mail.listen();
         mail.expect_former_sessions().await?;
         upkeep::start(&mail);
+        queue::start(&mail);
         Ok(mail)
     }
 

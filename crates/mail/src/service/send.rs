@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::Mail;
-use crate::error::{MailError, Refusal};
+use crate::error::{MailError, Refusal, StoreError};
 use crate::model::address::nearest;
 use crate::model::{Address, AgentName, Clock, MessageId, Millis, Priority, Resolution, Session, Standing};
 use crate::store::change::{Append, Appended};
@@ -65,6 +65,8 @@ pub struct Sent {
     pub failed: Vec<AgentName>,
     /// Whether an earlier call with this key had sent it already.
     pub is_replay: bool,
+    /// Whether it is not sent yet, but waits on this machine's disk for a store that is away.
+    pub is_queued: bool,
 }
 
 /// Who has a message.
@@ -156,9 +158,18 @@ impl Mail {
             append.hash = hash(&append);
         }
         let from = append.sender.agent.clone();
-        let appended = match self.surely(append).await {
-            Err(MailError::Refused(refusal)) => return Err(self.with_neighbours(refusal).await.into()),
-            other => other?,
+        if let Some(spool) = self.crowded_spool() {
+            // What was queued before goes before.
+            return self.queue(spool, append, "messages wait for the mail store".to_owned()).await;
+        }
+        let spare = self.spool.as_ref().filter(|_| append.among.is_none()).map(|spool| (spool, append.clone()));
+        let appended = match (self.surely(append).await, spare) {
+            (Err(MailError::Store(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. }))), Some(spare)) => {
+                // Should it have been stored all the same, it is not stored again: its id is known then.
+                return self.queue(spare.0, spare.1, error.to_string()).await;
+            }
+            (Err(MailError::Refused(refusal)), _) => return Err(self.with_neighbours(refusal).await.into()),
+            (other, _) => other?,
         };
         self.record(|| Record::MailStored {
             message: appended.id.to_string(),
@@ -183,6 +194,7 @@ impl Mail {
             recipients: recipients.collect(),
             failed: appended.full,
             is_replay: appended.is_replay,
+            is_queued: false,
         }
     }
 

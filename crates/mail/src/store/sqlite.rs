@@ -111,7 +111,7 @@ impl SqliteStore {
 
 /// Making the tables used a rollback journal. Were its removal lost in a crash of the machine, the next opening would
 /// roll everything back; SQLite does not sync the folder for that, so it is done here.
-fn sync_folder(path: &std::path::Path) -> Result<(), StoreError> {
+pub(crate) fn sync_folder(path: &std::path::Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
     let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| StoreError::Failed { reason: format!("sync the folder of the mail store: {error}") })
@@ -203,7 +203,7 @@ fn connect(options: &SqliteOptions) -> rusqlite::Result<Connection> {
 }
 
 /// What an SQLite error means to those who use the store.
-fn explain(error: rusqlite::Error) -> StoreError {
+pub(crate) fn explain(error: rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode;
     let reason = error.to_string();
     let rusqlite::Error::SqliteFailure(code, _) = &error else { return StoreError::Failed { reason } };

@@ -37,11 +37,12 @@ pub(super) struct Args {
 /// What became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// `delivered`: stored durably; `partial`: but for the full mailboxes in `failed_to`.
+    /// `delivered`: stored durably; `partial`: but for the full mailboxes in `failed_to`; `queued`: not sent yet, kept on
+    /// this machine's disk until the mail database is back.
     pub status: String,
     /// Its id.
     pub message_id: String,
-    /// active, offline, or mixed.
+    /// active, offline, mixed; unknown while queued.
     pub recipient_status: String,
     /// Who has it.
     pub recipients: Vec<Recipient>,
@@ -107,12 +108,18 @@ impl Tool for SendMessage {
         }
         let active = sent.recipients.iter().filter(|recipient| recipient.standing == Standing::Active).count();
         let recipient_status = match active {
+            _ if sent.is_queued => "unknown",
             0 => "offline",
             count if count == sent.recipients.len() => "active",
             _ => "mixed",
         };
         Ok(Output {
-            status: if sent.failed.is_empty() { "delivered" } else { "partial" }.to_owned(),
+            status: match (sent.is_queued, sent.failed.is_empty()) {
+                (true, _) => "queued",
+                (false, true) => "delivered",
+                (false, false) => "partial",
+            }
+            .to_owned(),
             message_id: sent.id.to_string(),
             recipient_status: recipient_status.to_owned(),
             recipients: sent
@@ -135,6 +142,13 @@ impl Tool for SendMessage {
     }
 
     fn text(output: &Output) -> String {
+        if output.status == "queued" {
+            return format!(
+                "queued: {}. It is not sent yet: the mail database is away. It is kept on this machine's disk and sent when \
+                 the database is back; whom it reaches is found out then, and a report comes if nobody.",
+                output.message_id
+            );
+        }
         let names: Vec<String> = output
             .recipients
             .iter()

@@ -11,4 +11,5 @@ mod machines;
 mod model;
 mod place;
 mod postgres;
+mod spool;
 mod trouble;

@@ -1,0 +1,122 @@
+//! Sending while the store is away, for those who chose it: into the [`Spool`], and from there in order when it is back.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use project::journal::Record;
+
+use super::Mail;
+use super::send::Sent;
+use crate::error::{MailError, Refusal, StoreError};
+use crate::model::{AgentName, Clock, MessageId, Priority};
+use crate::spool::Spool;
+use crate::store::change::{Append, Import};
+
+/// Between two attempts, at first and at last.
+const SOON: Duration = Duration::from_millis(250);
+const LATER: Duration = Duration::from_secs(5);
+/// How often a queue without news is looked at, so that it goes with its mail.
+const LOOK: Duration = Duration::from_secs(3600);
+
+impl Mail {
+    /// The spool, if a send has to go into it: because others wait there already.
+    pub(super) fn crowded_spool(&self) -> Option<&Arc<Spool>> {
+        self.spool.as_ref().filter(|spool| spool.is_crowded())
+    }
+
+    /// Puts a send into the spool instead of the store, which is away.
+    pub(super) async fn queue(&self, spool: &Arc<Spool>, append: Append, away: String) -> Result<Sent, MailError> {
+        let (spool, from) = (Arc::clone(spool), append.sender.agent.clone());
+        let (id, thread) = (append.id.clone(), append.reply_to.clone());
+        let put = tokio::task::spawn_blocking(move || spool.put(&append, &away)).await;
+        let known = put.map_err(|error| StoreError::Failed { reason: error.to_string() })??;
+        let is_replay = known.is_some();
+        let id = known.unwrap_or(id);
+        if !is_replay {
+            self.record(|| Record::MailQueued { message: id.to_string(), from: from.to_string() });
+        }
+        Ok(Sent {
+            // Of an answer its conversation is only known to the store.
+            thread: thread.unwrap_or_else(|| id.clone()),
+            id,
+            at: Clock::system().now(),
+            resolved: Vec::new(),
+            recipients: Vec::new(),
+            failed: Vec::new(),
+            is_replay,
+            is_queued: true,
+        })
+    }
+
+    /// Hands on what waits, in order, until all is stored or the store is away.
+    async fn hand_on(&self, spool: &Arc<Spool>) -> Result<(), StoreError> {
+        loop {
+            let first = Arc::clone(spool);
+            let first = tokio::task::spawn_blocking(move || first.first()).await;
+            let first = first.map_err(|error| StoreError::Failed { reason: error.to_string() })??;
+            let Some((number, append)) = first else { return Ok(()) };
+            match self.store.change(append.clone()).await {
+                Ok(appended) => self.record(|| Record::MailStored {
+                    message: appended.id.to_string(),
+                    from: append.sender.agent.to_string(),
+                    recipients: appended.sent.len() as u64,
+                }),
+                Err(StoreError::Refused(refusal)) => self.report_undelivered(&append, &refusal).await?,
+                Err(error) => return Err(error),
+            }
+            let done = Arc::clone(spool);
+            let done = tokio::task::spawn_blocking(move || done.remove(number)).await;
+            done.map_err(|error| StoreError::Failed { reason: error.to_string() })??;
+        }
+    }
+
+    /// Tells a sender what became of a message that was queued and that nobody can have.
+    async fn report_undelivered(&self, append: &Append, refusal: &Refusal) -> Result<(), StoreError> {
+        let sender = append.sender.agent.clone();
+        let id = MessageId::new(&format!("{}-report", append.id));
+        let report = Import {
+            // The same however often it is tried.
+            id: id.unwrap_or_else(|_| append.id.clone()),
+            sender: AgentName::system(),
+            recipients: vec![(sender.clone(), false)],
+            to: vec![sender.to_string()],
+            content: format!("{}, queued while the mail database was away, was not sent: {refusal}.", append.id).into(),
+            priority: Priority::Normal,
+            reply_to: None,
+            metadata: "{}".to_owned(),
+            at: Clock::system().now(),
+        };
+        match self.store.change(report).await {
+            Err(StoreError::Refused(why)) => {
+                tracing::error!(message = %append.id, %refusal, %why, "a queued message was refused, and so was the report");
+                Ok(())
+            }
+            other => other.map(drop),
+        }
+    }
+}
+
+/// Hands on what is in the spool, for as long as the mail is there.
+pub(super) fn start(mail: &Arc<Mail>) {
+    let Some(spool) = mail.spool.clone() else { return };
+    let weak: Weak<Mail> = Arc::downgrade(mail);
+    mail.runtime.spawn(async move {
+        let mut pause = SOON;
+        loop {
+            let Some(mail) = weak.upgrade() else { return };
+            let handed_on = mail.hand_on(&spool).await;
+            drop(mail);
+            match handed_on {
+                Ok(()) => {
+                    pause = SOON;
+                    let _ = tokio::time::timeout(LOOK, spool.changed()).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, waiting = spool.waiting(), "hand on queued messages; trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LATER);
+                }
+            }
+        }
+    });
+}

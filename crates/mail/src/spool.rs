@@ -1,0 +1,189 @@
+//! The spool: sends kept on this machine's disk while the store is away, in a small SQLite file of their own.
+//!
+//! Nothing in it is called sent. [`crate::service`] hands it on in order once the store is back; since a message keeps the
+//! id under which it was put here, handing it on twice stores it once. It holds as many messages as it was told to, and
+//! refuses more. Owns the file; who is told what is the service's.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+use crate::error::{Refusal, StoreError};
+use crate::model::{Address, AgentName, MessageId, Priority, Session, SessionId, Space};
+use crate::store::change::Append;
+use crate::store::sqlite::{explain, sync_folder};
+
+/// How much text it holds, in bytes.
+const BYTES: u64 = 64 << 20;
+
+const TABLES: &str = "
+CREATE TABLE IF NOT EXISTS queued (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    space TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    key TEXT,
+    hash BLOB NOT NULL,
+    letter TEXT NOT NULL
+);
+CREATE UNIQUE INDEX IF NOT EXISTS queued_key ON queued (space, sender, key) WHERE key IS NOT NULL;
+";
+
+/// What waits for a store that is away.
+pub struct Spool {
+    db: Mutex<Connection>,
+    space: String,
+    limit: u64,
+    waiting: AtomicU64,
+    something: Notify,
+}
+
+/// A send as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Letter {
+    id: MessageId,
+    agent: AgentName,
+    session: SessionId,
+    fence: u64,
+    to: Vec<String>,
+    exclude: BTreeSet<AgentName>,
+    content: String,
+    priority: Priority,
+    reply_to: Option<MessageId>,
+    metadata: String,
+}
+
+impl Spool {
+    /// Opens the file, or makes it. It takes up to `limit` messages; with 0 it only hands on what is in it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or made, or is none of ours.
+    pub fn open(path: &Path, space: &Space, limit: u64) -> Result<Spool, StoreError> {
+        let open = || -> rusqlite::Result<(Connection, u64)> {
+            let db = Connection::open(path)?;
+            db.busy_timeout(std::time::Duration::from_secs(2))?;
+            db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+            db.execute_batch(TABLES)?;
+            let count = "SELECT count(*) FROM queued WHERE space = ?1";
+            let waiting = db.query_row(count, [space.as_str()], |row| row.get(0))?;
+            Ok((db, waiting))
+        };
+        let (db, waiting) = open().map_err(explain)?;
+        sync_folder(path)?;
+        let (db, waiting, something) = (Mutex::new(db), AtomicU64::new(waiting), Notify::new());
+        Ok(Spool { db, space: space.to_string(), limit, waiting, something })
+    }
+
+    /// How many messages wait in it.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Whether a send has to go into it since others wait there already.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.limit > 0 && self.waiting() > 0
+    }
+
+    /// Puts a send at the end; on disk when this returns. One with a key that waits already is that one: its id.
+    ///
+    /// # Errors
+    /// The key was used for another message; it is full, for the reason given; the disk fails.
+    pub(crate) fn put(&self, append: &Append, away: &str) -> Result<Option<MessageId>, StoreError> {
+        let db = self.db();
+        if let Some(known) = self.find(&db, append)? {
+            return Ok(Some(known));
+        }
+        let bytes = "SELECT coalesce(sum(length(letter)), 0) FROM queued";
+        let bytes: u64 = db.query_row(bytes, [], |row| row.get(0)).map_err(explain)?;
+        if self.waiting() >= self.limit || bytes + append.content.len() as u64 > BYTES {
+            let full = format!("{away}; and {} messages are queued already (`spool` under [mail])", self.waiting());
+            return Err(StoreError::Away { reason: full });
+        }
+        let letter = Letter {
+            id: append.id.clone(),
+            agent: append.sender.agent.clone(),
+            session: append.sender.id.clone(),
+            fence: append.sender.fence,
+            to: append.to.iter().map(|address| address.written.clone()).collect(),
+            exclude: append.exclude.clone(),
+            content: append.content.to_string(),
+            priority: append.priority,
+            reply_to: append.reply_to.clone(),
+            metadata: append.metadata.clone(),
+        };
+        let letter =
+            serde_json::to_string(&letter).map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+        let sql = "INSERT INTO queued (space, sender, key, hash, letter) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let values = params![self.space, append.sender.agent.as_str(), append.key, append.hash, letter];
+        db.execute(sql, values).map_err(explain)?;
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        drop(db);
+        self.something.notify_one();
+        Ok(None)
+    }
+
+    /// The message under this key that waits already.
+    fn find(&self, db: &Connection, append: &Append) -> Result<Option<MessageId>, StoreError> {
+        let Some(key) = &append.key else { return Ok(None) };
+        let sql = "SELECT hash, letter FROM queued WHERE space = ?1 AND sender = ?2 AND key = ?3";
+        let values = params![self.space, append.sender.agent.as_str(), key];
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?));
+        let Some((hash, letter)) = db.query_row(sql, values, row).optional().map_err(explain)? else { return Ok(None) };
+        let message = read(&letter)?.id;
+        if hash != append.hash {
+            return Err(StoreError::Refused(Refusal::KeyConflict { key: key.clone(), message }));
+        }
+        Ok(Some(message))
+    }
+
+    /// The first send, with its number.
+    pub(crate) fn first(&self) -> Result<Option<(i64, Append)>, StoreError> {
+        let db = self.db();
+        let sql = "SELECT number, key, hash, letter FROM queued WHERE space = ?1 ORDER BY number LIMIT 1";
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, [u8; 32]>(2)?, row.get::<_, String>(3)?))
+        };
+        let found = db.query_row(sql, [&self.space], row).optional().map_err(explain)?;
+        let Some((number, key, hash, letter)) = found else { return Ok(None) };
+        let letter = read(&letter)?;
+        let to = letter.to.iter().map(|to| Address::parse(to)).collect::<Result<Vec<_>, _>>();
+        let append = Append {
+            id: letter.id,
+            sender: Session { agent: letter.agent, id: letter.session, fence: letter.fence },
+            to: to.map_err(|error| StoreError::Corrupt { reason: error.to_string() })?,
+            among: None,
+            exclude: letter.exclude,
+            content: letter.content.into(),
+            priority: letter.priority,
+            reply_to: letter.reply_to,
+            metadata: letter.metadata,
+            key,
+            hash,
+        };
+        Ok(Some((number, append)))
+    }
+
+    /// A send is stored, or can never be.
+    pub(crate) fn remove(&self, number: i64) -> Result<(), StoreError> {
+        let removed = self.db().execute("DELETE FROM queued WHERE number = ?1", [number]).map_err(explain)?;
+        self.waiting.fetch_sub(removed as u64, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Returns when something may have been put in since the last return. Cancel safe.
+    pub(crate) async fn changed(&self) {
+        self.something.notified().await;
+    }
+
+    fn db(&self) -> MutexGuard<'_, Connection> {
+        self.db.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(letter: &str) -> Result<Letter, StoreError> {
+    serde_json::from_str(letter).map_err(|error| StoreError::Corrupt { reason: format!("a queued message: {error}") })
+}

@@ -1,0 +1,230 @@
+//! Sending while the store is away: kept on disk, sent in order when it is back, each once; bounded, and over a crash.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mail::spool::Spool;
+use mail::store::change::{Change, Changed};
+use mail::store::query::{Found, Query};
+use mail::store::{BoxFuture, Ear, News, Store};
+use mail::{
+    AgentName, CheckRequest, EnterRequest, Floor, Holder, Limits, Mail, MailError, MailOptions, Profile, Refusal,
+    SendRequest, Session, SessionId, Space, StoreError, WaitRequest,
+};
+
+use crate::place::{EPOCH, LONG, texts};
+
+/// A store that can be away, or lose the answer of what it did.
+struct Switched {
+    inner: Arc<dyn Store>,
+    is_away: AtomicBool,
+    loses_answers: AtomicBool,
+}
+
+impl Store for Switched {
+    fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
+        Box::pin(async move {
+            if self.is_away.load(Ordering::SeqCst) {
+                return Err(StoreError::Away { reason: "switched off".to_owned() });
+            }
+            let done = self.inner.write(change).await;
+            if self.loses_answers.load(Ordering::SeqCst) {
+                return Err(StoreError::Uncertain { reason: "switched off in the middle".to_owned() });
+            }
+            done
+        })
+    }
+
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+        self.inner.read(query)
+    }
+
+    fn listen(&self, ear: Ear) {
+        self.inner.listen(ear);
+    }
+
+    fn news(&self) -> News {
+        self.inner.news()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.inner.close()
+    }
+}
+
+struct Scene {
+    store: Arc<Switched>,
+    dir: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let (clock, _) = mail::Clock::manual(EPOCH);
+        let inner = Arc::new(mail::store::memory::MemoryStore::new(clock, Limits::default()));
+        let store = Switched { inner, is_away: AtomicBool::new(false), loses_answers: AtomicBool::new(false) };
+        Scene { store: Arc::new(store), dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.dir.path().join("mail-spool.db")
+    }
+
+    /// A life of the daemon.
+    async fn mail(&self, limit: u64) -> Arc<Mail> {
+        let spool = Some(Arc::new(open(&self.path(), limit)));
+        Mail::open(MailOptions { spool, ..MailOptions::new(self.store.clone()) }).await.unwrap()
+    }
+
+    /// Waits until the last one has been taken out.
+    async fn emptied(&self) {
+        let empty = async {
+            while open(&self.path(), 0).waiting() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await; // polls: a file
+            }
+        };
+        tokio::time::timeout(LONG, empty).await.unwrap();
+    }
+
+    fn away(&self, is_away: bool) {
+        self.store.is_away.store(is_away, Ordering::SeqCst);
+    }
+}
+
+fn open(path: &Path, limit: u64) -> Spool {
+    Spool::open(path, &Space::named("test"), limit).unwrap()
+}
+
+async fn agent(mail: &Arc<Mail>, name: &str) -> Session {
+    let request = EnterRequest {
+        agent: AgentName::new(name).unwrap(),
+        session: SessionId::mint(),
+        holder: Holder { host: "here".into(), worktree: format!("/{name}") },
+        takeover: false,
+        create: true,
+        profile: Profile::default(),
+    };
+    mail.enter(request).await.unwrap().session
+}
+
+fn letter(text: &str) -> SendRequest {
+    SendRequest { to: vec!["bob".into()], content: text.into(), ..SendRequest::default() }
+}
+
+fn keyed(text: &str, key: &str) -> SendRequest {
+    SendRequest { idempotency_key: Some(key.into()), ..letter(text) }
+}
+
+/// What comes until so many are there.
+async fn take(mail: &Arc<Mail>, session: &Session, count: usize) -> Vec<String> {
+    let mut got = Vec::new();
+    while got.len() < count {
+        let waited = mail.wait(session, WaitRequest { timeout: LONG, floor: Floor::All, ..WaitRequest::default() });
+        got.extend(texts(&waited.await.unwrap().messages));
+    }
+    got
+}
+
+#[tokio::test]
+async fn what_is_sent_meanwhile_comes_in_order_and_once() {
+    let scene = Scene::new();
+    let mail = scene.mail(100).await;
+    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+    assert!(!mail.send(&ann, letter("0")).await.unwrap().is_queued);
+    scene.away(true);
+    for text in ["1", "2"] {
+        assert!(mail.send(&ann, letter(text)).await.unwrap().is_queued);
+    }
+    let first = mail.send(&ann, keyed("3", "k")).await.unwrap();
+    let again = mail.send(&ann, keyed("3", "k")).await.unwrap();
+    assert_eq!((&again.id, again.is_replay, again.is_queued), (&first.id, true, true));
+    let other = mail.send(&ann, keyed("not 3", "k")).await.unwrap_err();
+    assert!(matches!(other, MailError::Refused(Refusal::KeyConflict { .. })), "{other}");
+    scene.away(false);
+    // Whatever the moment: what was queued before goes before.
+    mail.send(&ann, letter("4")).await.unwrap();
+    assert_eq!(take(&mail, &bob, 5).await, ["0", "1", "2", "3", "4"]);
+    assert!(mail.check(&bob, CheckRequest::default()).await.unwrap().messages.is_empty());
+    // The key holds on.
+    scene.emptied().await;
+    let replay = mail.send(&ann, keyed("3", "k")).await.unwrap();
+    assert_eq!((replay.id, replay.is_replay, replay.is_queued), (first.id, true, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_send_that_was_stored_without_an_answer_is_not_stored_again() {
+    let scene = Scene::new();
+    let mail = scene.mail(100).await;
+    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+    scene.store.loses_answers.store(true, Ordering::SeqCst);
+    let sent = mail.send(&ann, letter("once")).await.unwrap();
+    assert!(sent.is_queued);
+    scene.store.loses_answers.store(false, Ordering::SeqCst);
+    let waited = mail.wait(&bob, WaitRequest::default()).await.unwrap();
+    assert_eq!(waited.messages[0].message.id, sent.id);
+    // The queue has been handed on when this one comes.
+    mail.send(&ann, letter("after")).await.unwrap();
+    assert_eq!(take(&mail, &bob, 1).await, ["after"]);
+}
+
+#[tokio::test]
+async fn it_is_bounded_and_says_so() {
+    let scene = Scene::new();
+    let mail = scene.mail(2).await;
+    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+    scene.away(true);
+    for text in ["1", "2"] {
+        mail.send(&ann, letter(text)).await.unwrap();
+    }
+    let refused = mail.send(&ann, letter("3")).await.unwrap_err();
+    assert!(refused.is_retryable() && refused.to_string().contains("2 messages are queued already"), "{refused}");
+    scene.away(false);
+    assert_eq!(take(&mail, &bob, 2).await, ["1", "2"]);
+}
+
+#[tokio::test]
+async fn without_one_a_send_is_refused() {
+    let scene = Scene::new();
+    let mail = Mail::open(MailOptions::new(scene.store.clone())).await.unwrap();
+    let ann = agent(&mail, "ann").await;
+    scene.away(true);
+    let refused = mail.send(&ann, letter("1")).await.unwrap_err();
+    assert!(refused.is_retryable() && refused.hints()[0].contains("Nothing was stored"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_message_that_nobody_can_have_comes_back_as_a_report() {
+    let scene = Scene::new();
+    let mail = scene.mail(100).await;
+    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+    scene.away(true);
+    let to_nobody = SendRequest { to: vec!["nobody".into()], ..letter("x") };
+    let lost = mail.send(&ann, to_nobody).await.unwrap();
+    mail.send(&ann, letter("and on")).await.unwrap();
+    scene.away(false);
+    let report = mail.wait(&ann, WaitRequest::default()).await.unwrap().messages.remove(0).message;
+    assert!(report.from.is_system() && report.content.contains(lost.id.as_str()), "{report:?}");
+    assert!(report.content.contains("nobody here is called"), "{report:?}");
+    assert_eq!(take(&mail, &bob, 1).await, ["and on"]);
+}
+
+#[tokio::test]
+async fn the_next_life_hands_on_what_the_last_one_left() {
+    let scene = Scene::new();
+    let mail = scene.mail(100).await;
+    let ann = agent(&mail, "ann").await;
+    agent(&mail, "bob").await;
+    scene.away(true);
+    for text in ["1", "2", "3"] {
+        mail.send(&ann, letter(text)).await.unwrap();
+    }
+    drop(mail);
+    assert_eq!(open(&scene.path(), 100).waiting(), 3);
+    scene.away(false);
+    // Even where it is not wanted any more: what is in it is sent.
+    let mail = scene.mail(0).await;
+    let bob = agent(&mail, "bob").await;
+    assert_eq!(take(&mail, &bob, 3).await, ["1", "2", "3"]);
+    scene.emptied().await;
+}
