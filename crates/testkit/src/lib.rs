@@ -8,11 +8,13 @@
 pub mod otp;
 mod patience;
 mod peer;
+mod postgres;
 mod processes;
 mod project;
 pub mod transcript;
 
 pub use patience::{patience, until};
 pub use peer::{Answer, McpPeer};
+pub use postgres::Postgres;
 pub use processes::{Process, is_alive, kill_hard, with_environment};
 pub use project::{Ran, TestProject, has_program, has_version};

@@ -1,0 +1,115 @@
+//! A PostgreSQL of the test's own, run by an ordinary user: it refuses to run as root.
+
+use std::io::Write;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+use crate::until;
+
+/// `nobody` and `nogroup` of Debian.
+const NOBODY: u32 = 65_534;
+
+/// A server with a socket and a data directory of its own. It ends with this.
+pub struct Postgres {
+    dir: tempfile::TempDir,
+    bin: PathBuf,
+    process: Option<Child>,
+}
+
+impl Postgres {
+    /// Starts one that takes connections. Without the programs it says so and there is none, unless they are required
+    /// (`CI`).
+    pub fn start() -> Option<Postgres> {
+        let Some(bin) = programs() else {
+            assert!(std::env::var_os("CI").is_none(), "PostgreSQL is required here: cargo xtask setup tests");
+            let test = std::thread::current().name().unwrap_or("a test").to_owned();
+            let _ =
+                writeln!(std::io::stderr(), "skipped: {test}: PostgreSQL is not installed (cargo xtask setup tests)");
+            return None;
+        };
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        if geteuid().is_root() {
+            chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may give directories away");
+        }
+        let mut server = Postgres { dir, bin, process: None };
+        let mut init = server.command("initdb");
+        init.args(["--auth=trust", "--username=hob", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"]);
+        let made = init.arg(server.data()).stderr(Stdio::piped()).output().expect("initdb starts");
+        assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        server.resume();
+        Some(server)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.bin.join(program));
+        command.current_dir(self.dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Starts it again after [`Postgres::stop`], with what it holds.
+    pub fn resume(&mut self) {
+        let mut serve = self.command("postgres");
+        serve.arg("-D").arg(self.data()).arg("-k").arg(self.dir.path());
+        serve.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "deadlock_timeout=100ms"]);
+        self.process = Some(serve.spawn().expect("postgres starts"));
+        // Its socket is there a moment before it takes connections.
+        until("PostgreSQL to take connections", || self.psql("SELECT 1").then_some(()));
+    }
+
+    /// Ends it at once, with all its processes; what was committed stays.
+    pub fn stop(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        if let Some(pid) = Pid::from_raw(process.id().cast_signed()) {
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let _ = process.wait();
+    }
+
+    /// Its address, for `HOB_MAIL_DATABASE`.
+    pub fn url(&self) -> String {
+        format!("postgres:///postgres?user=hob&host={}", self.dir.path().display())
+    }
+
+    /// Ends all connections of all daemons, as a failing network or an administrator does.
+    pub fn cut_connections(&self) {
+        self.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'");
+    }
+
+    fn psql(&self, sql: &str) -> bool {
+        let mut psql = self.command("psql");
+        psql.arg("-h").arg(self.dir.path()).args(["-U", "hob", "-q", "-c", sql, "postgres"]);
+        psql.status().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        if let Some(pid) = self.process.as_ref().and_then(|process| Pid::from_raw(process.id().cast_signed())) {
+            let _ = kill_process(pid, Signal::QUIT);
+        }
+        if let Some(mut process) = self.process.take() {
+            let _ = process.wait();
+        }
+    }
+}
+
+/// Where the server's programs are: on the path, or where Debian puts them, the newest first.
+fn programs() -> Option<PathBuf> {
+    let has = |dir: &Path| ["initdb", "postgres", "psql"].iter().all(|program| dir.join(program).is_file());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut debian: Vec<PathBuf> = installed.map(|at| at.path().join("bin")).collect();
+    debian.sort();
+    std::env::split_paths(&path).chain(debian.into_iter().rev()).find(|dir| has(dir))
+}
