@@ -34,6 +34,8 @@ pub use tools::tools;
 pub use workspace::{FileReport, Index, Report, Workspace};
 
 #[cfg(test)]
+mod beam_conversation_tests;
+#[cfg(test)]
 mod beam_random_tests;
 #[cfg(test)]
 mod beam_tests;

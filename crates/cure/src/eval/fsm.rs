@@ -12,6 +12,9 @@ use crate::syntax::ast::Name;
 /// How many machines may run at once.
 const MOST_MACHINES: usize = 10_000;
 
+/// How many transitions of a machine can be asked for.
+const REMEMBERED: usize = 1000;
+
 /// All machines that run.
 #[derive(Debug, Default)]
 pub(super) struct Machines {
@@ -68,8 +71,7 @@ impl<'p> Machine<'p> {
             },
             ("stop", [of]) => match self.machine_id(of) {
                 Some(id) => {
-                    self.fsm.running.remove(&id);
-                    self.fsm.names.retain(|_, known| *known != id);
+                    self.end(id);
                     ok()
                 }
                 None => error("noproc"),
@@ -87,7 +89,10 @@ impl<'p> Machine<'p> {
                 None => Value::atom("undefined"),
             },
             ("history", [of]) => match self.machine_id(of).and_then(|id| self.fsm.running.get(&id)) {
-                Some(running) => Value::list(running.history.clone(), Value::Nil),
+                Some(running) => {
+                    let last = running.history.len().saturating_sub(REMEMBERED);
+                    Value::list(running.history[last..].to_vec(), Value::Nil)
+                }
                 None => error("noproc"),
             },
             ("info", [of]) => match self.machine_id(of).and_then(|id| self.fsm.running.get(&id)) {
@@ -133,6 +138,7 @@ impl<'p> Machine<'p> {
             history: Vec::new(),
         };
         self.fsm.running.insert(id, running);
+        self.at_once(id)?;
         Ok(Value::Machine(id))
     }
 
@@ -143,11 +149,43 @@ impl<'p> Machine<'p> {
             Value::Atom(event.clone()),
             |on| matches!(on, MachineTrigger::Event(name) if name == event),
         )
-        .map(|_| ())
+        .map(|_| ())?;
+        self.at_once(id)
     }
 
-    /// Takes the first transition that fits. Says whether there was one.
+    /// Timeouts of no time fire before anything else does.
+    fn at_once(&mut self, id: u64) -> Result<(), Failure> {
+        let Some(running) = self.fsm.running.get(&id) else { return Ok(()) };
+        let definition = self.definition(&running.name, Some(&running.module));
+        let now = |on: &MachineTrigger| matches!(on, MachineTrigger::Timeout(0));
+        let due = definition.is_some_and(|(_, machine)| machine.transitions.iter().any(|one| now(&one.on)));
+        if due { self.sleep(0) } else { Ok(()) }
+    }
+
+    /// Takes the first transition that fits. Says whether there was one. An error in it ends the machine, and nobody
+    /// else, as that of any process.
     fn transition(
+        &mut self,
+        id: u64,
+        event_data: &Value,
+        event: Value,
+        fits: impl Fn(&MachineTrigger) -> bool,
+    ) -> Result<bool, Failure> {
+        let taken = self.take(id, event_data, event, fits);
+        if let Err(Failure::Raised { .. }) = taken {
+            self.end(id);
+            return Ok(true);
+        }
+        taken
+    }
+
+    /// Ends a machine.
+    fn end(&mut self, id: u64) {
+        self.fsm.running.remove(&id);
+        self.fsm.names.retain(|_, known| *known != id);
+    }
+
+    fn take(
         &mut self,
         id: u64,
         event_data: &Value,
@@ -173,6 +211,9 @@ impl<'p> Machine<'p> {
             if let Some(running) = self.fsm.running.get_mut(&id) {
                 let line = vec![Value::Atom(state.clone()), event, Value::Atom(transition.to.clone())];
                 running.history.push(Value::tuple(line));
+                if running.history.len() >= 2 * REMEMBERED {
+                    running.history.drain(..REMEMBERED);
+                }
                 running.state = transition.to.clone();
                 running.data = changed;
                 running.entered = clock;
