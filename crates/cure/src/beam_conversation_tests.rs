@@ -154,9 +154,13 @@ module Times do
     {anew, boiled, until(kettle, :Off), fsm_history(kettle)}
 end
 "##;
-    check(&otp, text, expect![[r#"
+    check(
+        &otp,
+        text,
+        expect![[r#"
         {true,{'Kettle',1},{'Kettle',1},[{'Cold',on,'Warm'},{'Warm',shake,'Warm'},{'Warm',timeout,'Hot'},{'Hot',timeout,'Cold'},{'Cold',on,'Warm'},{'Warm',timeout,'Off'}]}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -171,38 +175,61 @@ fn values_at_the_edges() {
     {id(-7) / 2, id(-7) % 2, id(7) % -2, id(9223372036854775807) + 1, id(-9223372036854775808) - 1,
      id(4294967296) * id(4294967296) * 3, id(0) - 18446744073709551616 / 3, id(1152921504606846975) + 1,
      -id(-9223372036854775808), id(123456789012345678901234567890) % 97}"##;
-    check(&otp, &program(numbers), expect![[r#"
+    check(
+        &otp,
+        &program(numbers),
+        expect![[r#"
         {-3,-1,1,9223372036854775808,-9223372036854775809,55340232221128654848,-6148914691236517205,1152921504606846976,9223372036854775808,52}
-    "#]]);
+    "#]],
+    );
     let floats = r##"
     let all = [same(0.1) + 0.2, 1.0e22, 1.0e21, 123456789.0, 1.0e-5, 0.0001, 5.0e-324, 1.7976931348623157e308,
       9007199254740992.0, 9007199254740991.0, 1.0e16, 12345678901234567.0, 100.0, -same(0.0), -same(1.5), same(1.0) / 3.0]
     let _ = println("#{all}")
     {all, id(1) == 1, same(1.0) == 1.0, 0.1 < 0.2}"##;
-    check(&otp, &program(floats), expect![[r#"
-        interpreter: {[0.30000000000000004,1.0e22,1.0e21,123456789.0,0.0,0.0001,0.0,1.7976931348623157e308,9.007199254740992e15,9007199254740991.0,1.0e16,1.2345678901234568e16,100.0,-0.0,-1.5,0.3333333333333333],true,true,true}
-        [0.30000000000000004, 1.0e22, 1.0e21, 123456789.0, 0.0, 0.0001, 0.0, 1.7976931348623157e308, 9.007199254740992e15, 9007199254740991.0, 1.0e16, 1.2345678901234568e16, 100.0, -0.0, -1.5, 0.3333333333333333]
-
-        on Erlang: {[0.30000000000000004,1.0e22,1.0e21,123456789.0,1.0e-5,0.0001,5.0e-324,1.7976931348623157e308,9.007199254740992e15,9007199254740991.0,1.0e16,1.2345678901234568e16,100.0,-0.0,-1.5,0.3333333333333333],true,true,true}
-        [0.30000000000000004, 1.0e22, 1.0e21, 123456789.0, 1.0e-5, 0.0001, 5.0e-324, 1.7976931348623157e308, 9.007199254740992e15, 9007199254740991.0, 1.0e16, 1.2345678901234568e16, 100.0, -0.0, -1.5, 0.3333333333333333]
-    "#]]);
+    check(
+        &otp,
+        &program(floats),
+        expect![[r#"
+            {[0.30000000000000004,1.0e22,1.0e21,123456789.0,1.0e-5,0.0001,5.0e-324,1.7976931348623157e308,9.007199254740992e15,9007199254740991.0,1.0e16,1.2345678901234568e16,100.0,-0.0,-1.5,0.3333333333333333],true,true,true}
+            [0.30000000000000004, 1.0e22, 1.0e21, 123456789.0, 1.0e-5, 0.0001, 5.0e-324, 1.7976931348623157e308, 9.007199254740992e15, 9007199254740991.0, 1.0e16, 1.2345678901234568e16, 100.0, -0.0, -1.5, 0.3333333333333333]
+        "#]],
+    );
     let texts = r##"
     let _ = println("grüße, 世界 🎉 \"quoted\" \\ \t tab")
     let _ = print_raw("a ~s and ~s\n", ["ü", "b"])
     {"ü", "世界", "", "a\"b\\c\n", "tab\t", [104, 105], [233], [955], [7], :ok, :Ok, 'with space', 'ünï', :end, {}, (),
      "nul #{1}", "a" <> "b" == "ab"}"##;
-    check(&otp, &program(texts), expect![[r#"
-        interpreter: error: io:format/2 is not there: it is no function of the program and not among the functions of Erlang that the interpreter has
-        grüße, 世界 🎉 "quoted" \ 	 tab
-
-        on Erlang: {<<"ü"/utf8>>,<<"世界"/utf8>>,<<>>,<<"a\"b\\c\n">>,<<"tab\t">>,"hi","é",[955],[7],ok,'Ok','with space',ünï,'end',{},unit,<<"nul 1">>,true}
-        grüße, 世界 🎉 "quoted" \ 	 tab
-        a Ã¼ and b
-    "#]]);
+    check(
+        &otp,
+        &program(texts),
+        expect![[r#"
+            {<<"ü"/utf8>>,<<"世界"/utf8>>,<<>>,<<"a\"b\\c\n">>,<<"tab\t">>,"hi","é",[955],[7],ok,'Ok','with space',ünï,'end',{},unit,<<"nul 1">>,true}
+            grüße, 世界 🎉 "quoted" \ 	 tab
+            a ü and b
+        "#]],
+    );
     let order = r##"
     {compare("a", "b"), compare([1, 2], [1]), compare({1, 2}, {1, 1}), [1, 2, 3] ++ [4] == list([1, 2, 3, 4]),
      [1, 2, 3, 2] -- [2], minimum(:b, :a), maximum("a", ""), {1, "x"} == {1, "x"}, Some(3) < None}"##;
-    check(&otp, &program(order), expect![[r#"
+    check(
+        &otp,
+        &program(order),
+        expect![[r#"
         {{lt},{gt},{gt},true,[1,3,2],a,<<"a">>,true,false}
-    "#]]);
+    "#]],
+    );
+}
+
+#[test]
+fn lines_are_read_on_erlang() {
+    let Some(otp) = Otp::start() else { return };
+    let text = "module Read do\n  import Std.Io\n  def main(): Any =\n    let a = read_line()\n    let b = read_line()\n    \
+                let c = read_line()\n    {a, b, c, read_line()}\nend\n";
+    let compiled = compile(text, &Alone);
+    let modules = beam::program(&compiled.forms(), &|_| None).unwrap();
+    let job = Job { modules: &modules, module: "Read", function: "main", input: "ada\nüber\r\nlast" };
+    let said = otp.run_all(&[job]).remove(0).result.unwrap();
+    assert_eq!(said, "{{some,<<\"ada\">>},{some,<<\"über\"/utf8>>},{some,<<\"last\">>},{none}}");
+    assert_eq!(compiled.run("main", Limits::default()).unwrap().result.unwrap(), "{{none},{none},{none},{none}}");
 }

@@ -415,9 +415,11 @@ fn atom(name: &str) -> String {
         "after", "and", "andalso", "band", "begin", "bnot", "bor", "bsl", "bsr", "bxor", "case", "catch", "cond",
         "div", "end", "fun", "if", "let", "not", "of", "or", "orelse", "receive", "rem", "try", "when", "xor", "maybe",
     ];
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '@')
-        && !RESERVED.contains(&name);
+    // Erlang's letters are those of Latin-1, wherever an atom stands without quotes.
+    let small = |c: char| c.is_ascii_lowercase() || matches!(c, 'ß'..='ö' | 'ø'..='ÿ');
+    let capital = |c: char| c.is_ascii_uppercase() || matches!(c, 'À'..='Ö' | 'Ø'..='Þ');
+    let letter = |c: char| small(c) || capital(c) || c.is_ascii_digit() || c == '_' || c == '@';
+    let plain = name.starts_with(small) && name.chars().all(letter) && !RESERVED.contains(&name);
     if plain { name.to_owned() } else { format!("'{}'", escape(name, '\'')) }
 }
 
@@ -427,8 +429,8 @@ pub(crate) fn float(value: f64) -> String {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits = if digits.contains('.') { digits.to_owned() } else { format!("{digits}.0") };
     let scientific = format!("{digits}e{exponent}");
-    let plain = format!("{value:?}");
-    let plain = if plain.contains('e') || !plain.contains('.') { format!("{value:.1}") } else { plain };
+    let plain = format!("{value}");
+    let plain = if plain.contains('.') { plain } else { format!("{plain}.0") };
     let size = value.abs();
     if exponent == "0" || (size < 9_007_199_254_740_992.0 && plain.len() <= scientific.len()) {
         plain
