@@ -25,6 +25,9 @@ pub(super) const LAST_WORDS: Duration = Duration::from_millis(100);
 /// How many events of the streams pass before the others get a look in.
 const FAIRNESS: u32 = 32;
 
+/// How many bytes a connection takes before other connections have their turn: some work of at most about a millisecond.
+const TURN: usize = 64 << 10;
+
 pub(super) struct Connection<R, W> {
     io: Io<R, W>,
     framer: Framer,
@@ -33,6 +36,8 @@ pub(super) struct Connection<R, W> {
     timer: Timer,
     signals: BoxFuture<(Signal, Signals)>,
     turn: u32,
+    /// How many bytes were taken in this turn.
+    taken: usize,
 }
 
 /// Everything that can happen to a connection.
@@ -79,6 +84,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             timer: Timer::default(),
             signals: Box::pin(signals.next()),
             turn: 0,
+            taken: 0,
         }
     }
 
@@ -214,10 +220,20 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             Poll::Pending => {}
         }
         if matches!(self.phase, Phase::Open) && self.session.has_room() {
+            if self.taken >= TURN {
+                // Whoever never pauses waits until everybody else was asked.
+                self.taken = 0;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             match self.io.poll_read(cx, &mut self.framer) {
-                Poll::Ready(Ok(count)) => return Poll::Ready(Event::Read(count)),
+                Poll::Ready(Ok(count)) => {
+                    self.taken += count;
+                    return Poll::Ready(Event::Read(count));
+                }
                 Poll::Ready(Err(error)) => return Poll::Ready(Event::ReadFailed(error)),
                 Poll::Pending => {
+                    self.taken = 0;
                     // What a busy time has left behind.
                     self.session.out.relax();
                     self.session.calls.relax();

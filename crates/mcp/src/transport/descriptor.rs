@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::task::coop;
 
 use crate::server::Drained;
 use crate::wire::LookOut;
@@ -110,7 +111,8 @@ impl Incoming {
                 Poll::Ready(guard) => Some(guard),
                 Poll::Pending => None,
             };
-            if guard.is_none() && !self.look_out.goes_on() {
+            // Not ready may also mean that it is others' turn (the runtime's cooperative budget).
+            if guard.is_none() && !(coop::has_budget_remaining() && self.look_out.goes_on()) {
                 return Poll::Pending;
             }
             let room = buf.remaining();

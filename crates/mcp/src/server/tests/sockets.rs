@@ -89,6 +89,64 @@ async fn a_client_that_does_not_read_holds_up_nobody_else() {
     }
 }
 
+#[test]
+fn a_client_that_never_pauses_lets_others_have_their_turn() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let (busy, ours) = UnixStream::pair().expect("a socket pair");
+    let (other, theirs) = UnixStream::pair().expect("a socket pair");
+    // One thread serves all.
+    let server = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async move {
+            let serve = |stream: UnixStream| {
+                stream.set_nonblocking(true).expect("it is ours");
+                let stream = tokio::net::UnixStream::from_std(stream).expect("it is a socket");
+                let server = everything();
+                tokio::spawn(async move { unix::serve(&server, stream, ConnectionOptions::default()).await })
+            };
+            let (first, second) = (serve(ours), serve(theirs));
+            first.await.expect("no panic");
+            second.await.expect("no panic");
+        });
+    });
+    let done = Arc::<AtomicBool>::default();
+    let (mut writer, mut reader) = (busy.try_clone().expect("it can be shared"), busy);
+    let stop = done.clone();
+    let flood = std::thread::spawn(move || {
+        let pings = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(1_000);
+        while !stop.load(Ordering::Relaxed) {
+            writer.write_all(pings.as_bytes()).expect("it reads");
+        }
+        writer.shutdown(std::net::Shutdown::Write).expect("it is open");
+    });
+    let drain = std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 20];
+        let mut all = 0;
+        while let Ok(count @ 1..) = reader.read(&mut buffer) {
+            all += count;
+        }
+        all
+    });
+    other.set_read_timeout(Some(Duration::from_secs(10))).expect("it is a socket");
+    let mut other = BufReader::new(other);
+    for id in 0..100 {
+        let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        other.get_mut().write_all(format!("{ping}\n").as_bytes()).expect("it reads");
+        let mut line = String::new();
+        let read = other.read_line(&mut line);
+        assert!(read.is_ok(), "ping {id} is not answered while another client is busy: {read:?}");
+    }
+    done.store(true, Ordering::Relaxed);
+    flood.join().expect("no panic");
+    assert!(drain.join().expect("no panic") > 0);
+    drop(other);
+    server.join().expect("no panic");
+}
+
 /// Says much.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct NoArgs {}

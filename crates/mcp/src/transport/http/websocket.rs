@@ -27,6 +27,9 @@ pub(super) const PATH: &str = "/ws";
 
 const SUBPROTOCOL: &str = "mcp";
 
+/// How many messages are taken before others have their turn.
+const TURN: u32 = 256;
+
 /// How many signs of life a peer may leave unanswered.
 const SILENT: u32 = 2;
 
@@ -130,7 +133,7 @@ struct Serving<'a> {
 
 impl Serving<'_> {
     fn poll(&mut self, cx: &mut Context<'_>, every: std::time::Duration) -> Poll<End> {
-        loop {
+        for _ in 0..TURN {
             let mut is_idle = true;
             if let Some(end) = self.poll_write(cx, &mut is_idle) {
                 return Poll::Ready(end);
@@ -159,6 +162,8 @@ impl Serving<'_> {
                 return Poll::Pending;
             }
         }
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Writes what there is to say, as far as the peer reads.
