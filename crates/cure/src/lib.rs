@@ -41,3 +41,5 @@ mod beam_random_tests;
 mod beam_tests;
 #[cfg(test)]
 mod program_tests;
+#[cfg(test)]
+mod proofs;

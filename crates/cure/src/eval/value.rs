@@ -399,7 +399,7 @@ fn binary(bytes: &[u8], limit: usize) -> String {
         return format!("{}…", binary(&bytes[..end], limit));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) if text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t' | '\r')) => {
+        Ok(text) if text.chars().all(|c| !c.is_control() || matches!(c, '\u{8}'..='\r' | '\u{1b}')) => {
             let wide = if text.is_ascii() { "" } else { "/utf8" };
             if text.is_empty() { "<<>>".to_owned() } else { format!("<<\"{}\"{wide}>>", escape(text, '"')) }
         }
@@ -436,5 +436,43 @@ pub(crate) fn float(value: f64) -> String {
         plain
     } else {
         scientific
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_written_as_erlang_writes_them() {
+        // Each as `io:format("~p", [X])` prints it.
+        let all = [
+            "0.0",
+            "0.0001",
+            "1.2e-4",
+            "2.5e-7",
+            "1.0e-5",
+            "0.001",
+            "0.1",
+            "12345.678",
+            "1.0e5",
+            "1.0e6",
+            "1.0e15",
+            "9007199254740991.0",
+            "9.007199254740992e15",
+            "1.2345678901234568e17",
+            "-1.0e21",
+        ];
+        for text in all {
+            assert_eq!(float(text.parse().unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn characters_are_escaped_as_erlang_escapes_them() {
+        let codes = Value::list([8, 9, 10, 11, 12, 13, 27].map(Value::Int), Value::Nil);
+        assert_eq!(show(&codes, 100), r#""\b\t\n\v\f\r\e""#);
+        assert_eq!(show(&Value::binary([27, 8, 34]), 100), r#"<<"\e\b\"">>"#);
+        assert_eq!(show(&Value::binary([127]), 100), "<<127>>");
     }
 }

@@ -75,6 +75,21 @@ pub(crate) struct Pred {
     pub text: String,
 }
 
+impl Pred {
+    /// Whether the condition speaks of the value alone.
+    pub(crate) fn is_closed(&self) -> bool {
+        fn closed(expr: &Expr, var: &str) -> bool {
+            match &expr.kind {
+                ExprKind::Name(name) => &**name == var,
+                ExprKind::Unary(_, inner) => closed(inner, var),
+                ExprKind::Binary(_, _, left, right) => closed(left, var) && closed(right, var),
+                kind => matches!(kind, ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_)),
+            }
+        }
+        closed(&self.condition, &self.var)
+    }
+}
+
 impl Ty {
     pub(crate) fn con(name: &str) -> Ty {
         Ty::Con(Name::from(name), Vec::new())

@@ -80,7 +80,7 @@ impl Parser<'_> {
         let start = self.checkpoint();
         let mut height = self.unary();
         while let Some((power, to_the_right)) = self.peek().binding() {
-            if power < least {
+            if power < least || self.next_clause() {
                 break;
             }
             if self.is(K::AsKw) && height < MAX_HEIGHT {
@@ -317,62 +317,6 @@ impl Parser<'_> {
         })
     }
 
-    /// `P{a: 1}` and `P{p | a: 1}` are records; `x {1, 2}` is a name and, as the next statement, a tuple.
-    fn is_record_literal(&self) -> bool {
-        match self.nth(2) {
-            K::RBrace => !self.first_of_line(1),
-            K::Ident => matches!(self.nth(3), K::Colon | K::Pipe) || (self.nth(3) == K::Atom && !self.first_of_line(1)),
-            _ => false,
-        }
-    }
-
-    fn record_literal(&mut self) -> u32 {
-        let kind = if self.nth(2) == K::Ident && self.nth(3) == K::Pipe { K::UpdateExpr } else { K::RecordExpr };
-        let mut height = 0;
-        self.node(kind, |p| {
-            p.bump();
-            if kind == K::UpdateExpr {
-                p.bump();
-                p.node(K::NameExpr, |p| p.bump());
-                p.bump();
-                loop {
-                    height = height.max(p.field_init());
-                    if !p.eat(K::Comma) {
-                        break;
-                    }
-                }
-                p.expect(K::RBrace);
-            } else {
-                p.listed(K::LBrace, K::RBrace, |p| height = height.max(p.field_init()));
-            }
-        });
-        height
-    }
-
-    fn field_init(&mut self) -> u32 {
-        self.node(K::FieldInit, |p| {
-            p.expect(K::Ident);
-            if p.is(K::Atom) {
-                let (span, text) = (p.span_of(0), p.text_of(0));
-                let spaced = format!(": {}", &text[1..]);
-                if let Some(error) = p.error(
-                    code::EXPECTED,
-                    span,
-                    format!("`{text}` is an atom; a field needs a space behind the colon"),
-                ) {
-                    error.hints.push(format!("write `{spaced}`"));
-                    error.fix = Some(Fix { title: "put a space".to_owned(), span, replacement: spaced });
-                }
-                p.put_aside();
-                return 1;
-            }
-            if !p.expect(K::Colon) {
-                return 1;
-            }
-            p.deeper(|p| p.expr())
-        })
-    }
-
     fn lambda(&mut self) -> u32 {
         self.node(K::LambdaExpr, |p| {
             let opened = p.span_of(0);
@@ -428,12 +372,14 @@ impl Parser<'_> {
             self.skip_until(|_| false);
             return 1;
         }
-        self.node(K::Clause, |p| {
+        let outside = self.in_clause;
+        let height = self.node(K::Clause, |p| {
             p.eat(K::Pipe);
             let pattern = p.span_of(0);
             p.pattern();
             let pattern = pattern.to(p.behind());
             if p.is(K::WhenKw) {
+                p.in_clause = false;
                 p.node(K::Guard, |p| {
                     p.bump();
                     p.operators();
@@ -466,8 +412,11 @@ impl Parser<'_> {
                 }
                 p.skip_until(|p| p.is(K::Arrow));
             }
+            p.in_clause = true;
             if p.eat(K::Arrow) { p.deeper(|p| p.expr()) } else { 1 }
-        })
+        });
+        self.in_clause = outside;
+        height
     }
 
     fn if_expr(&mut self) -> u32 {

@@ -35,8 +35,8 @@ impl Parser<'_> {
         let mut open = 0;
         for ahead in 1..LOOK {
             match self.nth(ahead) {
-                K::LParen | K::LBracket | K::LBrace => open += 1,
-                K::RParen | K::RBracket | K::RBrace => open -= 1,
+                K::LParen | K::LBracket | K::LBrace | K::LVector => open += 1,
+                K::RParen | K::RBracket | K::RBrace | K::RVector => open -= 1,
                 K::Comma if open == 1 && self.is_call(ahead) => return true,
                 K::Eof => return false,
                 _ => {}
@@ -48,18 +48,19 @@ impl Parser<'_> {
         false
     }
 
-    /// Whether the brackets around a token are those right behind `if`, and nothing but an end follows them.
+    /// Whether the brackets around a token are those right behind `if`, and what follows them continues no condition.
     fn is_call(&self, from: usize) -> bool {
         let mut open = 1;
         for ahead in from..from + LOOK {
             match self.nth(ahead) {
-                K::LParen | K::LBracket | K::LBrace => open += 1,
-                K::RParen | K::RBracket | K::RBrace => open -= 1,
+                K::LParen | K::LBracket | K::LBrace | K::LVector => open += 1,
+                K::RParen | K::RBracket | K::RBrace | K::RVector => open -= 1,
                 K::Eof => return false,
                 _ => {}
             }
             if open == 0 {
-                return self.nth(ahead + 1) != K::ThenKw;
+                let next = self.nth(ahead + 1);
+                return next != K::ThenKw && next != K::Dot && next.binding().is_none();
             }
         }
         false

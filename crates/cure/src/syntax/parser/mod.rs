@@ -9,6 +9,7 @@ mod foreign;
 mod fsm;
 mod items;
 mod patterns;
+mod records;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -89,6 +90,8 @@ struct Parser<'a> {
     depth: u32,
     /// Whether an `end` left of the line that opened a block does not close it.
     by_layout: bool,
+    /// Whether the expression at hand is the body of a clause, behind which another clause may begin.
+    in_clause: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -117,6 +120,7 @@ impl<'a> Parser<'a> {
             blamed: None,
             depth: 0,
             by_layout: false,
+            in_clause: false,
         }
     }
 

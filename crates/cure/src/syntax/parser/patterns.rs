@@ -102,4 +102,12 @@ impl Parser<'_> {
             p.eat(K::RBracket);
         });
     }
+
+    /// Whether `-1 ->` begins the next clause of a match, and does not subtract from this one's body.
+    pub(super) fn next_clause(&self) -> bool {
+        self.in_clause
+            && self.is(K::Minus)
+            && matches!(self.nth(1), K::Int | K::Float)
+            && matches!(self.nth(2), K::Arrow | K::WhenKw)
+    }
 }

@@ -15,6 +15,11 @@ use crate::types::solver::{Formula, Linear, Sym};
 use crate::types::tree::{Tree, TreeKind};
 use crate::types::ty::{Len, Ty, names_in};
 
+/// Whether the value is one of several, or comes behind `let`s.
+pub(super) fn is_choice(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::If(..) | ExprKind::Match(..) | ExprKind::Block(_))
+}
+
 /// A signature made ready for one use.
 struct Use {
     params: Vec<(Name, Ty)>,
@@ -252,6 +257,8 @@ impl Body<'_> {
         for at in order {
             let (name, ty) = &ready.params[at];
             let base = match self.shallow(ty) {
+                // Each way of a choice is asked for itself: together, nothing would be known of them.
+                Ty::Refined(base, pred) if is_choice(&args[at]) && pred.is_closed() => Ty::Refined(base, pred),
                 Ty::Refined(..) => self.base(ty),
                 other => other,
             };
@@ -473,7 +480,7 @@ fn needs_names(signature: &Signature, result: &Ty) -> bool {
             names_in(&pred.condition, &mut |name| other |= *name != *pred.var);
             other
         }
-        Ty::Seq(_, _, Len::Named(_)) => true,
+        Ty::Seq(_, _, Len::Named(length)) => !length.factors.is_empty(),
         _ => false,
     };
     let types = signature.params.iter().map(|(_, ty)| ty);

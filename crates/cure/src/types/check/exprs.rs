@@ -1,6 +1,7 @@
 //! Expressions: inferred where nothing is expected, checked where something is.
 
 use super::body::{Body, Known, Term, Val};
+use super::calls::is_choice;
 use super::prove::sign;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
@@ -39,16 +40,16 @@ impl Body<'_> {
                 let (types, result) = (types.clone(), (**result).clone());
                 self.lambda(params, body, Some((&types, &result)), expr.span)
             }
-            (ExprKind::List(elements, rest), Ty::Seq(Seq::List, element, _)) => {
-                let val = self.list(elements, rest.as_deref(), &element.clone(), Seq::List, expr.span);
+            (ExprKind::List(elements, rest), Ty::Seq(Seq::List, ..)) => {
+                let val = self.list(elements, rest.as_deref(), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
-            (ExprKind::List(elements, Some(rest)), Ty::Seq(Seq::Vector, element, _)) => {
-                let val = self.list(elements, Some(rest), &element.clone(), Seq::Vector, expr.span);
+            (ExprKind::List(elements, Some(rest)), Ty::Seq(Seq::Vector, ..)) => {
+                let val = self.list(elements, Some(rest), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
-            (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, element, _)) => {
-                let val = self.list(elements, None, &element.clone(), Seq::Vector, expr.span);
+            (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, ..)) => {
+                let val = self.list(elements, None, &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
             (ExprKind::Tuple(parts), Ty::Tuple(types)) if plain && parts.len() == types.len() => {
@@ -105,12 +106,12 @@ impl Body<'_> {
             ExprKind::Call(callee, args) => self.call(callee, args, hint, span),
             ExprKind::Field(base, field) => self.field(expr, base, field),
             ExprKind::List(elements, rest) => {
-                let element = self.meta();
-                self.list(elements, rest.as_deref(), &element, Seq::List, span)
+                let list = Ty::list(self.meta());
+                self.list(elements, rest.as_deref(), &list, span)
             }
             ExprKind::Vector(elements) => {
-                let element = self.meta();
-                self.list(elements, None, &element, Seq::Vector, span)
+                let vector = Ty::Seq(Seq::Vector, Box::new(self.meta()), Len::Unknown);
+                self.list(elements, None, &vector, span)
             }
             ExprKind::Tuple(parts) => {
                 let vals = parts.iter().map(|part| self.infer(part)).collect();
@@ -123,7 +124,12 @@ impl Body<'_> {
             ExprKind::As(inner, ty) => {
                 let ty = self.written(ty);
                 let val = self.check(inner, &ty);
-                Val { ty, ..val }
+                let term = match val.term {
+                    // What the type says is known now, whatever was known before.
+                    Term::Opaque => self.known_of(&ty),
+                    known => known,
+                };
+                Val { ty, term, ..val }
             }
             ExprKind::Lambda(params, body) => self.lambda(params, body, None, span),
             ExprKind::Block(_) | ExprKind::Match(..) | ExprKind::If(..) => {
@@ -132,6 +138,24 @@ impl Body<'_> {
             }
             ExprKind::Missing => self.wrong(span),
         }
+    }
+
+    /// Each way was held to the refinement with what is known on it; of their common value it can be said from now on.
+    fn both_fit(&mut self, expected: &Ty, term: &Term) {
+        let mut layer = self.shallow(expected);
+        while let Ty::Refined(base, pred) = layer {
+            let formula = self.predicate(&pred, term);
+            self.facts.push(formula);
+            layer = self.shallow(&base);
+        }
+    }
+
+    /// What a value's type alone says of it.
+    fn known_of(&mut self, ty: &Ty) -> Term {
+        let mut facts = Vec::new();
+        let term = self.term_of(ty, None, &mut facts);
+        self.facts.extend(facts);
+        term
     }
 
     /// A type written inside of a body.
@@ -212,13 +236,23 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Tuple(trees), span), ty: Ty::Tuple(types), term: Term::Tuple(terms) }
     }
 
-    fn list(&mut self, elements: &[Expr], rest: Option<&Expr>, element: &Ty, seq: Seq, span: Span) -> Val {
+    /// A list or a vector; which of them and of what, `expected` says.
+    fn list(&mut self, elements: &[Expr], rest: Option<&Expr>, expected: &Ty, span: Span) -> Val {
+        let Ty::Seq(seq, element, wanted) = expected else { return self.wrong(span) };
+        let seq = *seq;
         let trees = elements.iter().map(|one| self.check(one, element).tree).collect();
         let count = Linear::number(elements.len());
         let (rest, length) = match rest {
             None => (None, Len::Term(count)),
             Some(rest) => {
-                let val = self.check(rest, &Ty::Seq(seq, Box::new(element.clone()), Len::Unknown));
+                let wanted = match wanted {
+                    // Each way of a choice has to be long enough by itself.
+                    Len::Term(whole) if is_choice(rest) || matches!(rest.kind, ExprKind::List(_, Some(_))) => {
+                        Len::Term(self.length(whole).sub(&count))
+                    }
+                    _ => Len::Unknown,
+                };
+                let val = self.check(rest, &Ty::Seq(seq, element.clone(), wanted));
                 let length = match self.base(&val.ty) {
                     Ty::Seq(_, _, Len::Term(rest)) => Len::Term(self.length(&rest).add(&count)),
                     _ => Len::Unknown,
@@ -226,7 +260,7 @@ impl Body<'_> {
                 (Some(Box::new(val.tree)), length)
             }
         };
-        let ty = Ty::Seq(seq, Box::new(element.clone()), length);
+        let ty = Ty::Seq(seq, element.clone(), length);
         Val { tree: tree(TreeKind::List(trees, rest), span), ty, term: Term::Opaque }
     }
 
@@ -343,8 +377,9 @@ impl Body<'_> {
                 self.facts.push(one.or(formula.not().and(Formula::eq(&value, b))));
                 Term::Int(value)
             }
-            _ => Term::Opaque,
+            _ => self.known_of(expected),
         };
+        self.both_fit(expected, &term);
         let kind = TreeKind::If(Box::new(test.tree), Box::new(first.tree), Box::new(second.tree));
         Val { tree: tree(kind, span), ty: expected.clone(), term }
     }

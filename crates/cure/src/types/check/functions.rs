@@ -347,6 +347,13 @@ impl Body<'_> {
         })
     }
 
+    /// The positions with what has become known of their types since they were met.
+    fn settled(&self, places: &Places) -> Places {
+        let mut seen = places.seen.clone();
+        seen.values_mut().for_each(|place| place.ty = self.resolved(&place.ty));
+        Places { seen, ..Places::default() }
+    }
+
     /// Says what a match leaves out and what it never reaches.
     pub(super) fn exhaustive(&mut self, arms: &[Arm], ty: &Ty, places: &Places, span: Span, what: &str) {
         if matches!(self.base(ty), Ty::Wrong)
@@ -354,6 +361,7 @@ impl Body<'_> {
         {
             return;
         }
+        let places = &self.settled(places);
         // Facts have a say when they speak of what the patterns test.
         let asks = places.speaks(self);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));

@@ -154,9 +154,17 @@ impl Body<'_> {
         }
         match self.possible(&[goal.clone().not()]) {
             Outcome::Unsat => Proof::Holds,
+            Outcome::Sat(_) if self.is_dead() => Proof::Holds,
             Outcome::Sat(model) => Proof::Refuted(model),
             Outcome::Unknown => Proof::Unknown,
         }
+    }
+
+    /// Whether nothing ever comes here: what is known contradicts itself, if only where the question does not look.
+    fn is_dead(&self) -> bool {
+        let facts = self.axioms.iter().chain(&self.facts);
+        let all: Vec<_> = facts.map(|formula| formula.map(&|term| self.length(term))).collect();
+        matches!(satisfiable(&all, &mut BUDGET.clone()), Outcome::Unsat)
     }
 
     /// Whether these can hold here.

@@ -1,0 +1,430 @@
+//! Makes expressions in the ways that are a type's own: arithmetic for numbers, interpolation for text, and so on.
+
+use super::make::{Maker, Scope, binary};
+use super::tree::*;
+use super::types::is_exact;
+
+impl Maker {
+    /// An expression in a way of its type; none where it has none here.
+    pub(crate) fn special(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
+        Some(match ty {
+            Type::Int => self.int(depth, scope),
+            Type::Float => self.float(depth, scope),
+            Type::Bool => self.bool(depth, scope),
+            Type::Text => self.text(depth, scope),
+            Type::Atom | Type::Unit | Type::Param(_) => return None,
+            Type::Ordering => {
+                self.note("Ord");
+                let of = self.plain(1);
+                let (a, b) = (self.boxed(&of, depth, scope), self.boxed(&of, depth, scope));
+                Expr::Compare(of.clone(), Box::new(Expr::As(a, of)), b)
+            }
+            Type::List(of) => self.list(of, depth, scope)?,
+            Type::Vector(of, length) => self.vector(of, *length, depth, scope),
+            Type::Tuple(parts) => Expr::Tuple(parts.iter().map(|part| self.expr(part, depth - 1, scope)).collect()),
+            Type::Option(of) => match self.random.below(3) {
+                0 if !is_exact(of) => {
+                    let from = self.ty(0);
+                    let option = Type::Option(Box::new(from.clone()));
+                    let option = Expr::As(self.boxed(&option, depth, scope), option);
+                    let function = self.function_literal(&[from], of, depth - 1, scope);
+                    Expr::Native("Std.Core.map_option", vec![option, function])
+                }
+                _ => Expr::Construct("Some".to_owned(), vec![self.expr(of, depth - 1, scope)], true),
+            },
+            Type::Result(of, error) => self.result(of, error, depth, scope),
+            Type::Named(data, args) => self.named_value(*data, args, depth, scope),
+            Type::Fn(params, result) => self.function_literal(params, result, depth - 1, scope),
+            Type::Refined(at) => self.refined(*at, depth, scope),
+        })
+    }
+
+    fn int(&mut self, depth: usize, scope: &Scope) -> Expr {
+        let int = Type::Int;
+        match self.random.below(17) {
+            0..=4 => {
+                self.note("arithmetic");
+                let operator = ["+", "-", "*"][self.random.below(3)];
+                binary(operator, *self.boxed(&int, depth, scope), *self.boxed(&int, depth, scope))
+            }
+            5 => Expr::Negate(self.boxed(&int, depth, scope)),
+            6 => {
+                self.note("division");
+                let divisor = [-7, -2, -1, 1, 2, 3, 10, 1 << 40][self.random.below(8)];
+                let operator = ["/", "%"][self.random.below(2)];
+                binary(operator, *self.boxed(&int, depth, scope), Expr::Int(i64::into(divisor)))
+            }
+            7 => {
+                self.note("division");
+                self.note("refinements");
+                let divisor = Type::Refined([ABOVE, NONZERO][self.random.below(2)]);
+                let operator = ["/", "%"][self.random.below(2)];
+                // A refinement is kept by a variable, not by every expression.
+                let name = self.name("v");
+                let value = self.expr(&divisor, depth - 1, scope);
+                let divided = binary(operator, *self.boxed(&int, depth, scope), Expr::Var(name.clone()));
+                Expr::Let(vec![(Pattern::Var(name), Some(divisor), value)], Box::new(divided))
+            }
+            8 => {
+                self.note("division");
+                let dividend = self.expr(&int, depth - 1, scope);
+                let operator = ["/", "%"][self.random.below(2)];
+                self.division_under_test(depth, scope, operator, dividend)
+            }
+            9 | 10 => match self.scored(scope) {
+                Some(of) => {
+                    self.note("methods");
+                    let arg = self.expr(&of, depth - 1, scope);
+                    let said = if of == Type::Param("T") { arg } else { Expr::As(Box::new(arg), of.clone()) };
+                    Expr::Method(self.random.below(2), of, vec![said])
+                }
+                None => binary("+", *self.boxed(&int, depth, scope), *self.boxed(&int, depth, scope)),
+            },
+            11 => {
+                self.note("the library");
+                match self.random.below(3) {
+                    0 => Expr::Native("Std.Math.abs", vec![*self.boxed(&int, depth, scope)]),
+                    1 => Expr::Native("Std.String.length", vec![*self.boxed(&Type::Text, depth, scope)]),
+                    _ => {
+                        let of = Type::List(Box::new(self.ty(0)));
+                        Expr::Native("Std.List.length", vec![Expr::As(self.boxed(&of, depth, scope), of)])
+                    }
+                }
+            }
+            12 => {
+                self.note("lengths");
+                self.program.templates.insert("dot");
+                let of = Type::Vector(Box::new(int), self.random.below(4));
+                Expr::Native("dot", vec![*self.boxed(&of, depth, scope), *self.boxed(&of, depth, scope)])
+            }
+            13 => {
+                self.note("lengths");
+                self.program.templates.insert("size_of");
+                let of = Type::Vector(Box::new(self.ty(0)), self.random.below(4));
+                Expr::Native("size_of", vec![*self.boxed(&of, depth, scope)])
+            }
+            14 => {
+                self.note("lengths");
+                self.program.templates.insert("first_of");
+                let of = Type::Vector(Box::new(int), 1 + self.random.below(3));
+                Expr::Native("first_of", vec![*self.boxed(&of, depth, scope)])
+            }
+            _ => {
+                let at = self.random.below(REFINEMENTS.len());
+                self.expr(&Type::Refined(at), depth - 1, scope)
+            }
+        }
+    }
+
+    fn division_under_test(&mut self, depth: usize, scope: &Scope, operator: &'static str, dividend: Expr) -> Expr {
+        self.note("conditions of the way");
+        let name = self.name("v");
+        let value = self.expr(&Type::Int, depth - 1, scope);
+        let otherwise = self.boxed(&Type::Int, depth, scope);
+        let var = Expr::Var(name.clone());
+        let test = match self.random.below(4) {
+            0 => binary(">", var.clone(), Expr::Int(0.into())),
+            1 => binary("<", var.clone(), Expr::Int((-3).into())),
+            2 => binary("and", binary("!=", var.clone(), Expr::Int(0.into())), *self.boxed(&Type::Bool, depth, scope)),
+            _ => binary("!=", var.clone(), Expr::Int(0.into())),
+        };
+        let divided = Box::new(binary(operator, dividend, var));
+        Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(Expr::If(Box::new(test), divided, otherwise)))
+    }
+
+    fn float(&mut self, depth: usize, scope: &Scope) -> Expr {
+        self.note("floats");
+        let (a, b) = (self.boxed(&Type::Float, depth, scope), self.boxed(&Type::Float, depth, scope));
+        match self.random.below(5) {
+            0 => Expr::Binary("/", a, Box::new(Expr::Float([2.0, -0.5, 3.0][self.random.below(3)]))),
+            1 => {
+                let name = self.name("v");
+                let var = Expr::Var(name.clone());
+                let divided = Box::new(binary("/", *b, var.clone()));
+                let test = Box::new(binary([">", "<"][self.random.below(2)], var, Expr::Float(0.0)));
+                let otherwise = Box::new(Expr::Float(1.5));
+                Expr::Let(vec![(Pattern::Var(name), None, *a)], Box::new(Expr::If(test, divided, otherwise)))
+            }
+            _ => Expr::Binary(["+", "-", "*"][self.random.below(3)], a, b),
+        }
+    }
+
+    fn bool(&mut self, depth: usize, scope: &Scope) -> Expr {
+        let comparison = ["==", "!=", "<", "<=", ">", ">="][self.random.below(6)];
+        match self.random.below(10) {
+            0 | 1 => {
+                self.note("and, or");
+                let operator = ["and", "or"][self.random.below(2)];
+                Expr::Binary(operator, self.boxed(&Type::Bool, depth, scope), self.boxed(&Type::Bool, depth, scope))
+            }
+            2 => Expr::Not(self.boxed(&Type::Bool, depth, scope)),
+            3 => {
+                // b != 0 and a / b > 1, b == 0 or a / b > 1
+                self.note("and, or");
+                self.note("division");
+                let name = self.name("v");
+                let value = self.expr(&Type::Int, depth - 1, scope);
+                let var = Expr::Var(name.clone());
+                let divided =
+                    binary(["/", "%"][self.random.below(2)], *self.boxed(&Type::Int, depth, scope), var.clone());
+                let compared = binary(comparison, divided, *self.boxed(&Type::Int, depth, scope));
+                let (test, word) = [("!=", "and"), ("==", "or")][self.random.below(2)];
+                let both = binary(word, binary(test, var, Expr::Int(0.into())), compared);
+                Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(both))
+            }
+            4 => {
+                self.note("Eq");
+                let of = self.plain(1);
+                let (a, b) = (self.boxed(&of, depth, scope), self.boxed(&of, depth, scope));
+                Expr::Equal(Box::new(Expr::As(a, of)), b)
+            }
+            5 => {
+                self.note("the library");
+                let of = self.plain(0);
+                let list = Type::List(Box::new(of.clone()));
+                let list = Expr::As(self.boxed(&list, depth, scope), list);
+                Expr::Native("Std.List.contains", vec![list, *self.boxed(&of, depth, scope)])
+            }
+            6 => {
+                let of = self.plain(1);
+                let a = Expr::As(self.boxed(&of, depth, scope), of.clone());
+                binary(comparison, a, *self.boxed(&of, depth, scope))
+            }
+            _ => binary(comparison, *self.boxed(&Type::Int, depth, scope), *self.boxed(&Type::Int, depth, scope)),
+        }
+    }
+
+    fn text(&mut self, depth: usize, scope: &Scope) -> Expr {
+        match self.random.below(7) {
+            0 | 1 => Expr::Binary("<>", self.boxed(&Type::Text, depth, scope), self.boxed(&Type::Text, depth, scope)),
+            2 => {
+                self.note("Show");
+                let of = self.shown(scope);
+                let value = self.boxed(&of, depth, scope);
+                Expr::Show(of.clone(), self.said(value, &of))
+            }
+            3 => {
+                self.note("the library");
+                Expr::Native("Std.String.reverse", vec![*self.boxed(&Type::Text, depth, scope)])
+            }
+            4 => {
+                self.note("the library");
+                let list = Type::List(Box::new(Type::Text));
+                let parts = *self.boxed(&list, depth, scope);
+                Expr::Native("Std.String.join", vec![parts, *self.boxed(&Type::Text, depth, scope)])
+            }
+            _ => {
+                self.note("interpolation");
+                let mut pieces = Vec::new();
+                for _ in 0..1 + self.random.below(3) {
+                    pieces.push(Piece::Text(self.word()));
+                    let of = self.shown(scope);
+                    let value = self.boxed(&of, depth, scope);
+                    pieces.push(Piece::Value(of.clone(), *self.said(value, &of)));
+                }
+                Expr::Interpolation(pieces)
+            }
+        }
+    }
+
+    /// The value with its type beside it, where it does not say it by itself.
+    fn said(&self, value: Box<Expr>, ty: &Type) -> Box<Expr> {
+        match ty {
+            Type::Param(_) | Type::Int | Type::Text | Type::Bool => value,
+            _ => Box::new(Expr::As(value, ty.clone())),
+        }
+    }
+
+    /// A type that can be shown.
+    fn shown(&mut self, scope: &Scope) -> Type {
+        if scope.wants == Some("Show") && self.random.chance(60) {
+            return Type::Param("T");
+        }
+        match self.random.below(8) {
+            0 => Type::Option(Box::new(self.plain(1))),
+            1 => Type::Result(Box::new(self.plain(0)), Box::new(Type::Text)),
+            2 => Type::Atom,
+            3 => Type::Unit,
+            4 => Type::Vector(Box::new(self.plain(0)), self.random.below(4)),
+            5 => Type::Ordering,
+            _ => self.plain(2),
+        }
+    }
+
+    fn list(&mut self, of: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
+        self.note("lists");
+        let list = Type::List(Box::new(of.clone()));
+        let exact = is_exact(of);
+        Some(match self.random.below(12) {
+            0..=3 => Expr::List((0..self.random.below(4)).map(|_| self.expr(of, depth - 1, scope)).collect(), None),
+            4 => {
+                let heads = (0..1 + self.random.below(2)).map(|_| self.expr(of, depth - 1, scope)).collect();
+                Expr::List(heads, Some(self.boxed(&list, depth, scope)))
+            }
+            5 if !exact => {
+                let operator = ["++", "++", "--"][self.random.below(3)];
+                Expr::Binary(operator, self.boxed(&list, depth, scope), self.boxed(&list, depth, scope))
+            }
+            6 if !exact => {
+                self.note("closures");
+                let from = self.inexact(1);
+                let items = Type::List(Box::new(from.clone()));
+                let items = Expr::As(self.boxed(&items, depth, scope), items);
+                let function = self.function_literal(&[from], of, depth - 1, scope);
+                Expr::Native("Std.List.map", vec![items, function])
+            }
+            7 if !exact => {
+                self.note("closures");
+                let items = *self.boxed(&list, depth, scope);
+                let test = self.function_literal(std::slice::from_ref(of), &Type::Bool, depth - 1, scope);
+                Expr::Native("Std.List.filter", vec![items, test])
+            }
+            8 if !exact => {
+                let count = self.expr(&Type::Refined(NAT), depth - 1, scope);
+                let name = ["Std.List.take", "Std.List.drop"][self.random.below(2)];
+                Expr::Native(name, vec![*self.boxed(&list, depth, scope), count])
+            }
+            9 if !exact => Expr::Native(
+                "Std.List.reverse",
+                vec![*self.boxed(&list, depth, scope), *self.boxed(&list, depth, scope)],
+            ),
+            10 if !exact && matches!(of, Type::Int) => {
+                self.note("lengths");
+                self.program.templates.insert("joined");
+                // Variables have a length, known or not; the ways of a choice may have several.
+                let (one, other) = (self.name("v"), self.name("v"));
+                let values = [self.boxed(&list, depth, scope), self.boxed(&list, depth, scope)];
+                let bindings = [&one, &other].into_iter().zip(values);
+                let bindings =
+                    bindings.map(|(name, value)| (Pattern::Var(name.clone()), Some(list.clone()), *value)).collect();
+                let call = Expr::Native("joined", vec![Expr::Var(one), Expr::Var(other)]);
+                Expr::Let(bindings, Box::new(call))
+            }
+            _ => return None,
+        })
+    }
+
+    fn vector(&mut self, of: &Type, length: usize, depth: usize, scope: &Scope) -> Expr {
+        self.note("vectors");
+        let shorter = |length: usize| Type::Vector(Box::new(of.clone()), length - 1);
+        match self.random.below(5) {
+            0 if length > 0 => {
+                self.note("lengths");
+                let rest = self.boxed(&shorter(length), depth, scope);
+                Expr::List(vec![self.expr(of, depth - 1, scope)], Some(rest))
+            }
+            1 if length > 0 && !is_exact(of) => {
+                self.note("lengths");
+                self.program.templates.insert("longer");
+                let rest = *self.boxed(&shorter(length), depth, scope);
+                Expr::Native("longer", vec![rest, self.expr(of, depth - 1, scope)])
+            }
+            2 if *of == Type::Int => {
+                self.note("lengths");
+                self.program.templates.insert("plus_each");
+                let same = Type::Vector(Box::new(of.clone()), length);
+                Expr::Native("plus_each", vec![*self.boxed(&same, depth, scope), *self.boxed(&same, depth, scope)])
+            }
+            _ => Expr::Vector((0..length).map(|_| self.expr(of, depth - 1, scope)).collect()),
+        }
+    }
+
+    fn result(&mut self, of: &Type, error: &Type, depth: usize, scope: &Scope) -> Expr {
+        match self.random.below(5) {
+            0 if !is_exact(of) => {
+                // A pipe over results: each step is for what is in `Ok`.
+                self.note("pipes over results");
+                let from = self.ty(0);
+                let start = Type::Result(Box::new(from.clone()), Box::new(error.clone()));
+                let value = Expr::As(self.boxed(&start, depth, scope), start);
+                let whole = Type::Result(Box::new(of.clone()), Box::new(error.clone()));
+                let nested = matches!(of, Type::Result(..));
+                let to = if nested || self.random.chance(50) { whole } else { of.clone() };
+                let name = self.name("v");
+                let function = self.function_literal(std::slice::from_ref(&from), &to, depth - 1, scope);
+                let written = Type::Fn(vec![from], Box::new(to));
+                let step = Expr::Var(name.clone());
+                let piped = Expr::Pipe(Box::new(value), Box::new(step), true);
+                Expr::Let(vec![(Pattern::Var(name), Some(written), function)], Box::new(piped))
+            }
+            1 => Expr::Construct("Error".to_owned(), vec![self.expr(error, depth - 1, scope)], true),
+            2 if !is_exact(of) => {
+                let from = self.ty(0);
+                let result = Type::Result(Box::new(from.clone()), Box::new(error.clone()));
+                let value = Expr::As(self.boxed(&result, depth, scope), result);
+                let function = self.function_literal(&[from], of, depth - 1, scope);
+                Expr::Native("Std.Core.map_ok", vec![value, function])
+            }
+            _ => Expr::Construct("Ok".to_owned(), vec![self.expr(of, depth - 1, scope)], true),
+        }
+    }
+
+    fn named_value(&mut self, data: usize, args: &[Type], depth: usize, scope: &Scope) -> Expr {
+        let of = Type::Named(data, args.to_vec());
+        let known: Vec<String> = scope.vars.iter().filter(|(_, ty)| *ty == of).map(|(name, _)| name.clone()).collect();
+        let fields = match &self.program.data[data].shape {
+            Shape::Record(fields) if args.is_empty() => fields.clone(),
+            _ => Vec::new(),
+        };
+        if !known.is_empty() && !fields.is_empty() && self.random.chance(60) {
+            self.note("update of records");
+            let base = Expr::Var(self.random.pick(&known).clone());
+            let at = self.random.below(fields.len());
+            let value = self.expr(&fields[at].1, depth - 1, scope);
+            return Expr::Update(data, Box::new(base), vec![(at, value)]);
+        }
+        self.construct(data, args, depth - 1, scope)
+    }
+
+    /// A number for which the refinement is provable.
+    fn refined(&mut self, at: usize, depth: usize, scope: &Scope) -> Expr {
+        self.note("refinements");
+        let own = Type::Refined(at);
+        let var = |name: &str| Expr::Var(name.to_owned());
+        // Operands say their refinement, since nothing is expected of them by the operator.
+        let operand = |maker: &mut Maker, at: usize| {
+            let ty = Type::Refined(at);
+            Expr::As(maker.boxed(&ty, depth, scope), ty)
+        };
+        match (self.random.below(5), at) {
+            (0, ABOVE) => binary("+", operand(self, ABOVE), operand(self, NAT)),
+            (0, NAT) => binary("+", operand(self, NAT), operand(self, NAT)),
+            (0, SMALL) => binary("%", operand(self, NAT), Expr::Int(10.into())),
+            (1, ABOVE | NAT) => binary("*", Expr::Int(3.into()), operand(self, at)),
+            (1, SMALL) => binary("/", operand(self, SMALL), Expr::Int(2.into())),
+            (2, _) => {
+                // match v do n when … -> n, _ -> a number for which it holds
+                let value = *self.boxed(&Type::Int, depth, scope);
+                let name = self.name("v");
+                let guard = Some(condition(at, &name));
+                let fits = Clause { pattern: Pattern::Var(name.clone()), guard, body: var(&name) };
+                let other = Clause { pattern: Pattern::Any, guard: None, body: self.leaf(&own, &Scope::default()) };
+                Expr::Match(Box::new(value), vec![fits, other])
+            }
+            (3, _) => {
+                self.note("conditions of the way");
+                let value = *self.boxed(&Type::Int, depth, scope);
+                let name = self.name("v");
+                let test = Box::new(condition(at, &name));
+                let other = Box::new(self.leaf(&own, &Scope::default()));
+                let chosen = Expr::If(test, Box::new(var(&name)), other);
+                Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(chosen))
+            }
+            _ => self.leaf(&own, scope),
+        }
+    }
+}
+
+/// A refinement's condition on a variable, as an expression.
+pub(crate) fn condition(at: usize, name: &str) -> Expr {
+    let var = || Expr::Var(name.to_owned());
+    let int = |value: i64| Expr::Int(value.into());
+    match REFINEMENTS[at].name {
+        "Above" => binary(">", var(), int(0)),
+        "NonZero" => binary("!=", var(), int(0)),
+        "Small" => binary("and", binary(">=", var(), int(0)), binary("<", var(), int(10))),
+        "Nat" => binary(">=", var(), int(0)),
+        "Far" => binary("or", binary(">", var(), int(9)), binary("<", var(), int(-9))),
+        _ => binary("==", binary("%", var(), int(2)), int(0)),
+    }
+}

@@ -1,0 +1,334 @@
+//! Makes well-typed programs: types first, then functions that call earlier ones, then a `main` that uses them all.
+//! Expressions are in [`super::expressions`], matches in [`super::matches`].
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::faults::{ANYWHERE, DEFINITIONS, Kind, UNPROVED};
+use super::random::Random;
+use super::tree::*;
+
+/// The maker of one program.
+pub(crate) struct Maker {
+    pub random: Random,
+    pub program: Program,
+    /// How many names were given.
+    pub names: usize,
+    /// How many expressions the definition at hand may still have.
+    pub budget: i32,
+    /// What is wrong, and in the place of which number of the program it is put.
+    pub fault: Option<(usize, Kind)>,
+}
+
+/// What an expression may use.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scope {
+    /// Variables with their types; later ones hide earlier ones of the same name.
+    pub vars: Vec<(String, Type)>,
+    /// How many functions may be called.
+    pub functions: usize,
+    /// What the type parameter of the function at hand has to be.
+    pub wants: Option<&'static str>,
+    /// Methods of the program's class may be called.
+    pub class: bool,
+}
+
+impl Scope {
+    pub(crate) fn with(&self, name: &str, ty: &Type) -> Scope {
+        let mut scope = self.clone();
+        scope.vars.retain(|(known, _)| known != name);
+        scope.vars.push((name.to_owned(), ty.clone()));
+        scope
+    }
+}
+
+/// The well-typed program of a seed.
+pub(crate) fn program(seed: u64) -> Program {
+    let mut maker = Maker::new(seed);
+    maker.make();
+    maker.program
+}
+
+/// An ill-typed program and of which kind it is; none where this seed has no place for its kind.
+pub(crate) fn faulty(seed: u64) -> Option<(&'static str, Program)> {
+    let mut maker = Maker::new(seed);
+    let all = UNPROVED.len() + ANYWHERE.len() + DEFINITIONS.len();
+    let at = seed as usize % all;
+    if let Some(kind) = UNPROVED.get(at) {
+        maker.make();
+        let function = maker.reached(*kind)?;
+        maker.program.functions.push(function);
+        return Some((kind.0, maker.program));
+    }
+    let at = at - UNPROVED.len();
+    if let Some(kind) = ANYWHERE.get(at) {
+        let place = maker.random.below(25);
+        maker.fault = Some((place, *kind));
+        maker.make();
+        return maker.fault.is_none().then_some((kind.0, maker.program));
+    }
+    let (kind, definition) = DEFINITIONS[at - ANYWHERE.len()];
+    maker.program.definition = Some(definition);
+    maker.make();
+    Some((kind, maker.program))
+}
+
+impl Maker {
+    fn new(seed: u64) -> Maker {
+        let program = Program {
+            name: format!("G{seed}"),
+            data: Vec::new(),
+            functions: Vec::new(),
+            class: None,
+            templates: BTreeSet::new(),
+            prints: Vec::new(),
+            main: Vec::new(),
+            library: None,
+            definition: None,
+            features: BTreeSet::new(),
+        };
+        Maker { random: Random::new(seed), program, names: 0, budget: 0, fault: None }
+    }
+
+    fn make(&mut self) {
+        for _ in 0..self.random.below(4) {
+            self.data();
+        }
+        if self.random.chance(45) {
+            self.class();
+        }
+        for _ in 0..2 + self.random.below(6) {
+            self.budget = 40;
+            match self.random.below(10) {
+                0 => self.recursion_on_list(),
+                1 => self.countdown(),
+                2 => self.condition(),
+                3 => self.generic(),
+                4 => self.operator(),
+                _ => self.function(),
+            }
+        }
+        let scope = Scope { functions: self.program.functions.len(), class: true, ..Scope::default() };
+        if self.random.chance(30) {
+            self.note("printing");
+            self.budget = 20;
+            let line = self.expr(&Type::Text, 3, &scope);
+            self.program.prints.push(line);
+        }
+        for _ in 0..3 + self.random.below(4) {
+            self.budget = 40;
+            let ty = self.ty(2);
+            let part = self.expr(&ty, 5, &scope);
+            // A part of `main` is expected to be of any type: what it is has to be said by the part itself.
+            self.program.main.push(if self.needs_type(&part) { Expr::As(Box::new(part), ty) } else { part });
+        }
+        if self.random.chance(20) && !self.program.functions.is_empty() {
+            self.note("two modules");
+            self.program.library = Some(1 + self.random.below(self.program.functions.len()));
+        }
+    }
+
+    /// Whether nothing in an expression says its type.
+    fn needs_type(&self, expr: &Expr) -> bool {
+        !matches!(expr, Expr::Int(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Record(..) | Expr::Interpolation(_))
+    }
+
+    pub(crate) fn note(&mut self, feature: &'static str) {
+        self.program.features.insert(feature);
+    }
+
+    pub(crate) fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    /// A type of values that can be shown, compared and ordered.
+    pub(crate) fn plain(&mut self, depth: usize) -> Type {
+        match self.random.below(if depth == 0 { 3 } else { 5 }) {
+            0 => Type::Int,
+            1 => Type::Bool,
+            2 => Type::Text,
+            3 => Type::List(Box::new(self.plain(depth - 1))),
+            _ => self.named(depth - 1, true).unwrap_or(Type::Int),
+        }
+    }
+
+    /// Any type that a value of a program may have.
+    pub(crate) fn ty(&mut self, depth: usize) -> Type {
+        if depth == 0 {
+            return [Type::Int, Type::Int, Type::Bool, Type::Text, Type::Atom, Type::Float, Type::Unit]
+                [self.random.below(7)]
+            .clone();
+        }
+        let inner = |maker: &mut Maker| Box::new(maker.ty(depth - 1));
+        match self.random.below(16) {
+            0 | 1 => Type::List(inner(self)),
+            2 => Type::Vector(inner(self), self.random.below(4)),
+            3 => Type::Tuple((0..2 + self.random.below(2)).map(|_| self.ty(depth - 1)).collect()),
+            4 => Type::Option(inner(self)),
+            5 => Type::Result(inner(self), Box::new(Type::Text)),
+            6 | 7 => self.named(depth - 1, false).unwrap_or(Type::Int),
+            8 => Type::Refined(self.random.below(REFINEMENTS.len())),
+            9 => Type::Ordering,
+            10 | 11 => Type::Int,
+            12 => Type::Text,
+            _ => self.ty(0),
+        }
+    }
+
+    /// A type of which nothing is forgotten when its values go through a type parameter.
+    pub(crate) fn inexact(&mut self, depth: usize) -> Type {
+        let ty = self.ty(depth);
+        if super::types::is_exact(&ty) { Type::Int } else { ty }
+    }
+
+    fn named(&mut self, depth: usize, derives: bool) -> Option<Type> {
+        let all: Vec<_> =
+            (0..self.program.data.len()).filter(|at| !derives || self.program.data[*at].derives).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let at = *self.random.pick(&all);
+        let params = self.program.data[at].params.len();
+        let args = (0..params).map(|_| if derives { self.plain(depth) } else { self.ty(depth) }).collect();
+        Some(Type::Named(at, args))
+    }
+
+    fn data(&mut self) {
+        let derives = self.random.chance(70);
+        let at = self.program.data.len();
+        let generic = self.random.chance(25);
+        let params = if generic { vec!["T"] } else { Vec::new() };
+        let field = |maker: &mut Maker| {
+            if generic && maker.random.chance(40) {
+                return Type::Param("T");
+            }
+            if derives { maker.plain(1) } else { maker.ty(1) }
+        };
+        let (name, shape) = if self.random.chance(50) {
+            self.note("records");
+            let fields = 1 + self.random.below(3);
+            let fields = (0..fields).map(|_| (self.name("f"), field(self))).collect();
+            (self.name("Rec"), Shape::Record(fields))
+        } else {
+            self.note("sums");
+            let name = self.name("Sum");
+            let mut all = vec![(self.name("Ctor"), Vec::new())];
+            for _ in 0..self.random.below(4) {
+                let mut fields: Vec<_> = (0..self.random.below(3)).map(|_| field(self)).collect();
+                if self.random.chance(20) {
+                    self.note("recursive sums");
+                    fields.push(Type::Named(at, params.iter().map(|param| Type::Param(param)).collect()));
+                }
+                all.push((self.name("Ctor"), fields));
+            }
+            if all.len() == 1 {
+                all.push((self.name("Ctor"), vec![field(self)]));
+            }
+            self.random.shuffle(&mut all);
+            (name, Shape::Sum(all))
+        };
+        if generic {
+            self.note("types with parameters");
+        }
+        if derives {
+            self.note("derive");
+        }
+        self.program.data.push(Data { name, params, shape, derives });
+    }
+
+    fn class(&mut self) {
+        self.note("typeclasses");
+        let as_trait = self.random.chance(25);
+        let mut of = vec![Type::Int];
+        for ty in [Type::Bool, Type::Text] {
+            if self.random.chance(60) {
+                of.push(ty);
+            }
+        }
+        for at in 0..self.program.data.len() {
+            if self.program.data[at].params.is_empty() && self.random.chance(60) {
+                of.push(Type::Named(at, Vec::new()));
+            }
+        }
+        let mut instances = Vec::new();
+        for ty in of {
+            self.budget = 15;
+            let scope = Scope::default().with("x", &ty);
+            let score = self.expr(&Type::Int, 3, &scope);
+            let twice = self.random.chance(30).then(|| self.expr(&Type::Int, 2, &scope));
+            instances.push(Instance { of: ty, score, twice });
+        }
+        if as_trait {
+            self.note("traits");
+        } else {
+            let param = Box::new(Type::Param("T"));
+            if self.random.chance(60) {
+                self.note("instances with conditions");
+                let sum = Expr::Native(
+                    "Std.List.fold",
+                    vec![
+                        Expr::Var("x".to_owned()),
+                        Expr::Int(self.number()),
+                        // fn(e) -> fn(acc) -> score(e) + acc end end
+                        lambda(
+                            "e",
+                            lambda(
+                                "acc",
+                                binary(
+                                    "+",
+                                    Expr::Method(0, Type::Param("T"), vec![Expr::Var("e".to_owned())]),
+                                    Expr::Var("acc".to_owned()),
+                                ),
+                            ),
+                        ),
+                    ],
+                );
+                instances.push(Instance { of: Type::List(param.clone()), score: sum, twice: None });
+            }
+            if self.random.chance(40) {
+                let some = Clause {
+                    pattern: Pattern::Construct("Some".to_owned(), vec![Pattern::Var("e".to_owned())], false),
+                    guard: None,
+                    body: Expr::Method(1, Type::Param("T"), vec![Expr::Var("e".to_owned())]),
+                };
+                let none = Clause {
+                    pattern: Pattern::Construct("None".to_owned(), Vec::new(), false),
+                    guard: None,
+                    body: Expr::Int(self.number()),
+                };
+                let body = Expr::Match(Box::new(Expr::Var("x".to_owned())), vec![some, none]);
+                instances.push(Instance { of: Type::Option(param), score: body, twice: None });
+            }
+        }
+        let own = Expr::Method(0, Type::Param("T"), vec![Expr::Var("x".to_owned())]);
+        let default = binary(["+", "*", "-"][self.random.below(3)], own, Expr::Int(self.number()));
+        self.program.class = Some(Class { instances, default, as_trait });
+    }
+
+    /// A type that is of the program's class.
+    pub(crate) fn scored(&mut self, scope: &Scope) -> Option<Type> {
+        if scope.wants == Some("Score") && self.random.chance(60) {
+            return Some(Type::Param("T"));
+        }
+        if !scope.class {
+            return None;
+        }
+        let all: Vec<Type> = self.program.class.as_ref()?.instances.iter().map(|one| one.of.clone()).collect();
+        let simple: Vec<&Type> = all.iter().filter(|ty| !matches!(ty, Type::List(_) | Type::Option(_))).collect();
+        let first = (*self.random.pick(&simple)).clone();
+        Some(match self.random.pick(&all) {
+            Type::List(_) => Type::List(Box::new(first)),
+            Type::Option(_) => Type::Option(Box::new(first)),
+            other => other.clone(),
+        })
+    }
+}
+
+pub(crate) fn binary(operator: &'static str, left: Expr, right: Expr) -> Expr {
+    Expr::Binary(operator, Box::new(left), Box::new(right))
+}
+
+pub(crate) fn lambda(name: &str, body: Expr) -> Expr {
+    Expr::Lambda(vec![(name.to_owned(), None)], Rc::new(body))
+}

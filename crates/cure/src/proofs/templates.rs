@@ -1,0 +1,17 @@
+//! Functions over lengths and conditions, as text; what they are worth stands in [`super::evaluate`].
+
+/// Name and text.
+pub(crate) const ALL: &[(&str, &str)] = &[
+    (
+        "dot",
+        "  def dot(a: Vector(Int, n), b: Vector(Int, n)): Int =\n    match {a, b} do\n      {[], []} -> 0\n      {[x | xs], [y | ys]} -> x * y + dot(xs, ys)\n    end\n",
+    ),
+    (
+        "plus_each",
+        "  def plus_each(a: Vector(Int, n), b: Vector(Int, n)): Vector(Int, n) =\n    match {a, b} do\n      {[], []} -> ‹›\n      {[x | xs], [y | ys]} -> [x + y | plus_each(xs, ys)]\n    end\n",
+    ),
+    ("size_of", "  def size_of(v: Vector(T, n)): Int = n\n"),
+    ("first_of", "  def first_of(v: Vector(T, n)): T when n > 0 =\n    match v do\n      [x | _] -> x\n    end\n"),
+    ("longer", "  def longer(v: Vector(T, n), x: T): Vector(T, n + 1) = [x | v]\n"),
+    ("joined", "  def joined(a: List(Int, n), b: List(Int, m)): List(Int, n + m) = a ++ b\n"),
+];

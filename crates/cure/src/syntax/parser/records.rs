@@ -1,0 +1,63 @@
+//! Records in expressions: made and updated.
+
+use super::Parser;
+use crate::diagnostic::{Fix, code};
+use crate::syntax::kind::SyntaxKind as K;
+
+impl Parser<'_> {
+    /// `P{a: 1}` and `P{p | a: 1}` are records; `x {1, 2}` is a name and, as the next statement, a tuple.
+    pub(super) fn is_record_literal(&self) -> bool {
+        match self.nth(2) {
+            K::RBrace => !self.first_of_line(1),
+            K::Ident => matches!(self.nth(3), K::Colon | K::Pipe) || (self.nth(3) == K::Atom && !self.first_of_line(1)),
+            _ => false,
+        }
+    }
+
+    pub(super) fn record_literal(&mut self) -> u32 {
+        let kind = if self.nth(2) == K::Ident && self.nth(3) == K::Pipe { K::UpdateExpr } else { K::RecordExpr };
+        let mut height = 0;
+        self.node(kind, |p| {
+            p.bump();
+            if kind == K::UpdateExpr {
+                p.bump();
+                p.node(K::NameExpr, |p| p.bump());
+                p.bump();
+                loop {
+                    height = height.max(p.field_init());
+                    if !p.eat(K::Comma) {
+                        break;
+                    }
+                }
+                p.expect(K::RBrace);
+            } else {
+                p.listed(K::LBrace, K::RBrace, |p| height = height.max(p.field_init()));
+            }
+        });
+        height
+    }
+
+    fn field_init(&mut self) -> u32 {
+        self.node(K::FieldInit, |p| {
+            p.expect(K::Ident);
+            if p.is(K::Atom) {
+                let (span, text) = (p.span_of(0), p.text_of(0));
+                let spaced = format!(": {}", &text[1..]);
+                if let Some(error) = p.error(
+                    code::EXPECTED,
+                    span,
+                    format!("`{text}` is an atom; a field needs a space behind the colon"),
+                ) {
+                    error.hints.push(format!("write `{spaced}`"));
+                    error.fix = Some(Fix { title: "put a space".to_owned(), span, replacement: spaced });
+                }
+                p.put_aside();
+                return 1;
+            }
+            if !p.expect(K::Colon) {
+                return 1;
+            }
+            p.deeper(|p| p.expr())
+        })
+    }
+}
