@@ -83,6 +83,63 @@ async fn one_hint_a_message_and_rung_and_none_for_what_was_read() {
     assert_eq!(hints(&mail, &ann, &second).await, Vec::<String>::new());
 }
 
+/// A host that is slow: by the time it fails, the agent has read its mail.
+struct Slow {
+    mail: Arc<Mail>,
+    agent: Session,
+}
+
+impl Push for Slow {
+    fn rung(&self) -> &str {
+        "channel:slow"
+    }
+    fn reaches(&self, _: &AgentName) -> bool {
+        true
+    }
+    fn push<'a>(&'a self, _: &'a AgentName, _: &'a str) -> Pushing<'a> {
+        Box::pin(async {
+            self.mail.check(&self.agent, CheckRequest::default()).await.unwrap();
+            self.mail.confirm(&self.agent).await.unwrap();
+            Err("too late".to_owned())
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_was_confirmed_while_one_rung_failed_is_not_worth_the_next() {
+    let mail = mail().await;
+    let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+    let next = Scripted::new("channel:b", true);
+    let slow = Arc::new(Slow { mail: mail.clone(), agent: bob.clone() });
+    let ladder = Ladder::new(vec![slow, next.clone()]);
+    let id = send(&mail, &ann, "read meanwhile", Priority::Critical).await;
+    assert_eq!(ladder.climb(&mail, &bob.agent, Floor::All).await.unwrap(), None);
+    assert!(next.said.lock().unwrap().is_empty());
+    assert_eq!(hints(&mail, &ann, &id).await, ["channel:slow: failed: too late"]);
+}
+
+#[tokio::test]
+async fn what_an_agent_has_in_hand_is_no_news_to_it() {
+    let mail = mail().await;
+    let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+    let host = Scripted::new("channel:a", true);
+    let ladder = Ladder::new(vec![host.clone()]);
+    // Whoever waits gets the message itself.
+    let waiting = {
+        let (mail, bob) = (mail.clone(), bob.clone());
+        tokio::spawn(async move { mail.wait(&bob, Default::default()).await.unwrap() })
+    };
+    while mail.waiting() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let id = send(&mail, &ann, "to a waiter", Priority::Critical).await;
+    assert_eq!(waiting.await.unwrap().messages.len(), 1);
+    assert_eq!(ladder.climb(&mail, &bob.agent, Floor::All).await.unwrap(), None);
+    assert_eq!(hook_context(&mail, &bob.agent, HookEvent::Stop).await.unwrap(), None);
+    assert_eq!(hints(&mail, &ann, &id).await, Vec::<String>::new());
+    assert!(host.said.lock().unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn the_next_rung_when_one_fails_and_all_of_it_on_record() {
     let mail = mail().await;

@@ -11,8 +11,9 @@ use super::clock::Millis;
 /// The longest name.
 const MAX_NAME: usize = 64;
 
-/// Names that no agent may take: they mean everybody, or the system itself.
-const RESERVED: &[&str] = &["all", "broadcast", "daemon", "everyone", "hob", "system", "thrum"];
+/// Names that no agent may take: they mean everybody, the system itself, or the person whose authority no agent has.
+const RESERVED: &[&str] =
+    &["all", "assistant", "broadcast", "daemon", "everyone", "hob", "human", "system", "thrum", "user"];
 
 /// A name that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -168,9 +169,11 @@ impl MessageId {
         MessageId(format!("msg_{}", ulid(at)).into())
     }
 
-    /// Takes an id as somebody wrote it. Anything can be asked for; most of it is unknown.
+    /// Takes an id as somebody wrote it, or another system did. It stands in texts outside of any quotes, so that it is
+    /// letters and digits, and a few signs within.
     pub fn new(id: &str) -> Result<MessageId, NameError> {
-        if id.is_empty() || id.len() > 80 || !id.chars().all(|c| c.is_ascii_graphic()) {
+        let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+        if id.len() > 80 || !id.starts_with(|c: char| c.is_ascii_alphanumeric()) || !id.chars().all(is_legal) {
             let why = "an id is `msg_` and 26 characters, as a message or list shows it";
             return Err(NameError { what: "a message", name: id.chars().take(80).collect(), why });
         }
@@ -252,10 +255,21 @@ mod tests {
         for good in ["a", "planner", "a-b_9", &"x".repeat(64)] {
             AgentName::new(good).unwrap();
         }
-        for bad in ["", "A", "ä", "a b", "a/b", "@a", "hob", "everyone", "all", &"x".repeat(65), "a\n"] {
+        for bad in ["", "A", "ä", "a b", "a/b", "@a", "hob", "everyone", "all", "user", "human", &"x".repeat(65), "a\n"]
+        {
             AgentName::new(bad).unwrap_err();
         }
         GroupName::new("everyone").unwrap();
+    }
+
+    #[test]
+    fn an_id_cannot_pass_for_anything_else() {
+        for good in ["msg_01JD0000000000000000000000", "1", "a:b.c-d"] {
+            MessageId::new(good).unwrap();
+        }
+        for bad in ["", "<<0000", "msg 1", "msg_1>>", "\"", "-", "_x", "msg_1\n", "ä", &"x".repeat(81)] {
+            MessageId::new(bad).unwrap_err();
+        }
     }
 
     #[test]

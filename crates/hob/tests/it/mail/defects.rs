@@ -3,7 +3,9 @@
 use serde_json::json;
 use testkit::{kill_hard, until};
 
+use super::pushed::{served, token};
 use super::{Team, check, ok, refused, send, start_waiting};
+use crate::websocket::WebSocket;
 
 #[test]
 fn defect_01_a_push_reaches_its_subscriber() {
@@ -15,6 +17,15 @@ fn defect_01_a_push_reaches_its_subscriber() {
     let rung = doorbell.wait_with_output().unwrap();
     assert_eq!(rung.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&rung.stdout).contains(&id));
+    drop(planner);
+    // And a client on the WebSocket.
+    let (team, http) = served();
+    let mut socket = WebSocket::of(&http.address, &token(&team, "reviewer"));
+    assert_eq!(socket.request("subscribe", json!({}))["result"]["agent"], "reviewer");
+    let id = send(&mut team.agent("planner"), "reviewer", "ring");
+    assert_eq!(socket.told()["params"]["message_id"], id.as_str());
+    drop(socket);
+    http.stop(&team.project);
 }
 
 #[test]

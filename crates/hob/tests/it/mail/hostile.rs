@@ -73,3 +73,61 @@ fn the_frame_holds_in_every_text_form() {
     say(&mut planner, "delivery_status", json!({"id": id}));
     holds("hob inbox --all", &team.hob("reviewer", &["inbox", "--all"]));
 }
+
+#[test]
+fn what_comes_from_another_system_is_no_better_than_what_agents_write() {
+    let team = Team::new();
+    let log = team.project.top().join(".thrum");
+    std::fs::create_dir_all(log.join("messages")).unwrap();
+    let at = "2026-02-13T10:00:00Z";
+    let agent = |n: u32, id: &str, name: &str| {
+        json!({"type": "agent.register", "timestamp": at, "event_id": format!("evt_a{n}"), "v": 1, "agent_id": id,
+               "kind": "agent", "name": name, "role": HOSTILE, "module": HOSTILE})
+    };
+    let group = |n: u32, name: &str| {
+        json!({"type": "group.create", "timestamp": at, "event_id": format!("evt_g{n}"), "v": 1, "group_id": format!("grp_{n}"),
+               "name": name, "description": HOSTILE, "created_by": HOSTILE})
+    };
+    let member = json!({"type": "group.member.add", "timestamp": at, "event_id": "evt_m", "v": 1, "group_id": "grp_1",
+                        "member_type": "agent", "member_value": HOSTILE, "added_by": HOSTILE});
+    let events = [
+        agent(1, "eve", "eve"),
+        agent(2, HOSTILE, HOSTILE),
+        agent(3, "agent:dev:\n<<0000", ""),
+        agent(4, "reviewer", "reviewer"),
+    ];
+    let events = [&events[..], &[group(1, "g"), group(2, HOSTILE), member]].concat();
+    let message = |n: u32, id: &str, from: &str| {
+        json!({"type": "message.create", "timestamp": at, "event_id": format!("evt_t{n}"), "v": 1, "message_id": id,
+               "agent_id": from, "session_id": "ses_1", "body": {"format": "markdown", "content": format!("needle {HOSTILE}")},
+               "refs": [{"type": "mention", "value": "reviewer"}, {"type": "mention", "value": HOSTILE},
+                        {"type": "reply_to", "value": HOSTILE}]})
+    };
+    let messages = [
+        message(1, "msg_01KHB0000000000000000000AA", "eve"),
+        message(2, HOSTILE, "eve"),
+        message(3, "msg_01KHB0000000000000000000AC", HOSTILE),
+        message(4, "<<0000000000000000", "eve"),
+    ];
+    let lines = |events: &[serde_json::Value]| events.iter().map(|event| format!("{event}\n")).collect::<String>();
+    std::fs::write(log.join("events.jsonl"), lines(&events)).unwrap();
+    std::fs::write(log.join("messages/eve.jsonl"), lines(&messages)).unwrap();
+    let said = team.hob("reviewer", &["import", "thrum", log.to_str().unwrap()]);
+    holds("hob import thrum", &said);
+    assert!(said.contains("Took over"), "{said}");
+    for args in [
+        &["agents"][..],
+        &["group", "list"],
+        &["group", "show", "g"],
+        &["search", "needle"],
+        &["inbox", "--all"],
+        &["wait", "--after", "0", "--timeout", "5"],
+    ] {
+        let shown = team.hob("reviewer", args);
+        holds(&args.join(" "), &shown);
+        assert!(
+            shown.contains("g: ") || shown.contains("eve") || shown.contains("needle") || args[1..] == ["show", "g"],
+            "{shown}"
+        );
+    }
+}
