@@ -222,6 +222,44 @@ fn values_at_the_edges() {
 }
 
 #[test]
+fn texts_are_the_same_on_erlang() {
+    let Some(otp) = Otp::start() else { return };
+    let text = r##"
+module Texts do
+  import Std.String
+  def each(text: String): Any =
+    {length(text), byte_size(text), upcase(text), downcase(text), capitalize(text), reverse(text), trim(text),
+     graphemes(text), codepoints(text), slice(text, 1, 3), at(text, 2), first(text), last(text), split(text, " "),
+     split_at(text, 2), words(text), lines(text), pad_left(text, 6, "ü"), pad_right(text, 6, "."), valid_utf8(text),
+     starts_with(text, "a"), ends_with(text, "ß"), contains(text, "e"), replace(text, "a", "bb"),
+     replace_all(text, "a", "bb"), duplicate(text, 2), to_charlist(text), to_atom(text)}
+  def main(): Any =
+    [each(""), each("abc a"), each("  straße\n"), each("ΟΔΟΣ Σ"), each("e\u0301a 👨‍👩‍👧 🇩🇪"), each("İı ǅ ﬁ"), each("a\r\nb\n\nc"),
+     each("일본 ไทย")]
+end
+"##;
+    let text = text.replace("\\u0301", "\u{301}");
+    let compiled = compile(&text, &Alone);
+    let lines = crate::diagnostic::Lines::new(&text);
+    let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
+    assert!(compiled.is_ok(), "{}", said.join("\n"));
+    let here = compiled.run("main", Limits::default()).unwrap().result.unwrap();
+    let there = otp.run(&beam::program(&compiled.forms(), &|_| None).unwrap(), "Texts", "main").result.unwrap();
+    let parts = |text: &str| text.replace(",", ",\n");
+    pretty(&parts(&here), &parts(&there));
+}
+
+/// Two texts are equal; if not, the first line where they differ.
+fn pretty(here: &str, there: &str) {
+    let differ = here.lines().zip(there.lines()).position(|(a, b)| a != b);
+    if let Some(at) = differ {
+        let around = |text: &str| text.lines().skip(at.saturating_sub(4)).take(8).collect::<Vec<_>>().join("\n");
+        panic!("interpreter:\n{}\non Erlang:\n{}", around(here), around(there));
+    }
+    assert_eq!(here, there);
+}
+
+#[test]
 fn lines_are_read_on_erlang() {
     let Some(otp) = Otp::start() else { return };
     let text = "module Read do\n  import Std.Io\n  def main(): Any =\n    let a = read_line()\n    let b = read_line()\n    \

@@ -82,3 +82,36 @@ fn every_module_is_valid_and_does_the_same_on_erlang() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(ran > 40 && names.len() > 60, "only {ran} programs of {} modules ran", names.len());
 }
+
+#[test]
+fn every_file_says_that_it_is_for_otp_24_and_later() {
+    // By the highest opcode that a file names, a loader tells how old it is: OTP 27 refuses what could be from before
+    // OTP 24, OTP 24 what is newer.
+    for (name, file) in files(&compile("module T do\n  def main(): Int = 42\nend\n", &Alone)) {
+        let code = file.windows(4).position(|bytes| bytes == b"Code").unwrap();
+        let header: Vec<u32> =
+            file[code + 8..code + 28].chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
+        assert_eq!(header[..3], [16, 0, 176], "{name}");
+    }
+}
+
+#[test]
+fn what_a_file_cannot_hold_is_told() {
+    let calls = vec!["f(1)"; 1200].join(", ");
+    let params: Vec<_> = (0..300).map(|at| format!("p{at}: Int")).collect();
+    let texts = [
+        format!("module T do\n  def f(x: Int): Int = x\n  def main(): Any = [{calls}]\nend\n"),
+        format!("module T do\n  def f({}): Int = p0\nend\n", params.join(", ")),
+        format!("module T do\n  def main(): Atom = :{}\nend\n", "a".repeat(300)),
+    ];
+    let said = texts.iter().map(|text| {
+        let compiled = compile(text, &Alone);
+        assert!(compiled.is_ok());
+        format!("{}\n", beam::program(&compiled.forms(), &|_| None).unwrap_err())
+    });
+    expect_test::expect![[r#"
+        T.main needs more than 1000 values at once; split it into several functions
+        T.f has or passes 300 arguments, with what functions capture; the BEAM allows 255: pass a record or a list instead
+        the name aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… is longer than an atom may be: 255 bytes
+    "#]].assert_eq(&said.collect::<String>());
+}

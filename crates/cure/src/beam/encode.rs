@@ -50,8 +50,6 @@ pub(super) struct Encoder<'m> {
     pub functions: u32,
     /// How many line instructions there are.
     pub lines: u32,
-    /// The highest opcode.
-    pub highest: u8,
     /// A name that is longer than atoms may be; the file is of no use then.
     pub long_name: Option<String>,
 }
@@ -85,7 +83,6 @@ impl<'m> Encoder<'m> {
     }
 
     fn opcode(&mut self, opcode: u8) {
-        self.highest = self.highest.max(opcode);
         self.code.push(opcode);
     }
 

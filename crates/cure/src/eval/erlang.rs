@@ -134,7 +134,9 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         ("unicode", "characters_to_list", [value]) => chars(value).map(|text| text_list(&text)),
         ("unicode", "characters_to_binary", [value]) => chars(value).map(|text| Value::string(&text)),
         ("string", "uppercase", [value]) => value.text().map(|text| Value::string(&text.to_uppercase())),
-        ("string", "lowercase", [value]) => value.text().map(|text| Value::string(&text.to_lowercase())),
+        ("string", "lowercase", [value]) => {
+            value.text().map(|text| Value::string(&text.chars().flat_map(char::to_lowercase).collect::<String>()))
+        }
         ("string", "to_graphemes", [value]) => value.text().map(|text| {
             let cluster = |cluster: &str| match text_list(cluster) {
                 Value::Cons(only) if matches!(only.tail, Value::Nil) => only.head.clone(),
