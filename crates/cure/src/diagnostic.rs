@@ -305,8 +305,8 @@ impl Diagnostic {
         text
     }
 
-    /// With the lines of source it speaks of, for people.
-    pub fn render(&self, origin: &str, source: &str) -> String {
+    /// With the lines of source it speaks of, for people; in colours for a terminal.
+    pub fn render(&self, origin: &str, source: &str, color: bool) -> String {
         use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
         let range = |span: Span| clamp(source, span);
         let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
@@ -322,7 +322,8 @@ impl Diagnostic {
         for hint in &self.hints {
             group = group.element(Level::HELP.message(hint.as_str()));
         }
-        Renderer::plain().render(&[group])
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
     }
 }
 

@@ -5,6 +5,7 @@
 //! interpreter or a BEAM file. Nothing but `tools` knows of MCP.
 
 pub mod beam;
+mod cases;
 pub mod diagnostic;
 mod eval;
 pub mod files;
@@ -26,7 +27,7 @@ mod workspace;
 pub use eval::limits::{Failure, Limits, Stop};
 pub use eval::watch::{Spent, Watched};
 pub use lower::form;
-pub use part::{Cure, Options, RunLimits};
+pub use part::{Cure, Modules, Options, RunLimits};
 pub use prompts::prompts;
 pub use resources::serve_resources;
 pub use session::{Alone, Checked, Compilation, Run, Sources, compile};

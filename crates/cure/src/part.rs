@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::session::{Checked, Sources};
 use crate::syntax::ast::Name;
-use crate::workspace::{Index, Workspace};
+use crate::workspace::{Index, Report, Workspace};
 
 /// How many worktrees' files are kept.
 const MOST_WORKSPACES: usize = 16;
@@ -69,7 +69,7 @@ impl Cure {
     }
 
     /// The directories of a worktree where modules are found. What a link leads out of it is none of them.
-    pub(crate) fn roots(&self, worktree: &Path) -> Vec<PathBuf> {
+    fn roots(&self, worktree: &Path) -> Vec<PathBuf> {
         let Ok(worktree) = worktree.canonicalize() else { return Vec::new() };
         if self.options.roots.is_empty() {
             return vec![worktree];
@@ -79,7 +79,7 @@ impl Cure {
     }
 
     /// The files below these directories, as kept from the last time.
-    pub(crate) fn workspace(&self, roots: Vec<PathBuf>) -> Shared {
+    fn workspace(&self, roots: Vec<PathBuf>) -> Shared {
         let mut kept = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.iter().position(|(known, _)| *known == roots).map(|at| kept.remove(at));
         if kept.len() >= MOST_WORKSPACES {
@@ -90,20 +90,32 @@ impl Cure {
         found.1
     }
 
+    /// Checks everything at or below a path of a worktree, and again only what has changed. Where the path is no place of
+    /// modules, its directory becomes one for this once.
+    pub fn check(&self, worktree: &Path, below: &Path) -> Report {
+        let below = below.canonicalize().unwrap_or_else(|_| below.to_owned());
+        let mut roots = self.roots(worktree);
+        if !roots.iter().any(|root| below.starts_with(root) || root.starts_with(&below)) {
+            let directory = if below.is_dir() { Some(&*below) } else { below.parent() };
+            roots.extend(directory.map(Path::to_owned));
+        }
+        refresh(&self.workspace(roots)).check(&below)
+    }
+
     /// The modules that the code of a caller in this worktree may use.
-    pub(crate) fn modules(&self, worktree: Option<&Path>) -> Modules {
+    pub fn modules(&self, worktree: Option<&Path>) -> Modules {
         Modules { workspace: worktree.map(|path| self.workspace(self.roots(path))), index: OnceLock::new() }
     }
 }
 
 /// Looks at the files of a workspace.
-pub(crate) fn refresh(workspace: &Shared) -> Arc<Index> {
+fn refresh(workspace: &Shared) -> Arc<Index> {
     workspace.lock().unwrap_or_else(PoisonError::into_inner).refresh()
 }
 
 /// The modules of a worktree. Its files are looked at when the first module is asked for.
 #[derive(Debug)]
-pub(crate) struct Modules {
+pub struct Modules {
     workspace: Option<Shared>,
     index: OnceLock<Arc<Index>>,
 }

@@ -37,7 +37,7 @@ pub enum Outcome {
 }
 
 /// The module around the call with arguments, and the function in it.
-const CALLER: &str = "Call_from_outside";
+pub(crate) const CALLER: &str = "Call_from_outside";
 const CALL: &str = "call_from_outside";
 
 /// Checks a program and runs one of its functions.

@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "daemon",
         &["mcp", "process", "project", "repl", "mail", "code", "nodes", "explore", "cure", "ask", "hooks", "work"],
     ),
-    ("hob", &["daemon", "client", "ui", "project"]),
+    ("hob", &["daemon", "client", "ui", "project", "cure"]),
     ("testkit", &["client", "project", "mcp"]),
     ("xtask", &[]),
 ];

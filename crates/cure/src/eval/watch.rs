@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::value::{Value, show};
 use crate::lower::form::Function;
+use crate::run::CALLER;
 use crate::syntax::ast::Name;
 
 /// How many lines of a trace are kept; the first ones.
@@ -37,6 +38,8 @@ pub struct Spent {
 #[derive(Debug, Default)]
 pub(crate) struct Watch<'p> {
     trace: Option<Vec<String>>,
+    /// Whether the call from outside has begun, and what it calls has not.
+    outside: bool,
     /// How many lines came after the last one that was kept.
     more: u64,
     profile: Option<HashMap<*const Function, Account<'p>>>,
@@ -52,7 +55,8 @@ struct Account<'p> {
 
 impl<'p> Watch<'p> {
     pub(crate) fn new(watched: Watched) -> Watch<'p> {
-        Watch { trace: watched.trace.then(Vec::new), more: 0, profile: watched.profile.then(HashMap::new) }
+        let (trace, profile) = (watched.trace.then(Vec::new), watched.profile.then(HashMap::new));
+        Watch { trace, outside: false, more: 0, profile }
     }
 
     /// Whether anything is to be told.
@@ -62,6 +66,11 @@ impl<'p> Watch<'p> {
 
     /// A function is called; in the place of its caller for a tail call.
     pub(super) fn called(&mut self, module: &Name, function: &'p Function, args: &[Value], depth: usize, tail: bool) {
+        if &**module == CALLER {
+            self.outside = true;
+            return;
+        }
+        let tail = tail && !std::mem::take(&mut self.outside);
         if let Some(profile) = &mut self.profile {
             let known = profile.entry(std::ptr::from_ref(function));
             known.or_insert_with(|| Account { module: module.clone(), function, calls: 0, steps: 0 }).calls += 1;

@@ -16,6 +16,7 @@ use crate::eval::value::{Value, show};
 use crate::eval::watch::{Spent, Watched};
 use crate::fsm::{Finding, Graph};
 use crate::lower::form;
+use crate::resolve::interface::{Signature, TypeInfo};
 use crate::syntax::{self, ast};
 use crate::types::ty::{self, Ty};
 use ast::Name;
@@ -142,6 +143,40 @@ impl Compilation {
         let form =
             self.found.get(module).and_then(|module| module.interface.functions.get(&(Name::from(function), arity)));
         form.is_some_and(|signature| signature.exported)
+    }
+
+    /// An exported function of a module of the text; the one with the fewest parameters where that is not said.
+    pub(crate) fn signature(&self, module: &str, name: &str, arity: Option<usize>) -> Option<Arc<Signature>> {
+        let functions = self.found.get(module)?.interface.functions.values();
+        let fits = |one: &&Arc<Signature>| {
+            one.exported && *one.name == *name && arity.is_none_or(|arity| arity == one.params.len())
+        };
+        functions.filter(fits).min_by_key(|one| one.params.len()).cloned()
+    }
+
+    /// A type by its full name.
+    pub(crate) fn type_info(&self, full: &str) -> Option<Arc<TypeInfo>> {
+        let (module, short) = full.rsplit_once('.')?;
+        self.found.get(module)?.interface.types.get(short).cloned()
+    }
+
+    /// Whether a module was looked at and is there.
+    pub(crate) fn knows(&self, module: &str) -> bool {
+        self.found.contains_key(module)
+    }
+
+    /// What a function without arguments gives, as `read` sees it.
+    pub(crate) fn evaluate<T>(
+        &self,
+        module: &str,
+        function: &str,
+        limits: Limits,
+        read: impl FnOnce(&Value) -> T,
+    ) -> Option<Result<T, Failure>> {
+        self.found.get(module)?.form.as_ref()?;
+        let forms = self.closure(&[Name::from(module)]);
+        let mut machine = Machine::new(&forms, limits, Stop::default(), Watched::default());
+        Some(machine.call(module, function, Vec::new()).map(|value| read(&value)))
     }
 
     /// Runs a function without arguments of the first module that exports it.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{inside, work, worktree};
-use crate::part::{Cure, refresh};
+use crate::part::Cure;
 use crate::report::{Said, line, said};
 use crate::workspace::Report;
 
@@ -70,14 +70,9 @@ impl Tool for CheckProject {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let worktree = worktree(&cx)?;
         let below = inside(&worktree, args.path.as_deref().unwrap_or(Path::new(".")))?;
-        let mut roots = self.0.roots(&worktree);
-        if !roots.iter().any(|root| below.starts_with(root) || root.starts_with(&below)) {
-            let directory = if below.is_dir() { Some(&*below) } else { below.parent() };
-            roots.extend(directory.map(Path::to_owned));
-        }
-        let workspace = self.0.workspace(roots);
+        let cure = self.0.clone();
         work(usize::MAX, move || {
-            let report = refresh(&workspace).check(&below);
+            let report = cure.check(&worktree, &below);
             if report.files.is_empty() && report.left_out.is_empty() {
                 let error = ToolError::user(format!("There is no Cure file at or below {}.", below.display()));
                 return Err(error.hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));

@@ -31,6 +31,8 @@ pub(super) struct Output {
     pub ok: bool,
     /// Whether formatting changes anything.
     pub changed: bool,
+    /// Whether the file was changed.
+    pub written: bool,
     /// The formatted code; not for a file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
@@ -57,7 +59,7 @@ impl Tool for FormatCure {
             if let (Some(text), true, false) = (&output.code, output.changed, check) {
                 files::write(&path, text).map_err(file_error)?;
             }
-            Ok(Output { code: None, ..output })
+            Ok(Output { code: None, written: output.changed && !check, ..output })
         })
         .await?
     }
@@ -66,7 +68,8 @@ impl Tool for FormatCure {
         match (&output.code, output.ok, output.changed) {
             (_, false, _) => report::under("✗ Syntax error", &output.diagnostics),
             (Some(code), ..) => code.clone(),
-            (None, _, true) => "✓ Formatted".to_owned(),
+            (None, _, true) if output.written => "✓ Formatted".to_owned(),
+            (None, _, true) => "✗ Not formatted; nothing was changed".to_owned(),
             (None, _, false) => "✓ Already formatted".to_owned(),
         }
     }
@@ -80,7 +83,11 @@ impl Tool for FormatCure {
 
 fn formatted(code: &str) -> Output {
     match crate::syntax::format(code) {
-        Ok(text) => Output { ok: true, changed: text != code, code: Some(text), diagnostics: Vec::new() },
-        Err(errors) => Output { ok: false, changed: false, code: None, diagnostics: said(&errors, code) },
+        Ok(text) => {
+            Output { ok: true, changed: text != code, written: false, code: Some(text), diagnostics: Vec::new() }
+        }
+        Err(errors) => {
+            Output { ok: false, changed: false, written: false, code: None, diagnostics: said(&errors, code) }
+        }
     }
 }

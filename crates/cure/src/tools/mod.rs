@@ -4,6 +4,7 @@ mod analyze_fsm;
 mod check_project;
 mod compile_cure;
 mod format_cure;
+mod generate_tests;
 mod get_ast;
 mod get_examples;
 mod get_stdlib_docs;
@@ -36,6 +37,7 @@ pub fn tools(cure: &Arc<Cure>) -> Vec<Arc<dyn AnyTool>> {
         tool(check_project::CheckProject(cure.clone())),
         tool(compile_cure::CompileCure(cure.clone())),
         tool(format_cure::FormatCure),
+        tool(generate_tests::GenerateTests(cure.clone())),
         tool(get_ast::GetAst),
         tool(get_examples::GetExamples),
         tool(get_stdlib_docs::GetStdlibDocs),

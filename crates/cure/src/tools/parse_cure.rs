@@ -1,5 +1,7 @@
 //! `parse_cure`: what stands in a text.
 
+use std::collections::HashSet;
+
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,9 +112,10 @@ fn summary(module: &Module) -> Summary {
         let name = &export.name.name;
         summary.exports.push(export.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}")));
     }
+    let mut seen = HashSet::new();
     let mut function = |def: &crate::syntax::ast::Def| {
         let text = format!("{}/{}", def.name.name, def.params.len());
-        if !summary.functions.contains(&text) {
+        if seen.insert(text.clone()) {
             summary.functions.push(text);
         }
     };

@@ -3,6 +3,7 @@
 mod call;
 mod complete;
 mod completions;
+mod cure;
 mod doctor;
 mod init;
 mod mail;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Search(mail::Search),
     Quickstart(mail::Quickstart),
     Import(mail::Import),
+    Cure(cure::CureCommand),
     Init(init::Init),
     Trust(trust::TrustCommand),
     Doctor(doctor::Doctor),
@@ -72,6 +74,7 @@ impl Command {
             Command::Search(search) => search.run(&project()?),
             Command::Quickstart(quickstart) => quickstart.run(&project()?),
             Command::Import(import) => import.run(&project()?),
+            Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),
             Command::Doctor(doctor) => doctor.run(&project()?),

@@ -162,6 +162,40 @@ fn results_of_the_mail_conform_too() {
     conform(&mut peer, &tools, &calls);
 }
 
+#[test]
+fn results_of_the_compiler_conform_too() {
+    let project = fresh();
+    project.write("hob.toml", "[cure]\nrun = true\n");
+    project.write("base.cure", "module Base do\n  def one(): Int = 1\nend\n");
+    project.write("wrong.cure", "module Wrong do\n  import Base\n  def two(): String = one()\nend\n");
+    let mut peer = project.mcp(&["--profile", "cure"]);
+    peer.initialize();
+    let tools = list(&mut peer);
+    let fine = "module T do\n  record P do\n    n: Int\n  end\n  fsm P{n: 0} do\n    A --> |go| B when n > 0\n  end\n  def main(): Int = 1\nend\n";
+    let wrong = "module T do\n  def f(): Int = \"x\"\n  def g(x :Int): Int = x\nend\n";
+    let mut calls = vec![
+        ("check_project", json!({})),
+        ("check_project", json!({"path": "base.cure"})),
+        ("format_cure", json!({"file_path": "base.cure", "check": true})),
+        ("run_cure", json!({"code": fine, "trace": true, "profile": true})),
+        ("run_cure", json!({"file_path": "wrong.cure"})),
+        ("generate_tests", json!({"code": fine, "function": "main"})),
+        ("generate_tests", json!({"code": wrong, "function": "f"})),
+        ("get_syntax_help", json!({"topic": "all"})),
+        ("compile_cure", json!({"file_path": "base.cure"})),
+        ("compile_cure", json!({"file_path": "wrong.cure"})),
+        ("get_examples", json!({"category": "all"})),
+        ("get_stdlib_docs", json!({"module": "all"})),
+        ("get_stdlib_docs", json!({"module": "Std.String"})),
+    ];
+    for tool in
+        ["validate_syntax", "parse_cure", "get_ast", "type_check_cure", "analyze_fsm", "format_cure", "run_cure"]
+    {
+        calls.extend([(tool, json!({"code": fine})), (tool, json!({"code": wrong}))]);
+    }
+    conform(&mut peer, &tools, &calls);
+}
+
 /// Calls every tool and checks arguments and results against what is declared.
 fn conform(peer: &mut McpPeer, tools: &[Value], calls: &[(&str, Value)]) {
     for (name, arguments) in calls {

@@ -1,0 +1,113 @@
+//! `generate_tests`: a test module for a function.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::run_cure::apart;
+use super::{given, modules};
+use crate::Stop;
+use crate::cases::{NoCases, cases};
+use crate::part::Cure;
+use crate::report::{self, Said, said};
+
+/// Write a test module for a function: arguments from its types, refinements and constants, each call held to what it
+/// gives today. Its main/0 gives the failed cases as texts, none where all hold. Calls that raise errors are told.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The Cure code; or give `file_path`.
+    pub code: Option<String>,
+    /// A file of the project, relative to its root.
+    pub file_path: Option<PathBuf>,
+    /// The exported function: `area`, `area/1` or `Shapes.area`.
+    pub function: String,
+}
+
+/// The test module.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    /// Whether there is one.
+    pub ok: bool,
+    /// Its name.
+    pub module: String,
+    /// Its code. It imports the module that it tests.
+    pub code: String,
+    /// How many cases it has.
+    pub cases: usize,
+    /// Calls that raise an error or do not end within a second, and why; they are no cases.
+    pub raise: Vec<String>,
+    /// Errors of the program, where it has any; then there is no test module.
+    pub diagnostics: Vec<Said>,
+}
+
+/// The tool.
+pub(super) struct GenerateTests(pub Arc<Cure>);
+
+impl Tool for GenerateTests {
+    const NAME: &'static str = "generate_tests";
+    const TITLE: &'static str = "Generate Cure tests";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
+        let modules = modules(&self.0, &cx);
+        let turn = self.0.turn(&cx).await;
+        let made = apart(&cx, Stop::default(), move || {
+            let made = output(&code, cases(&code, &modules, &args.function), &args.function);
+            drop(turn);
+            made
+        });
+        made.await?
+    }
+
+    fn text(output: &Output) -> String {
+        if !output.ok {
+            return report::under("✗ The program has errors; there is nothing to test", &output.diagnostics);
+        }
+        let mut text = output.code.clone();
+        if !output.raise.is_empty() {
+            text.push_str(&format!("\n{} calls are no cases:\n{}\n", output.raise.len(), output.raise.join("\n")));
+        }
+        text
+    }
+
+    fn examples() -> Vec<Example> {
+        let code = "module T do\n  def half(n: Int, by: {d: Int | d > 0}): Int = n / by\nend";
+        let arguments = json!({ "code": code, "function": "half" });
+        vec![Example { title: "A function with a refinement", arguments, text: None }]
+    }
+}
+
+fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str) -> Result<Output, ToolError> {
+    match made {
+        Ok(made) => Ok(Output {
+            ok: true,
+            module: made.module,
+            code: made.code,
+            cases: made.count,
+            raise: made.raise,
+            diagnostics: Vec::new(),
+        }),
+        Err(NoCases::Refused(diagnostics)) => Ok(Output {
+            ok: false,
+            module: String::new(),
+            code: String::new(),
+            cases: 0,
+            raise: Vec::new(),
+            diagnostics: said(&diagnostics, code),
+        }),
+        Err(NoCases::NoFunction(there)) => {
+            let error = ToolError::user(format!("The program exports no function `{function}`."));
+            Err(error.hint(format!("It defines:\n{}", there.into_iter().take(30).collect::<Vec<_>>().join("\n"))))
+        }
+        Err(NoCases::NoArguments(why)) => Err(ToolError::user(format!("There is no case for `{function}`: {why}."))
+            .hint("Write the cases by hand, or give the function a type whose values can be written down.")),
+    }
+}

@@ -1,0 +1,65 @@
+//! `hob cure check`: names, types, refinements, exhaustiveness and state machines.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Count, Place, colors, counted, inputs, rendered};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Check programs: names, types, refinements, exhaustiveness, state machines
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// Files, directories, or `-` for standard input [default: all modules of the project]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+impl Check {
+    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+        let color = colors(&std::io::stdout());
+        let mut count = Count::default();
+        let files = if self.files.is_empty() {
+            let report = place.cure.check(&place.worktree, &place.worktree);
+            if report.files.is_empty() {
+                return Err(Failure::new(format_args!("there is no Cure file below {}", place.worktree.display()))
+                    .hint("Name a file, or `-` for standard input."));
+            }
+            for file in &report.files {
+                let name = file.path.strip_prefix(&place.worktree).unwrap_or(&file.path).display().to_string();
+                terminal::print(&rendered(&name, &file.text, &file.diagnostics, color));
+                count.add(&file.diagnostics);
+                if let Some(problem) = &file.problem {
+                    terminal::line(problem);
+                    count.errors += 1;
+                }
+            }
+            for path in &report.left_out {
+                terminal::line(format!("{} was left out: the project has too much text", path.display()));
+                count.errors += 1;
+            }
+            report.files.len()
+        } else {
+            let inputs = inputs(&self.files)?;
+            for input in &inputs {
+                let compiled = cure::compile(&input.text, &place.modules(input));
+                terminal::print(&rendered(&input.name, &input.text, &compiled.diagnostics, color));
+                count.add(&compiled.diagnostics);
+            }
+            inputs.len()
+        };
+        let files = counted(files, "file");
+        let found = match (count.errors, count.warnings) {
+            (0, 0) => "nothing found".to_owned(),
+            (0, warnings) => counted(warnings, "warning"),
+            (errors, 0) => counted(errors, "error"),
+            (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
+        };
+        if count.errors > 0 {
+            return Err(Failure::new(format_args!("{found} in {files}")));
+        }
+        terminal::line(format!("{files} checked: {found}"));
+        Ok(Exit::Done)
+    }
+}

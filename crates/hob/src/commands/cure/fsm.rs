@@ -1,0 +1,55 @@
+//! `hob cure fsm`: the state machines of programs, and what is wrong with them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use cure::fsm::mermaid;
+
+use super::{Place, inputs, refuse};
+use crate::exit::{Exit, Failure};
+use crate::terminal;
+
+/// Show the state machines of programs: states, what is wrong with them, diagrams
+#[derive(Debug, Args)]
+pub(super) struct Fsm {
+    /// Files, directories, or `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Print the Mermaid diagrams alone
+    #[arg(long)]
+    mermaid: bool,
+}
+
+impl Fsm {
+    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+        for input in inputs(&self.files)? {
+            let compiled = cure::compile(&input.text, &place.modules(&input));
+            for (graph, findings) in compiled.machines() {
+                if self.mermaid {
+                    terminal::print(&mermaid(graph));
+                    continue;
+                }
+                terminal::line(format!("{}: {} starts in {}", input.name, graph.name, graph.initial));
+                terminal::line(format!("  states: {}", graph.states.join(", ")));
+                if !graph.terminal.is_empty() {
+                    terminal::line(format!("  terminal: {}", graph.terminal.join(", ")));
+                }
+                for found in findings {
+                    terminal::line(format!("  {}: {}", found.kind.name(), found.message));
+                    if found.path.len() > 1 {
+                        terminal::line(format!("    {}", found.path.join(" ")));
+                    }
+                }
+                if findings.is_empty() {
+                    terminal::line("  nothing found");
+                }
+            }
+            if compiled.machines().next().is_none() && compiled.is_ok() {
+                terminal::note(format!("{} has no state machine", input.name));
+            }
+            let errors: Vec<_> = compiled.diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
+            refuse(&input, &errors, &[])?;
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,178 @@
+//! `hob cure`: the Cure compiler from a shell, one file for each thing it does.
+//!
+//! It compiles in this process and asks no daemon: a file is checked in less time than a daemon answers its greeting,
+//! files outside of any project work too, and nothing has to be allowed, since it is the user who runs it. The daemon's
+//! tools pay where an agent calls again and again.
+
+mod build;
+mod check;
+mod fmt;
+mod fsm;
+mod run;
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use cure::diagnostic::Diagnostic;
+use cure::{Cure, Modules, Options, files};
+use project::{Config, Project};
+
+use super::cwd;
+use crate::exit::{Exit, Failure};
+
+/// Check, build, format and run programs in Cure
+#[derive(Debug, Args)]
+pub(crate) struct CureCommand {
+    #[command(subcommand)]
+    command: Sub,
+}
+
+#[derive(Debug, Subcommand)]
+enum Sub {
+    Check(check::Check),
+    Build(build::Build),
+    Fmt(fmt::Fmt),
+    Run(run::Run),
+    Fsm(fsm::Fsm),
+}
+
+impl CureCommand {
+    /// Runs it. `explicit` is what `--project` named.
+    pub(crate) fn run(self, explicit: Option<&Path>) -> Result<Exit, Failure> {
+        let cwd = cwd()?;
+        let place = Place::of(explicit, &cwd)?;
+        match self.command {
+            Sub::Check(check) => check.run(&place),
+            Sub::Build(build) => build.run(&place),
+            Sub::Fmt(fmt) => fmt.run(),
+            Sub::Run(run) => run.run(&place),
+            Sub::Fsm(fsm) => fsm.run(&place),
+        }
+    }
+}
+
+/// Where modules are found.
+struct Place {
+    /// The worktree around the current directory.
+    worktree: PathBuf,
+    cure: Arc<Cure>,
+}
+
+impl Place {
+    fn of(explicit: Option<&Path>, cwd: &Path) -> Result<Place, Failure> {
+        let project = Project::find(explicit, cwd).map_err(Failure::new)?;
+        let config = Config::load(&project).map_err(Failure::new)?;
+        let worktree = if explicit.is_some() { project.root().to_owned() } else { project.worktree(cwd) };
+        let options = Options { roots: config.cure.roots, run: None };
+        Ok(Place { worktree, cure: Cure::new(options) })
+    }
+
+    /// The modules that a text may use: those of the project, or those beside a file that is not in it.
+    fn modules(&self, input: &Input) -> Modules {
+        let file = input.path.as_ref().and_then(|path| path.canonicalize().ok());
+        let worktree = self.worktree.canonicalize().unwrap_or_else(|_| self.worktree.clone());
+        match file.as_deref().filter(|path| !path.starts_with(&worktree)).and_then(Path::parent) {
+            Some(beside) => Cure::new(Options::default()).modules(Some(beside)),
+            None => self.cure.modules(Some(&worktree)),
+        }
+    }
+}
+
+/// A text to work on.
+struct Input {
+    /// As it was named, for messages.
+    name: String,
+    /// Where it is, unless it came from standard input.
+    path: Option<PathBuf>,
+    text: String,
+}
+
+/// The texts of these files, of all Cure files below these directories, and for `-` of standard input.
+fn inputs(named: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+    let mut inputs = Vec::new();
+    for path in named {
+        if path.as_os_str() == "-" {
+            inputs.push(standard_input()?);
+        } else if path.is_dir() {
+            let found = files::cure_files(std::slice::from_ref(path));
+            if found.is_empty() {
+                return Err(Failure::new(format_args!("there is no Cure file below {}", path.display()))
+                    .hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
+            }
+            inputs.extend(found.iter().map(|path| input(path)).collect::<Result<Vec<_>, _>>()?);
+        } else {
+            inputs.push(input(path)?);
+        }
+    }
+    Ok(inputs)
+}
+
+fn input(path: &Path) -> Result<Input, Failure> {
+    let text = files::read(path).map_err(Failure::new)?;
+    Ok(Input { name: path.display().to_string(), path: Some(path.to_owned()), text })
+}
+
+fn standard_input() -> Result<Input, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(files::MOST_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new(format_args!("could not read standard input: {error}")))?;
+    if bytes.len() as u64 > files::MOST_BYTES {
+        return Err(Failure::new(format_args!("standard input has more than {} bytes", files::MOST_BYTES)));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format_args!("standard input is no UTF-8 text: the byte at {at} is part of no character"))
+    })?;
+    Ok(Input { name: "<stdin>".to_owned(), path: None, text })
+}
+
+/// Errors and warnings, counted.
+#[derive(Debug, Default, Clone, Copy)]
+struct Count {
+    errors: usize,
+    warnings: usize,
+}
+
+impl Count {
+    fn add(&mut self, diagnostics: &[Diagnostic]) {
+        let errors = diagnostics.iter().filter(|one| one.is_error()).count();
+        self.errors += errors;
+        self.warnings += diagnostics.len() - errors;
+    }
+}
+
+/// Diagnostics with the lines they speak of, for a person.
+fn rendered(name: &str, text: &str, diagnostics: &[Diagnostic], color: bool) -> String {
+    diagnostics.iter().map(|one| format!("{}\n\n", one.render(name, text, color))).collect()
+}
+
+/// Whether what is written to this may have colours.
+fn colors(out: &impl IsTerminal) -> bool {
+    out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Shows what is wrong with a program on standard error; a failure if it does not stand.
+fn refuse(input: &Input, diagnostics: &[Diagnostic], faulty: &[&str]) -> Result<(), Failure> {
+    let text = rendered(&input.name, &input.text, diagnostics, colors(&std::io::stderr()));
+    if !text.is_empty() {
+        crate::terminal::note(text.trim_end());
+    }
+    let mut count = Count::default();
+    count.add(diagnostics);
+    if count.errors > 0 {
+        let (errors, name) = (counted(count.errors, "error"), &input.name);
+        return Err(Failure::new(format_args!("{errors} in {name}")));
+    }
+    if !faulty.is_empty() {
+        return Err(Failure::new(format_args!("{} uses modules that have errors: {}", input.name, faulty.join(", ")))
+            .hint("`hob cure check` shows them."));
+    }
+    Ok(())
+}
+
+/// `1 error`, `2 errors`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

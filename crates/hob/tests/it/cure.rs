@@ -1,0 +1,127 @@
+//! The Cure compiler's tools as a client of `hob mcp --profile cure` has them: all of them, with resources and prompts,
+//! and whatever is sent to them.
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, TestProject};
+
+use crate::fresh;
+
+fn connected(project: &TestProject) -> McpPeer {
+    let mut peer = project.mcp(&["--profile", "cure"]);
+    peer.initialize();
+    peer
+}
+
+fn result(peer: &mut McpPeer, method: &str, params: Value) -> Value {
+    let id = peer.request(method, params);
+    let response = peer.response(id);
+    assert!(response["result"].is_object(), "{response}");
+    response["result"].clone()
+}
+
+fn names(list: &Value, of: &str) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|one| one[of].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_profile_has_the_tools_of_the_compiler_and_no_others() {
+    let project = fresh();
+    let tools = result(&mut connected(&project), "tools/list", json!({}));
+    assert_eq!(names(&tools["tools"], "name"), TOOLS);
+}
+
+/// In the order in which they are listed.
+const TOOLS: &[&str] = &[
+    "analyze_fsm",
+    "check_project",
+    "compile_cure",
+    "format_cure",
+    "generate_tests",
+    "get_ast",
+    "get_examples",
+    "get_stdlib_docs",
+    "get_syntax_help",
+    "parse_cure",
+    "run_cure",
+    "type_check_cure",
+    "validate_syntax",
+];
+
+#[test]
+fn the_language_can_be_read_and_prompted_for() {
+    let project = fresh();
+    let mut peer = connected(&project);
+    let resources = result(&mut peer, "resources/list", json!({}));
+    let uris = names(&resources["resources"], "uri");
+    for uri in ["cure://syntax/fsm", "cure://std/Std.List", "cure://examples/turnstile"] {
+        assert!(uris.iter().any(|known| known == uri), "{uri} is not in {uris:?}");
+    }
+    for uri in &uris {
+        let read = result(&mut peer, "resources/read", json!({"uri": uri}));
+        assert!(read["contents"][0]["text"].as_str().unwrap().len() > 40, "{uri}");
+    }
+    let id = peer.request("resources/read", json!({"uri": "cure://std/Std.Nothing"}));
+    assert_eq!(peer.response(id)["error"]["code"], -32002);
+    let asked = json!({
+        "ref": {"type": "ref/resource", "uri": "cure://std/{module}"},
+        "argument": {"name": "module", "value": "std.l"},
+    });
+    assert_eq!(result(&mut peer, "completion/complete", asked)["completion"]["values"], json!(["Std.List"]));
+    let prompts = result(&mut peer, "prompts/list", json!({}));
+    let known = ["cure_fix_errors", "cure_write_module", "cure_write_state_machine"];
+    assert_eq!(names(&prompts["prompts"], "name"), known);
+    let arguments = json!({"code": "module T do\n  def f(): Int = \"x\"\nend\n"});
+    let fix = result(&mut peer, "prompts/get", json!({"name": "cure_fix_errors", "arguments": arguments}));
+    assert!(fix.to_string().contains("C0301: expected Int, found String"), "{fix}");
+}
+
+#[test]
+fn whatever_is_sent_gets_a_clear_answer() {
+    let project = fresh();
+    let mut peer = connected(&project);
+    let functions: String = (0..5_000).map(|at| format!("  def f{at}(n: Int): Int = n + {at}\n")).collect();
+    let texts = [
+        ("ten megabytes of one word", "x".repeat(10 << 20)),
+        ("many brackets", "[".repeat(1 << 17)),
+        ("many functions", format!("module T do\n{functions}end\n")),
+        ("an unclosed string", format!("module T do\n  def f(): String = \"{}", "#{".repeat(100_000))),
+        ("deep nesting", format!("module T do\n  def f(): Int = {}1{}\nend\n", "(".repeat(50_000), ")".repeat(50_000))),
+        ("NUL", "module T do\n  def f(): Int = \0\nend\n".to_owned()),
+        ("no character at all", String::new()),
+        ("marks of direction", "module T do\n  def f(): Int = \u{202e}1\nend\n".to_owned()),
+    ];
+    for (what, text) in &texts {
+        let large = text.len() > 1 << 20;
+        let tools: &[&str] = &["validate_syntax", "format_cure", "parse_cure", "get_ast"];
+        for tool in &tools[..if large { 1 } else { tools.len() }] {
+            let answer = peer.call(tool, json!({"code": text}));
+            assert!(!answer.is_error, "{tool}, {what}: {}", answer.text);
+            assert!(text.is_empty() || !answer.text.is_empty(), "{tool}, {what}");
+        }
+        if !large {
+            for tool in ["type_check_cure", "analyze_fsm"] {
+                assert!(!peer.call(tool, json!({"code": text})).is_error, "{tool}, {what}");
+            }
+        }
+    }
+    // Halves of surrogate pairs and bytes that are no UTF-8 are the line's fault; the connection lives.
+    peer.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":9999,\"method\":\"tools/call\",\"params\":{\"name\":\"validate_syntax\",\"arguments\":{\"code\":\"\xff\"}}}\n");
+    assert!(peer.call("validate_syntax", json!({"code": "module T do\nend\n"})).text.contains("valid"));
+}
+
+/// Runs that are cancelled give their place to others, and the daemon answers meanwhile.
+#[test]
+fn a_run_that_goes_on_forever_can_be_cancelled() {
+    let project = fresh();
+    project.write("hob.toml", "[cure]\nrun = true\nrun_steps = 1000000000000\nrun_seconds = 3600\n");
+    let mut peer = connected(&project);
+    let forever = "module T do\n  def main(): Int = forever(0)\n  def forever(n: Int): Int = forever(n + 1)\nend\n";
+    let runs: Vec<i64> = (0..8).map(|_| peer.start_call("run_cure", json!({"code": forever}))).collect();
+    assert!(peer.call("validate_syntax", json!({"code": forever})).text.contains("valid"));
+    for id in runs {
+        peer.notify("notifications/cancelled", json!({"requestId": id}));
+    }
+    let code = "module T do\n  def main(): Int = 6 * 7\nend\n";
+    let answer = peer.call("run_cure", json!({"code": code}));
+    assert!(answer.text.contains("⇒ 42"), "{}", answer.text);
+}
