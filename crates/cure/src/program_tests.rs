@@ -61,7 +61,7 @@ fn every_program_does_what_its_line_says() {
 }
 
 /// Programs with what becomes of each: `=== title: refused C0301@2`, `accepted` or `gives VALUE`, then the program. One
-/// that does not begin with `module` is the body of a module. Lines count from the first of the module.
+/// that is indented is the body of a module. Lines count from the first of the module.
 pub(crate) struct Block<'a> {
     pub title: &'a str,
     pub outcome: &'a str,
@@ -73,7 +73,7 @@ pub(crate) fn blocks(table: &str) -> Vec<Block<'_>> {
         let (head, body): (&str, &str) = str::split_once(block, '\n')?;
         let (title, outcome) = head.split_once(": ")?;
         let body = body.trim_matches('\n');
-        let whole = body.trim_start().starts_with("module") || body.trim_start().starts_with('#');
+        let whole = body.starts_with("module") || body.starts_with("def") || body.starts_with('#');
         let text = if whole { format!("{body}\n") } else { format!("module T do\n{body}\nend\n") };
         Some(Block { title, outcome, text })
     };
@@ -162,4 +162,41 @@ fn what_the_library_says_of_itself_is_true() {
         }
     }
     assert!(faults.is_empty() && count >= 70, "{count}\n{}", faults.join("\n"));
+}
+
+/// Each row of the dialect document has a program and says what becomes of it.
+#[test]
+fn every_row_of_the_dialect_document_is_true() {
+    let document = include_str!("../../../docs/cure-dialect.md");
+    let mut faults = Vec::new();
+    let rows: Vec<_> = document.split("\n### ").skip(1).collect();
+    for (at, row) in rows.iter().enumerate() {
+        let number = row.split_once(". ").map(|(number, _)| number);
+        assert_eq!(number, Some(&*(at + 1).to_string()), "rows are numbered: {row}");
+        assert!(row.contains("\nOriginal: "), "a row says what the original did: {row}");
+        let said = row.split_once("\nHere: **").and_then(|(_, rest)| rest.split_once("** — "));
+        let program = row.split_once("```cure\n").and_then(|(_, rest)| rest.split_once("```"));
+        let (Some((said, _)), Some((program, _))) = (said, program) else { panic!("a row is incomplete: {row}") };
+        let found = outcome(program);
+        if found != said {
+            faults.push(format!("row {}: says {said}, is {found}", at + 1));
+        }
+    }
+    assert!(faults.is_empty() && rows.len() >= 60, "{} rows\n{}", rows.len(), faults.join("\n"));
+}
+
+/// Each code has a program that is told it, at the line where it is wrong. Too much text (C0004) needs no table.
+#[test]
+fn every_code_has_a_program_that_provokes_it() {
+    let blocks = blocks(include_str!("../tests/data/codes.txt"));
+    for block in &blocks {
+        assert_eq!(outcome(&block.text), block.outcome, "{}\n{}", block.title, block.text);
+        assert!(block.outcome.contains(block.title), "{}: {}", block.title, block.outcome);
+    }
+    for (code, meaning) in crate::diagnostic::code::ALL {
+        let there = blocks.iter().any(|block| block.title == code.to_string());
+        assert!(there || *code == crate::diagnostic::code::TOO_LARGE, "{code} has no program: {meaning}");
+    }
+    let large = compile(&" ".repeat(crate::syntax::MAX_SOURCE + 1), &Alone);
+    assert_eq!(large.diagnostics[0].code, crate::diagnostic::code::TOO_LARGE);
 }

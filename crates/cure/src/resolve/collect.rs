@@ -240,8 +240,13 @@ impl<'a> Collector<'a, '_> {
         let params: Vec<Name> = record.params.iter().map(|param| param.name.clone()).collect();
         let mut fields: Vec<(Name, Ty)> = Vec::new();
         for (name, ty) in &record.fields {
-            if fields.iter().any(|(known, _)| *known == name.name) {
-                self.error(code::DUPLICATE, name.span, format!("the field `{}` is there twice", name.name));
+            if let Some((first, _)) =
+                record.fields.iter().find(|(first, _)| first.name == name.name && first.span != name.span)
+                && fields.iter().any(|(known, _)| *known == name.name)
+            {
+                let first = first.span;
+                let error = self.error(code::DUPLICATE, name.span, format!("the field `{}` is there twice", name.name));
+                error.related.push((first, "first here".to_owned()));
                 continue;
             }
             let ty = self.read(&params, ty);

@@ -142,21 +142,24 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
     near.min().map(|(_, other)| other.to_owned())
 }
 
-/// How many letters have to be changed, added or removed.
+/// How many letters have to be changed, added, removed or swapped with their neighbours.
 fn distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > 3 {
         return usize::MAX;
     }
     let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
+    let a: Vec<char> = a.chars().collect();
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, from) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, to) in b.iter().enumerate() {
-            let changed = before + usize::from(from != *to);
-            before = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(before + 1);
+            let mut least = (rows[i][j] + usize::from(from != to)).min(row[j] + 1).min(rows[i][j + 1] + 1);
+            if i > 0 && j > 0 && *from == b[j - 1] && a[i - 1] == *to {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }

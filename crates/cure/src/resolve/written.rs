@@ -199,7 +199,8 @@ impl Reader<'_> {
         if info.params.len() != args.len() {
             let name = info.full.rsplit('.').next().unwrap_or(&info.full).to_owned();
             let message = format!("`{name}` takes {} type argument(s), not {}", info.params.len(), args.len());
-            return self.error(code::TYPE_FORM, span, message, None);
+            let form = if info.params.is_empty() { name } else { format!("{name}({})", info.params.join(", ")) };
+            return self.error(code::TYPE_FORM, span, message, Some(&format!("it is written `{form}`")));
         }
         let TypeInfoKind::Alias(ty) = &info.kind else {
             return Ty::Con(info.full.clone(), args.iter().map(|arg| self.read(arg)).collect());

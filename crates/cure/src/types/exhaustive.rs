@@ -4,6 +4,7 @@
 //! it is, or which it is not, and what the solver knows of numbers. Guards split the sets like patterns do. What is
 //! left after the last clause is missing, if such values exist.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::check::places::{Place, PlaceTerm, Places};
@@ -21,8 +22,10 @@ pub(crate) type Step = (Option<Name>, u16);
 /// The way from the scrutinee to a value inside of it.
 pub(crate) type Path = Vec<Step>;
 
-/// How many sets of values are looked at before giving up.
-const MOST: usize = 100_000;
+/// How many sets of values are kept side by side before giving up.
+const MOST: usize = 20_000;
+/// How often the solver is asked before giving up, besides a few times for each clause.
+const MOST_ASKED: usize = 2_000;
 
 /// A clause.
 #[derive(Debug)]
@@ -87,25 +90,24 @@ pub(crate) fn run(
     asks: bool,
     possible: &dyn Fn(&[Formula]) -> Outcome,
 ) -> Verdict {
-    let run = Run { places, scope, possible };
+    let run = Run { places, scope, possible, asked: Cell::new(0) };
     let mut verdict = Verdict::default();
     let mut sets = vec![Set { ask: asks, ..Set::default() }];
-    let mut looked = 0;
+    let most_asked = MOST_ASKED + 8 * arms.len();
     for (at, arm) in arms.iter().enumerate() {
         let mut tests = Vec::new();
         flatten(&arm.shape, &Vec::new(), &mut tests);
         let mut rest = Vec::new();
         let mut reached = false;
         for set in sets {
-            looked += 1;
             reached |= run.step(&tests, &arm.guard, set, &mut rest);
+            if rest.len() > MOST || run.asked.get() > most_asked {
+                verdict.gave_up = true;
+                return verdict;
+            }
         }
         if !reached {
             verdict.unreachable.push(at);
-        }
-        if looked > MOST {
-            verdict.gave_up = true;
-            return verdict;
         }
         sets = rest;
     }
@@ -179,6 +181,8 @@ struct Run<'a> {
     places: &'a Places,
     scope: &'a Scope,
     possible: &'a dyn Fn(&[Formula]) -> Outcome,
+    /// How often the solver was asked.
+    asked: Cell<usize>,
 }
 
 impl Run<'_> {
@@ -268,6 +272,7 @@ impl Run<'_> {
     }
 
     fn exists(&self, set: &Set, formulas: &[Formula]) -> bool {
+        self.asked.set(self.asked.get() + 1);
         let mut all = formulas.to_vec();
         all.extend(self.excluded(set));
         !matches!((self.possible)(&all), Outcome::Unsat)
@@ -368,6 +373,14 @@ impl Run<'_> {
                 Head::Nil => "[]".to_owned(),
                 Head::Cons => format!("[{} | {}]", below(None, 0), below(None, 1)),
                 Head::Tuple(count) => format!("{{{}}}", list(None, *count)),
+                Head::Tag(tag, count)
+                    if self.fields(place.map(|(ty, _)| ty)).is_some_and(|all| all.len() == *count) =>
+                {
+                    let names = self.fields(place.map(|(ty, _)| ty)).unwrap_or_default();
+                    let said = names.iter().enumerate().map(|(at, name)| (name, below(Some(tag), at)));
+                    let said = said.filter(|(_, value)| value != "_").map(|(name, value)| format!("{name}: {value}"));
+                    format!("{tag}{{{}}}", said.collect::<Vec<_>>().join(", "))
+                }
                 Head::Tag(tag, count) => {
                     let name = place.and_then(|(ty, _)| self.constructor(ty, tag)).unwrap_or_else(|| tag.to_string());
                     if *count == 0 { name } else { format!("{name}({})", list(Some(tag), *count)) }
@@ -401,6 +414,15 @@ impl Run<'_> {
                 if set.known.contains_key(path) || set.ask { term.value(model).to_string() } else { "_".to_owned() }
             }
             _ => "_".to_owned(),
+        }
+    }
+
+    /// The names of a record's fields.
+    fn fields(&self, ty: Option<&Ty>) -> Option<Vec<Name>> {
+        let Some(Ty::Con(name, _)) = ty else { return None };
+        match &self.scope.type_by_full(name)?.kind {
+            TypeInfoKind::Record(fields) => Some(fields.iter().map(|(name, _)| name.clone()).collect()),
+            _ => None,
         }
     }
 

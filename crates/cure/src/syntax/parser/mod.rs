@@ -68,6 +68,12 @@ fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Vec<Diagnostic>, by_layo
     parser.by_layout = by_layout;
     parser.source();
     let mut diagnostics = parser.errors;
+    if let Some(deep) = diagnostics.iter().find(|error| error.code == code::TOO_DEEP) {
+        // What is put aside leaves brackets open in its line.
+        let from = deep.span.start;
+        let end = text[from as usize..].find('\n').map_or(text.len() as u32, |at| from + at as u32);
+        diagnostics.retain(|error| error.code != code::EXPECTED || error.span.start < from || error.span.start > end);
+    }
     diagnostics.sort_by_key(|error| error.span);
     Parse { green: parser.builder.finish(), diagnostics }
 }

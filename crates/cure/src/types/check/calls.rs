@@ -59,8 +59,20 @@ impl Body<'_> {
         }
         let wanted: Vec<_> = arities.iter().map(ToString::to_string).collect();
         let message = format!("`{name}` takes {} argument(s), not {}", wanted.join(" or "), args.len());
-        self.error(code::ARITY, span, message);
+        let heads: Vec<_> =
+            self.scope.functions_named(name).iter().map(|(_, function)| self.head_of(function)).collect();
+        self.error(code::ARITY, span, message).hints.push(format!("it is `{}`", heads.join("` or `")));
         self.wrong(span)
+    }
+
+    /// The head of a function, for messages.
+    fn head_of(&self, function: &Function) -> String {
+        let signature = match function {
+            Function::Plain(signature) => signature,
+            Function::Method(class, at) => &class.methods[*at as usize],
+        };
+        let params = signature.params.iter().map(|(name, ty)| format!("{name}: {}", self.show(ty)));
+        format!("{}({})", signature.name, params.collect::<Vec<_>>().join(", "))
     }
 
     fn infer_all(&mut self, args: &[Expr]) {

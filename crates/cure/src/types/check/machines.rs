@@ -37,7 +37,12 @@ impl Program<'_> {
         if graph.states.is_empty() {
             say(Diagnostic::error(code::FSM_FORM, fsm.name.span, "a machine needs at least one state"));
         }
+        let mut faulty = !undeclared.is_empty();
         for transition in &fsm.transitions {
+            faulty |= match &transition.trigger {
+                Trigger::Event(name) => name.name.is_empty(),
+                Trigger::Timeout(after) => crate::fsm::milliseconds(after).is_none(),
+            };
             match &transition.trigger {
                 Trigger::Event(name) if name.name.is_empty() => {
                     let message = "an event is named by an atom: `event(:go)`";
@@ -73,8 +78,8 @@ impl Program<'_> {
         }
         self.surface(fsm);
         let findings = verify(&graph, &self.compare_guards(fsm, &fields));
-        // With a wrong name in it, what the machine reaches says little.
-        if undeclared.is_empty() {
+        // With something wrong in it, what the machine reaches says little.
+        if !faulty {
             self.errors.borrow_mut().extend(findings.iter().map(Finding::diagnostic));
         }
         let name = |state: &String| Name::from(&**state);

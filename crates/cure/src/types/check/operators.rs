@@ -126,7 +126,8 @@ impl Body<'_> {
         let (first, second, base) = self.numbers(left, right);
         let float = base.is_con("Float");
         if float && operator == K::Percent {
-            self.error(code::OPERATOR, span, "`%` works on Int only");
+            let hint = "both sides are whole numbers; `/` divides floats".to_owned();
+            self.error(code::OPERATOR, span, "`%` works on Int only").hints.push(hint);
         }
         let zero = if float { Term::Sign(Linear::number(0)) } else { Term::Int(Linear::number(0)) };
         if !matches!(base, Ty::Wrong) {

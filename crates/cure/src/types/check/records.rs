@@ -9,6 +9,7 @@ use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::Literal;
 use crate::resolve::interface::{TypeInfo, TypeInfoKind};
+use crate::resolve::scope::nearest;
 use crate::syntax::ast::{Expr, Ident, Name};
 use crate::types::tree::{Shape, Tree, TreeKind};
 use crate::types::ty::Ty;
@@ -65,7 +66,9 @@ impl Body<'_> {
             .collect();
         if !missing.is_empty() {
             let message = format!("`{}` needs {} too", name.name, missing.join(", "));
-            self.error(code::MISSING_FIELD, span, message);
+            let known = |at: usize| format!("`{}: {}`", fields[at].0, self.show(&fields[at].1));
+            let needed: Vec<_> = (0..fields.len()).filter(|at| trees[*at].is_none()).map(known).collect();
+            self.error(code::MISSING_FIELD, span, message).hints.push(format!("add {}", needed.join(", ")));
             return Val { ty, ..self.wrong(span) };
         }
         let mut elements = vec![tree(TreeKind::Literal(Literal::Atom(short(&info.full))), span)];
@@ -79,7 +82,9 @@ impl Body<'_> {
         if found.is_none() {
             let names: Vec<_> = fields.iter().map(|(name, _)| format!("`{name}`")).collect();
             let message = format!("`{}` has no field `{}`", short(record), field.name);
+            let near = nearest(&field.name, fields.iter().map(|(name, _)| &**name));
             let error = self.error(code::UNKNOWN_FIELD, field.span, message);
+            error.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
             error.hints.push(format!("it has {}", names.join(", ")));
         }
         found

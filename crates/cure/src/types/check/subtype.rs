@@ -44,7 +44,8 @@ impl Body<'_> {
             }
             Err(Misfit::Lengths(why)) => {
                 let message = format!("expected {expected}, found {actual}: {why}");
-                self.error(code::LENGTH, span, message);
+                let hint = "lengths are equal when the types of the head say so, or when each is a number".to_owned();
+                self.error(code::LENGTH, span, message).hints.push(hint);
             }
         }
     }
