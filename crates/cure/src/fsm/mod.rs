@@ -3,6 +3,8 @@
 
 mod graph;
 mod mermaid;
+#[cfg(test)]
+mod tests;
 pub(crate) mod verify;
 
 pub(crate) use graph::milliseconds;

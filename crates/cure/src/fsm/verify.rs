@@ -83,7 +83,8 @@ pub(crate) struct Guards {
 /// Everything found.
 pub(crate) fn verify(graph: &Graph, guards: &Guards) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let live = |at: usize| !guards.never.contains(&at) && !guards.covered.contains(&at);
+    let late: HashSet<usize> = (0..graph.edges.len()).filter(|at| is_late(graph, *at)).collect();
+    let live = |at: usize| !guards.never.contains(&at) && !guards.covered.contains(&at) && !late.contains(&at);
     let paths = shortest(graph, &live);
     let path_to = |state: &str| paths.get(state).cloned().unwrap_or_default();
     for state in &graph.states {
@@ -106,6 +107,9 @@ pub(crate) fn verify(graph: &Graph, guards: &Guards) -> Vec<Finding> {
         } else if guards.covered.contains(&at) {
             let message = format!("{label} in {} never gets here: earlier transitions take it", edge.from);
             findings.push(say(FindingKind::Dead, message));
+        } else if late.contains(&at) {
+            let message = format!("{label} never comes in {}: a shorter timeout leaves it before", edge.from);
+            findings.push(say(FindingKind::Timeout, message));
         }
         for (other, later) in graph.edges.iter().enumerate().skip(at + 1) {
             let same = later.from == edge.from && later.trigger == edge.trigger;
@@ -131,6 +135,16 @@ pub(crate) fn verify(graph: &Graph, guards: &Guards) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Whether a shorter timeout without a guard always leaves the state before this one.
+fn is_late(graph: &Graph, at: usize) -> bool {
+    let edge = &graph.edges[at];
+    let Trigger::Timeout(after) = edge.trigger else { return false };
+    graph.edges.iter().any(|other| {
+        let sooner = matches!(other.trigger, Trigger::Timeout(other) if other < after);
+        sooner && other.from == edge.from && other.to != edge.from && other.guard.is_none()
+    })
 }
 
 fn place(graph: &Graph, state: &str) -> Span {

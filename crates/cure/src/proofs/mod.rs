@@ -12,7 +12,7 @@ mod library;
 pub(crate) mod make;
 mod matches;
 mod operators;
-mod random;
+pub(crate) mod random;
 mod templates;
 mod tests;
 mod tree;
