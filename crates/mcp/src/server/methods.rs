@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::Instant;
 
+use super::announcing::subscription_meta;
 use super::calls::{Call, Key, Reported, State, Target};
 use super::peer::{CallPeer, LogPolicy, Route, Waits};
-use super::session::{List, Listen, Session, subscription_meta};
+use super::session::{List, Listen, Session};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::era::params::{self, Meta, Params, invalid};

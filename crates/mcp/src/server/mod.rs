@@ -2,6 +2,7 @@
 //!
 //! Start with [`Server`]; a connection's life is in `connection.rs`, what each method does in `methods.rs`.
 
+mod announcing;
 mod answers;
 mod asking;
 mod batch;

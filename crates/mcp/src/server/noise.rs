@@ -1,10 +1,10 @@
-//! Input that is no message gets no answer but a line in the log; a flood of it gets few.
+//! What a client does wrong and gets no answer for is logged; a flood of it gets few lines.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Logs lines that are no messages, at most one a second.
+/// Lets one line a second into the log.
 #[derive(Default)]
 pub(super) struct Noise {
     last: Option<Instant>,
@@ -12,13 +12,21 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    pub(super) fn log(&mut self, reason: &str, line: &[u8]) {
+    /// If there is to be a line: how many there would have been since the last one.
+    pub(super) fn unlogged(&mut self) -> Option<u64> {
         if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
             self.unlogged += 1;
-            return;
+            return None;
         }
-        let shown = String::from_utf8_lossy(&line[..line.len().min(80)]);
-        tracing::warn!(reason, line = %shown, unlogged = self.unlogged, "a line of input was ignored");
-        *self = Noise { last: Some(Instant::now()), unlogged: 0 };
+        self.last = Some(Instant::now());
+        Some(std::mem::take(&mut self.unlogged))
+    }
+
+    /// Logs a line that is no message.
+    pub(super) fn log(&mut self, reason: &str, line: &[u8]) {
+        if let Some(unlogged) = self.unlogged() {
+            let shown = String::from_utf8_lossy(&line[..line.len().min(80)]);
+            tracing::warn!(reason, line = %shown, unlogged, "a line of input was ignored");
+        }
     }
 }

@@ -64,11 +64,11 @@ pub(super) struct Session {
     /// Notifications in the output: where it ends with them, how many and how many bytes they are.
     notified: VecDeque<(u64, usize, usize)>,
     /// The lists that changed, and nobody was told yet.
-    changed: BTreeSet<List>,
+    pub changed: BTreeSet<List>,
     /// The watched resources that changed, and nobody was told yet.
-    updated: BTreeSet<String>,
+    pub updated: BTreeSet<String>,
     /// The tasks that changed, and nobody was told yet.
-    tasks_changed: BTreeSet<String>,
+    pub tasks_changed: BTreeSet<String>,
     /// No heartbeat is due before.
     pub heartbeat_at: Option<Instant>,
     /// No call becomes a job before.
@@ -89,7 +89,7 @@ pub(super) enum List {
 }
 
 impl List {
-    fn changed(self) -> &'static str {
+    pub(super) fn changed(self) -> &'static str {
         match self {
             List::Tools => "notifications/tools/list_changed",
             List::Resources => "notifications/resources/list_changed",
@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// Whether the peer keeps up with the output.
-    fn is_read(&self) -> bool {
+    pub(super) fn is_read(&self) -> bool {
         self.out.pending() < SOFT_OUTPUT
     }
 
@@ -198,8 +198,10 @@ impl Session {
             Message::Request { id, method, params } => self.request(id, &method, params, batch),
             Message::Notification { method, params } => self.notification(&method, params),
             Message::Response { id, outcome } => {
-                if !id.as_ref().is_some_and(|id| self.answered(id, outcome)) {
-                    tracing::warn!(?id, "the client answered a request that was never made");
+                if !id.as_ref().is_some_and(|id| self.answered(id, outcome))
+                    && let Some(unlogged) = self.noise.unlogged()
+                {
+                    tracing::warn!(?id, unlogged, "the client answered a request that was never made");
                 }
             }
             Message::Invalid { id, reason } => {
@@ -247,10 +249,12 @@ impl Session {
         if self.calls.waiting_bytes() + call.bytes() > limit {
             let error = RpcError::new(code::INTERNAL, format!("too many calls wait: over {limit} bytes of arguments"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit}));
-            return match &call.id {
-                Some(id) => self.refuse(call.batch, Some(id), &error),
-                None => tracing::warn!(method = call.target.name(), "a notification was dropped: {error}"),
-            };
+            if let Some(id) = &call.id {
+                self.refuse(call.batch, Some(id), &error);
+            } else if let Some(unlogged) = self.noise.unlogged() {
+                tracing::warn!(method = call.target.name(), unlogged, "a notification was dropped: {error}");
+            }
+            return;
         }
         self.calls.insert(key, call);
     }
@@ -421,43 +425,6 @@ impl Session {
         [self.expire_at, self.heartbeat_at, self.job_at, self.late_at, self.held.deadline()].into_iter().flatten().min()
     }
 
-    pub(super) fn list_changed(&mut self, list: List) {
-        self.changed.insert(list);
-    }
-
-    /// Announces what changed, when there is room for it: one announcement stands for all changes before it.
-    pub(super) fn announce(&mut self) {
-        let is_news = !(self.changed.is_empty() && self.updated.is_empty() && self.tasks_changed.is_empty());
-        if !is_news || !self.is_read() {
-            return;
-        }
-        for id in std::mem::take(&mut self.tasks_changed) {
-            self.announce_task(&id);
-        }
-        for list in std::mem::take(&mut self.changed) {
-            if self.initialized {
-                build::notification(self.out.bytes(), list.changed(), None);
-            }
-            for listen in self.listens.iter().filter(|listen| listen.lists.contains(&list)) {
-                let params = subscription_meta(&listen.id, "");
-                build::notification(self.out.bytes(), list.changed(), Some(&params));
-            }
-        }
-        for uri in std::mem::take(&mut self.updated) {
-            const METHOD: &str = "notifications/resources/updated";
-            let mut member = b"\"uri\":".to_vec();
-            build::push_string(&mut member, &uri);
-            let member = String::from_utf8(member).unwrap_or_default();
-            if self.subscribed.contains(&uri) {
-                build::notification(self.out.bytes(), METHOD, Some(&format!("{{{member}}}")));
-            }
-            for listen in self.listens.iter().filter(|listen| listen.wants(&uri)) {
-                let params = subscription_meta(&listen.id, &format!(",{member}"));
-                build::notification(self.out.bytes(), METHOD, Some(&params));
-            }
-        }
-    }
-
     /// Tells every call that its client does not wait any more, or cannot.
     pub(super) fn cancel_all(&mut self) {
         for (_, call) in self.calls.iter_mut() {
@@ -480,19 +447,4 @@ impl Session {
             }
         }
     }
-
-    /// Ends the subscriptions in good order.
-    pub(super) fn end_listens(&mut self) {
-        for listen in std::mem::take(&mut self.listens) {
-            self.unwatch(listen.uris.iter().map(String::as_str));
-            self.emit(None, |out, shared| {
-                build::result_with(out, &listen.id, |out| shared.identity.listen_over(out, listen.id.as_json()));
-            });
-        }
-    }
-}
-
-/// The parameters of a notification on a subscription; `more` are further members with a leading comma.
-pub(super) fn subscription_meta(id: &Id, more: &str) -> String {
-    format!("{{\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}{more}}}")
 }

@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::announcing::subscription_meta;
 use super::calls::{Call, Key, State, Target};
 use super::jobs::{Job, Status, iso};
 use super::methods::Request;
 use super::parked::Running;
-use super::session::{Session, subscription_meta};
+use super::session::Session;
 use crate::era::Era;
 use crate::era::params::{self, invalid};
 use crate::tool::{Declaration, Outcome};
