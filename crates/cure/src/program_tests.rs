@@ -195,7 +195,9 @@ fn every_code_has_a_program_that_provokes_it() {
     }
     for (code, meaning) in crate::diagnostic::code::ALL {
         let there = blocks.iter().any(|block| block.title == code.to_string());
-        assert!(there || *code == crate::diagnostic::code::TOO_LARGE, "{code} has no program: {meaning}");
+        // What only the writer of BEAM files says has its tests there.
+        let elsewhere = *code == crate::diagnostic::code::TOO_LARGE || code.0 >= 700;
+        assert!(there || elsewhere, "{code} has no program: {meaning}");
     }
     let large = compile(&" ".repeat(crate::syntax::MAX_SOURCE + 1), &Alone);
     assert_eq!(large.diagnostics[0].code, crate::diagnostic::code::TOO_LARGE);
