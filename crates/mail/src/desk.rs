@@ -7,6 +7,8 @@
 
 mod handed;
 
+mod holders;
+
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -22,6 +24,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::task::JoinHandle;
 
 use self::handed::Handed;
+use self::holders::Holders;
 use crate::error::{MailError, Refusal, StoreError};
 use crate::identity::{Identities, Identity, NoIdentity};
 use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
@@ -59,10 +62,7 @@ pub struct Desk {
     host: String,
     tokens: Tokens,
     present: Mutex<HashMap<u64, Present>>,
-    /// The newest holder of each name that entered here.
-    holders: Mutex<HashMap<AgentName, (u64, Holder)>>,
-    /// Rises with each takeover.
-    takeovers: watch::Sender<u64>,
+    holders: Holders,
     /// The subscription of each connection that has one.
     subscriptions: AsyncMutex<HashMap<u64, JoinHandle<()>>>,
     handed: Arc<Handed>,
@@ -111,8 +111,7 @@ impl Desk {
             host: options.host,
             tokens: Tokens::new(options.tokens),
             present: Mutex::default(),
-            holders: Mutex::default(),
-            takeovers: watch::channel(0).0,
+            holders: Holders::default(),
             subscriptions: AsyncMutex::default(),
             handed: Arc::default(),
         })
@@ -139,7 +138,7 @@ impl Desk {
         let caller = caller(cx)?;
         if let Some(present) = self.present(caller.connection) {
             // Those that only look ask nothing of the store that would tell.
-            return match self.fenced(&present.session) {
+            return match self.holders.lost(&present.mail, &present.session).await {
                 Some(refusal) => Err(failed(refusal)),
                 None => Ok((present.mail, present.session)),
             };
@@ -221,9 +220,7 @@ impl Desk {
             // The calls had run, and what their answers held was never seen.
             mail.end_session(&life).await;
         }
-        if self.note_holder(&entry.session, &holder_of) && entry.taken_from.is_some() {
-            self.takeovers.send_modify(|count| *count += 1);
-        }
+        self.holders.entered(&entry.session, &holder_of);
         let attached = Arc::new(match caller.by_requests {
             true => mail.attach_with(&entry.session, BETWEEN_REQUESTS),
             false => mail.attach(&entry.session),
@@ -288,16 +285,14 @@ impl Desk {
         &self.tokens
     }
 
-    /// Why a session has not the right to its name any more, as far as it was seen here.
-    pub(crate) fn fenced(&self, session: &Session) -> Option<Refusal> {
-        let holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
-        let (fence, holder) = holders.get(&session.agent)?;
-        (*fence > session.fence).then(|| Refusal::Fenced { agent: session.agent.clone(), holder: Some(holder.clone()) })
+    /// Why a session has not the right to its name any more, as far as it is known here.
+    pub(crate) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
+        self.holders.lost(mail, session).await
     }
 
     /// Changes whenever a name is taken over.
     pub(crate) fn takeovers(&self) -> watch::Receiver<u64> {
-        self.takeovers.subscribe()
+        self.holders.takeovers()
     }
 
     /// Gives a connection its subscription, in place of the one it had.
@@ -318,17 +313,6 @@ impl Desk {
             desk.subscriptions.lock().await.remove(&connection);
         });
         subscriptions.insert(connection, task);
-    }
-
-    /// Notes who holds a name; says whether that is new.
-    fn note_holder(&self, session: &Session, holder: &Holder) -> bool {
-        let mut holders = self.holders.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = holders.get(&session.agent).map_or(0, |(fence, _)| *fence);
-        let is_new = known < session.fence;
-        if is_new || !holders.contains_key(&session.agent) {
-            holders.insert(session.agent.clone(), (session.fence, holder.clone()));
-        }
-        is_new
     }
 
     fn holder(&self, caller: &Caller) -> Result<Holder, ToolError> {

@@ -105,21 +105,22 @@ impl Telling {
     /// Tells until the connection ends or its agent's name is another's.
     async fn run(self, mut coming: Subscription) {
         let mut takeovers = self.desk.takeovers();
+        // One that came before is not heard of there.
+        if self.has_ended().await {
+            return;
+        }
         loop {
-            if let Some(refusal) = self.desk.fenced(&self.session) {
-                let reason = crate::tools::failed(refusal).to_string();
-                // The connection may be gone as well, which tells the same.
-                let _ = self.tell(END, &json!({"reason": reason})).await;
-                return;
-            }
             let message = tokio::select! {
                 message = coming.next() => message,
                 () = self.cx.disconnected() => return,
-                _ = takeovers.changed() => continue,
+                _ = takeovers.changed() => match self.has_ended().await {
+                    true => return,
+                    false => continue,
+                },
             };
             match message {
                 Ok(message) => {
-                    if self.tell(MESSAGE, &Notice::of(&message)).await.is_err() {
+                    if self.has_ended().await || self.tell(MESSAGE, &Notice::of(&message)).await.is_err() {
                         return;
                     }
                     // For the record only: a subscriber asked to be told, however often it was tried before.
@@ -136,6 +137,15 @@ impl Telling {
                 }
             }
         }
+    }
+
+    /// Whether its agent's name is another's by now; then it is told so.
+    async fn has_ended(&self) -> bool {
+        let Some(refusal) = self.desk.lost(&self.mail, &self.session).await else { return false };
+        let reason = crate::tools::failed(refusal).to_string();
+        // The connection may be gone as well, which tells the same.
+        let _ = self.tell(END, &json!({"reason": reason})).await;
+        true
     }
 
     /// Numbers that rise show a subscriber what it has, and it must miss none: one that reads slowly is waited for. What

@@ -7,6 +7,7 @@ mod contract;
 mod crash;
 mod defects;
 mod faults;
+mod holders;
 mod machines;
 mod model;
 mod place;

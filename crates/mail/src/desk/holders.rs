@@ -1,0 +1,130 @@
+//! Who holds which name, as far as it was seen here. A store tells whoever changes something that its name was taken over;
+//! those who only look, or are told of what comes, learn it here.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use crate::error::Refusal;
+use crate::model::{AgentName, Holder, Session};
+use crate::service::Mail;
+
+/// How often the store is asked about a name, where another daemon may have let somebody take it over.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The newest holder of each name that entered here.
+pub(super) struct Holders {
+    seen: Mutex<HashMap<AgentName, Seen>>,
+    /// Rises with each takeover that was seen.
+    takeovers: watch::Sender<u64>,
+}
+
+struct Seen {
+    fence: u64,
+    holder: Holder,
+    looked: Instant,
+}
+
+impl Default for Holders {
+    fn default() -> Holders {
+        Holders { seen: Mutex::default(), takeovers: watch::channel(0).0 }
+    }
+}
+
+impl Holders {
+    /// The holder has entered under the session's name.
+    pub(super) fn entered(&self, session: &Session, holder: &Holder) {
+        let mut seen = self.lock();
+        let known = seen.get(&session.agent).map(|known| known.fence);
+        if known.is_none_or(|fence| fence < session.fence) {
+            let now = Seen { fence: session.fence, holder: holder.clone(), looked: Instant::now() };
+            seen.insert(session.agent.clone(), now);
+        }
+        drop(seen);
+        if known.is_some_and(|fence| fence < session.fence) {
+            self.takeovers.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Why a session has not the right to its name any more, as far as it is known.
+    pub(super) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
+        if let Some(refusal) = self.fenced(session) {
+            return Some(refusal);
+        }
+        if !mail.is_unsure() || !self.is_due(session) {
+            return None;
+        }
+        // A store that is away says so to whoever needs it.
+        let holder = mail.agent(session.agent.as_str()).await.ok()?.holder?;
+        self.found(session, holder);
+        self.fenced(session)
+    }
+
+    /// Changes whenever a name is taken over.
+    pub(super) fn takeovers(&self) -> watch::Receiver<u64> {
+        self.takeovers.subscribe()
+    }
+
+    fn fenced(&self, session: &Session) -> Option<Refusal> {
+        let seen = self.lock();
+        let known = seen.get(&session.agent).filter(|known| known.fence > session.fence)?;
+        Some(Refusal::Fenced { agent: session.agent.clone(), holder: Some(known.holder.clone()) })
+    }
+
+    fn is_due(&self, session: &Session) -> bool {
+        let mut seen = self.lock();
+        let Some(known) = seen.get_mut(&session.agent) else { return false };
+        let is_due = known.looked.elapsed() >= LOOK_EVERY;
+        if is_due {
+            known.looked = Instant::now();
+        }
+        is_due
+    }
+
+    /// What the store says. Its fence is not told, but is greater than that of anybody else.
+    fn found(&self, session: &Session, holder: Holder) {
+        let mut seen = self.lock();
+        let Some(known) = seen.get_mut(&session.agent) else { return };
+        if known.holder != holder && known.fence == session.fence {
+            (known.fence, known.holder) = (known.fence + 1, holder);
+            drop(seen);
+            self.takeovers.send_modify(|count| *count += 1);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentName, Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::SessionId;
+
+    #[test]
+    fn a_takeover_is_told_to_the_old_holder_alone() {
+        let holders = Holders::default();
+        let session = |fence| Session { agent: AgentName::new("ann").unwrap(), id: SessionId::mint(), fence };
+        let holder = |worktree: &str| Holder { host: "h".into(), worktree: worktree.into() };
+        let mut takeovers = holders.takeovers();
+        holders.entered(&session(1), &holder("/one"));
+        holders.entered(&session(1), &holder("/one"));
+        assert!(holders.fenced(&session(1)).is_none() && !takeovers.has_changed().unwrap());
+        // By another daemon, as the store says.
+        holders.found(&session(1), holder("/one"));
+        assert!(holders.fenced(&session(1)).is_none());
+        holders.found(&session(1), holder("/two"));
+        assert!(holders.fenced(&session(1)).unwrap().to_string().contains("taken over by /two on h"));
+        assert!(takeovers.has_changed().unwrap());
+        takeovers.mark_unchanged();
+        // And taken back here.
+        holders.entered(&session(3), &holder("/one"));
+        assert!(holders.fenced(&session(3)).is_none() && takeovers.has_changed().unwrap());
+        assert!(holders.fenced(&session(2)).is_some());
+        holders.entered(&session(2), &holder("/late"));
+        assert!(holders.fenced(&session(3)).is_none(), "an older one changes nothing");
+    }
+}

@@ -1,0 +1,93 @@
+//! A name that is taken over on another machine: whoever held it learns so even if it only looks.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mail::desk::{Desk, DeskOptions};
+use mail::{Mail, MailOptions};
+use mcp::tool::{Context, LogLevel, NotifyError, Peer, Progress};
+use project::{Caller, Known, Role};
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+
+use crate::place::{LONG, limits};
+use crate::postgres::Server;
+
+/// A connection that stands, and says nothing.
+struct Standing(watch::Sender<bool>);
+
+impl Peer for Standing {
+    fn notify(&self, _: &str, _: Box<RawValue>) -> Result<(), NotifyError> {
+        Ok(())
+    }
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: LogLevel, _: &str, _: Box<RawValue>) {}
+    fn closed(&self) -> watch::Receiver<bool> {
+        self.0.subscribe()
+    }
+}
+
+/// The desk of a daemon on a machine of that name.
+async fn desk(server: &Server, host: &str, dir: PathBuf) -> Arc<Desk> {
+    let store = Arc::new(server.store("taken", host, None, &limits()).await);
+    let mail = Mail::open(MailOptions { limits: limits(), ..MailOptions::new(store) }).await.unwrap();
+    Desk::new(DeskOptions {
+        open: Box::new(move || {
+            let mail = mail.clone();
+            Box::pin(async move { Ok(mail) })
+        }),
+        identities: dir.join("identities"),
+        tokens: dir.join("tokens"),
+        space: "taken".to_owned(),
+        host: host.to_owned(),
+    })
+}
+
+fn connection(name: &str, takeover: bool) -> Context {
+    let worktree = PathBuf::from("/w/ann");
+    let caller = Caller {
+        connection: 1,
+        role: Role::Mcp,
+        pid: 0,
+        cwd: worktree.clone(),
+        worktree: worktree.clone(),
+        env: Default::default(),
+        session: None,
+        name: Some(name.to_owned()),
+        takeover,
+        run: None,
+        answers_lost: false,
+        last_message: None,
+        stands_in: Some(worktree),
+        profile: None,
+        known: Known::ByProcess,
+        by_requests: false,
+    };
+    let peer = Arc::new(Standing(watch::channel(false).0));
+    Context::new(peer, Arc::new(caller), watch::channel(false).1, None)
+}
+
+fn itself(name: &str) -> mail::desk::Registration {
+    mail::desk::Registration { name: name.into(), role: "dev".into(), module: String::new(), intent: None }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_only_looks_learns_of_a_takeover_on_another_machine() {
+    let Some(server) = Server::start() else { return };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let here = desk(&server, "here", one.path().to_owned()).await;
+    let there = desk(&server, "there", two.path().to_owned()).await;
+    let old = connection("ann", false);
+    here.register(&old, itself("ann")).await.unwrap();
+    here.enter(&old).await.unwrap();
+    there.register(&connection("ann", true), itself("ann")).await.unwrap();
+    let begin = tokio::time::Instant::now();
+    let refused = loop {
+        match here.enter(&old).await {
+            Err(error) => break error.to_string(),
+            Ok(_) => assert!(begin.elapsed() < LONG, "it looks on and on"),
+        }
+        tokio::task::yield_now().await;
+    };
+    assert!(refused.contains("The name ann was taken over by /w/ann on there"), "{refused}");
+}
