@@ -54,8 +54,14 @@ fn every_example_compiles_and_runs() {
 
 #[test]
 fn every_program_of_the_syntax_help_compiles_and_runs() {
-    let block = |text: &'static str| text.split("```cure\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let all: String = TOPICS.iter().map(|(_, name, text)| ran(name, block(text))).collect();
+    // Of the pieces between fences, every other one is a block.
+    let blocks = |text: &'static str| text.split("```").skip(1).step_by(2).collect::<Vec<_>>();
+    let program = |block: &'static str| block.strip_prefix("cure\n").expect("nothing but Cure stands in the help");
+    let topic = |(name, text): (&str, &'static str)| -> String {
+        assert!(!blocks(text).is_empty(), "{name} shows nothing");
+        blocks(text).into_iter().map(|block| ran(name, program(block))).collect()
+    };
+    let all: String = TOPICS.iter().map(|(_, name, text)| topic((name, text))).collect();
     expect![[r#"
         modules: {[<<"Hello, Ada!">>,<<"Hello, Alan!">>],3,<<"A">>}
         functions: 6
@@ -67,6 +73,30 @@ fn every_program_of_the_syntax_help_compiles_and_runs() {
         operators: {3,-1,3.5,[1,2],<<"ab">>,10,34,true}
     "#]]
     .assert_eq(&all);
+}
+
+/// Lines of the documentation that begin with `>` are expressions that hold.
+#[test]
+fn what_the_library_says_of_itself_is_true() {
+    let mut count = 0;
+    for name in crate::standard::names() {
+        let text = crate::standard::source(name).unwrap();
+        assert!(!text.contains("```"), "{name} has a block that nothing runs");
+        let says = text.lines().filter_map(|line| line.trim().strip_prefix("# > "));
+        let says: Vec<&str> = says.collect();
+        count += says.len();
+        let cases = says.iter().enumerate().map(|(at, says)| format!("  def case{at}(): Bool = {says}\n"));
+        let code = format!("module Says do\n  import {name}\n{}end\n", cases.collect::<String>());
+        let compiled = compile(&code, &Alone);
+        let lines = Lines::new(&code);
+        let wrong: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
+        assert!(compiled.is_ok(), "{name}:\n{}\n{code}", wrong.join("\n"));
+        for (at, says) in says.iter().enumerate() {
+            let run = compiled.run(&format!("case{at}"), Limits::default()).unwrap();
+            assert_eq!(run.result, Ok("true".to_owned()), "{name}: {says}");
+        }
+    }
+    assert!(count > 60, "{count}");
 }
 
 #[tokio::test]
@@ -113,10 +143,13 @@ async fn documentation_comes_from_the_library_itself() {
         Std.Pair: Pairs: tuples of two.
           pair(a: A, b: B): Pair(A, B)
               A pair of two values.
+              > pair(1, "a") == {1, "a"}
           first(p: Pair(A, B)): A
               The first value.
+              > first({1, "a"}) == 1
           second(p: Pair(A, B)): B
-              The second value."#]]
+              The second value.
+              > second({1, "a"}) == "a""#]]
     .assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
     expect![[r#"
         error: There is no module "Std.Nope" in the standard library.
