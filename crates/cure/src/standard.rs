@@ -124,5 +124,5 @@ pub(crate) fn is_reserved(name: &str) -> bool {
         "zip",
         "zlib",
     ];
-    RESERVED.contains(&name)
+    RESERVED.contains(&name) || name.starts_with("cure_fsm.")
 }

@@ -43,6 +43,11 @@ pub(super) fn modules(module: &Module) -> Vec<Module> {
     module.machines.iter().flat_map(|machine| [statem(module, machine), line(module, machine)]).collect()
 }
 
+/// Whether a module of this name is a line of the table.
+pub(super) fn is_line(name: &str) -> bool {
+    name.strip_prefix(RUNTIME).is_some_and(|rest| rest.starts_with('.'))
+}
+
 fn full_name(module: &Module, machine: &Machine) -> Name {
     Name::from(format!("{}.{}", module.name, machine.name))
 }

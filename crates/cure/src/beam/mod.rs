@@ -22,7 +22,7 @@ mod standard;
 mod term;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use self::emit::{Lambda, Surroundings};
@@ -61,6 +61,14 @@ pub enum Unwritable {
         /// Where it is.
         span: Span,
     },
+    /// A machine's module has the name of another module.
+    #[error(
+        "there are two BEAM modules {name}: a module, and a state machine of the module that its name begins with; rename one"
+    )]
+    Twice {
+        /// The name.
+        name: String,
+    },
     /// A name is too long for an atom.
     #[error("the name {name:.40}… is longer than an atom may be: 255 bytes")]
     LongName {
@@ -74,7 +82,7 @@ impl Unwritable {
     pub fn diagnostic(&self) -> Diagnostic {
         let span = match self {
             Unwritable::TooManyValues { span, .. } | Unwritable::TooManyParameters { span, .. } => *span,
-            Unwritable::LongName { .. } => Span::default(),
+            Unwritable::LongName { .. } | Unwritable::Twice { .. } => Span::default(),
         };
         Diagnostic::error(code::UNWRITABLE, span, self.to_string())
     }
@@ -102,7 +110,17 @@ pub fn program(
             None => all.extend(compile(&module, sources(&module.name).as_ref())?),
         }
     }
-    Ok(all)
+    // Two modules may each have a machine of one name: the table knows the first, as the interpreter does.
+    let mut seen = HashSet::new();
+    let mut twice = None;
+    all.retain(|(name, _)| {
+        let new = seen.insert(name.clone());
+        if !new && !machine::is_line(name) {
+            twice = Some(name.clone());
+        }
+        new
+    });
+    twice.map_or(Ok(all), |name| Err(Unwritable::Twice { name }))
 }
 
 /// The modules that [`program`] gives, as the text that `erlc` reads.
@@ -230,7 +248,7 @@ impl<'m> Code<'m> {
         for function in &self.functions {
             function.instructions.iter().for_each(|instruction| encoder.write(instruction));
         }
-        let exported: std::collections::HashSet<_> = self.exports().collect();
+        let exported: HashSet<_> = self.exports().collect();
         let rows = self.functions.iter().map(|one| (one.name, one.arity, one.entry));
         let (exports, locals) = rows.partition(|(name, arity, _)| exported.contains(&(*name, *arity)));
         if let Some(name) = encoder.long_name {
