@@ -92,7 +92,7 @@ pub(crate) fn run(
 ) -> Verdict {
     let run = Run { places, scope, possible, asked: Cell::new(0) };
     let mut verdict = Verdict::default();
-    let mut sets = vec![Set { ask: asks, ..Set::default() }];
+    let mut sets = vec![Set { ask: asks || !places.conditions.is_empty(), ..Set::default() }];
     let most_asked = MOST_ASKED + 8 * arms.len();
     for (at, arm) in arms.iter().enumerate() {
         let mut tests = Vec::new();
@@ -275,6 +275,7 @@ impl Run<'_> {
         self.asked.set(self.asked.get() + 1);
         let mut all = formulas.to_vec();
         all.extend(self.excluded(set));
+        all.extend(self.inside(set));
         !matches!((self.possible)(&all), Outcome::Unsat)
     }
 
@@ -298,6 +299,20 @@ impl Run<'_> {
             _ => return None,
         };
         Some(if holds { formula } else { formula.not() })
+    }
+
+    /// What the types of numbers say that are there in all values of a set.
+    fn inside(&self, set: &Set) -> Vec<Formula> {
+        let there = |path: &Path| {
+            let Some(((tag, _), parent)) = path.split_last() else { return false };
+            match (set.known.get(parent), tag) {
+                (Some(Known::Is(Head::Tag(found, _))), Some(tag)) => found == tag,
+                (Some(Known::Is(Head::Cons | Head::Tuple(_))), None) => true,
+                _ => false,
+            }
+        };
+        let conditions = self.places.conditions.iter().filter(|(path, _)| there(path));
+        conditions.map(|(_, condition)| condition.clone()).collect()
     }
 
     /// What the solver learns from literals that a position is not.
@@ -347,6 +362,7 @@ impl Run<'_> {
     fn witness(&self, set: &Set) -> Option<String> {
         let mut formulas = set.formulas.clone();
         formulas.extend(self.excluded(set));
+        formulas.extend(self.inside(set));
         let model = match (self.possible)(&formulas) {
             Outcome::Unsat => return None,
             Outcome::Sat(model) => model,

@@ -351,7 +351,7 @@ impl Body<'_> {
     fn settled(&self, places: &Places) -> Places {
         let mut seen = places.seen.clone();
         seen.values_mut().for_each(|place| place.ty = self.resolved(&place.ty));
-        Places { seen, ..Places::default() }
+        Places { seen, conditions: places.conditions.clone(), ..Places::default() }
     }
 
     /// Says what a match leaves out and what it never reaches.

@@ -10,7 +10,7 @@ use crate::fsm::verify::{Guards, verify};
 use crate::fsm::{Finding, Graph};
 use crate::lower::form::{Literal, Machine, MachineTransition, MachineTrigger};
 use crate::resolve::interface::TypeInfoKind;
-use crate::syntax::ast::{Expr, Fsm, Ident, Name, Trigger};
+use crate::syntax::ast::{Expr, Fsm, Ident, Name, Transition, Trigger};
 use crate::types::solver::{Formula, Outcome};
 use crate::types::tree::{CheckedFunction, Shape, Tree, TreeKind, VarId};
 use crate::types::ty::Ty;
@@ -63,7 +63,7 @@ impl Program<'_> {
             let action = if transition.actions.is_empty() {
                 None
             } else {
-                Some(self.action_function(fsm, at, &fields, &transition.actions, transition.span))
+                Some(self.action_function(fsm, at, &fields, transition))
             };
             transitions.push(MachineTransition {
                 from: transition.from.name.clone(),
@@ -142,19 +142,19 @@ impl Program<'_> {
         name
     }
 
-    fn action_function(
-        &self,
-        fsm: &Fsm,
-        at: usize,
-        fields: &[(Name, Ty)],
-        actions: &[(Ident, Expr)],
-        span: Span,
-    ) -> Name {
+    fn action_function(&self, fsm: &Fsm, at: usize, fields: &[(Name, Ty)], transition: &Transition) -> Name {
+        let span = transition.span;
         let name = self.name_of(fsm, &format!("action{at}"));
         let mut body = Body::new(self);
         let (params, mut lets) = body.payload(fields, span);
+        // An action runs when its guard held; what is wrong with the guard itself is said where it is checked.
+        if let Some(guard) = &transition.guard {
+            let formula = body.guard(guard).1;
+            body.errors.clear();
+            body.facts.extend(formula);
+        }
         let mut changed: Vec<(u32, VarId)> = Vec::new();
-        for (field, value) in actions {
+        for (field, value) in &transition.actions {
             let Some(at) = body.field_place(fields, field, &fsm.name.name) else { continue };
             let ty = fields[at].1.clone();
             let val = body.check(value, &ty);

@@ -157,6 +157,9 @@ impl Body<'_> {
                 }
                 _ => self.term_of(&ty, None, &mut facts),
             };
+            if let Term::Int(_) = &term {
+                places.conditions.extend(facts.iter().map(|fact| (path.clone(), fact.clone())));
+            }
             places.known.insert(path.clone(), (ty, term, facts));
         }
         let (ty, term, facts) = places.known[&path].clone();

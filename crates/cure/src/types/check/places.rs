@@ -30,6 +30,8 @@ pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
     /// For exhaustiveness: what each position is.
     pub seen: HashMap<Path, Place>,
+    /// What the types of numbers inside say, wherever they are there at all.
+    pub conditions: Vec<(Path, Formula)>,
 }
 
 impl Places {
