@@ -4,6 +4,7 @@
 //! the same machine: on a shared machine only ratios and differences mean something. One file per part; this one runs
 //! them and [`report`] prints and keeps what they found.
 
+mod cure;
 mod echo;
 mod evaluate;
 mod mail;
@@ -42,12 +43,15 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
     }
+    if wanted == ["cure"] {
+        return cure::run(is_quick);
+    }
     if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
         return mail::run(rest, is_quick);
     }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
-        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, mcp or mail", parts.join(" "));
+        bail!("there is no part {unknown:?}; the parts are: {}; and, alone, cure, mcp or mail", parts.join(" "));
     }
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;

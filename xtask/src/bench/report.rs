@@ -35,7 +35,7 @@ pub(super) enum Target {
 }
 
 impl Figure {
-    fn holds(&self) -> Option<bool> {
+    pub(super) fn holds(&self) -> Option<bool> {
         let floor = self.floor.map_or(f64::NAN, |(_, floor)| floor);
         self.target.map(|target| match target {
             Target::AtMost(most) => self.value <= most,
