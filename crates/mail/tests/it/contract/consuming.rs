@@ -19,6 +19,7 @@ scenarios! {
     a_long_hand_out_is_bounded_but_never_empty
     a_command_that_makes_no_next_call_confirms_by_itself
     claiming_twice_with_one_token_is_claiming_once
+    a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more
 }
 
 async fn state(place: &Place, who: &Session, sent: &Sent) -> DeliveryState {
@@ -197,4 +198,35 @@ async fn claiming_twice_with_one_token_is_claiming_once(place: Place) {
     place.store.change(back.clone()).await.unwrap();
     place.store.change(back).await.unwrap();
     assert_eq!(place.check(&bob).await, ["b"], "handed back as if never handed out");
+}
+
+async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    for text in ["a", "b"] {
+        place.send(&ann, "bob", text).await.unwrap();
+    }
+    let claim = |token, confirm| mail::store::change::Claim {
+        session: bob.clone(),
+        token,
+        floor: Floor::All,
+        max: 1,
+        max_bytes: 1 << 20,
+        confirm,
+    };
+    // Two calls under way at once, as one connection may have them.
+    place.store.change(claim(1, true)).await.unwrap();
+    place.store.change(claim(2, false)).await.unwrap();
+    let waiter = place.block(&again(&bob), Floor::All).await;
+    place.mail.give_up(&bob.id, 1).await;
+    assert_eq!(texts(&waiter.await.unwrap().messages), ["a (again)"]);
+    place.mail.give_up(&bob.id, 1).await;
+    assert_eq!(place.check(&bob).await, Vec::<String>::new(), "the other call's is confirmed by this one");
+    // Given up again and again it is dead in the end, as with any reader that never gets to read.
+    let last = place.send(&ann, "bob", "c").await.unwrap();
+    for _ in 0..5 {
+        let handed = place.mail.check(&bob, CheckRequest::default()).await.unwrap();
+        assert_eq!(handed.messages.len(), 1);
+        place.mail.give_up(&bob.id, handed.handed).await;
+    }
+    assert_eq!(state(&place, &ann, &last).await, DeliveryState::Dead);
 }
