@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
-use testkit::{Answer, McpPeer, until};
+use testkit::{McpPeer, until};
 
 /// What all threads share.
 #[derive(Default)]
@@ -91,8 +91,7 @@ fn send(mut peer: McpPeer, readers: &[String], repeats: bool, shared: &Shared) -
             call["idempotency_key"] = json!(format!("key-{number}"));
         }
         loop {
-            let Answer { is_error, structured, .. } = peer.call("send_message", call.clone());
-            if !is_error {
+            if let Some(structured) = answered(&mut peer, "send_message", call.clone()) {
                 assert_eq!(structured["status"], "delivered");
                 acknowledged.insert(number);
                 shared.acknowledged.fetch_add(1, Ordering::Relaxed);
@@ -110,10 +109,8 @@ fn read(mut peer: McpPeer, shared: &Shared) -> Taken {
     let (mut got, mut again, mut quiet) = (BTreeMap::<u64, BTreeSet<String>>::new(), 0, 0);
     while quiet < 2 {
         let is_over = shared.ended.load(Ordering::Relaxed);
-        let Answer { is_error, structured, .. } = peer.call("wait_for_message", json!({"timeout": 1, "max": 500}));
-        if is_error {
-            continue;
-        }
+        let asked = json!({"timeout": 1, "max": 500});
+        let Some(structured) = answered(&mut peer, "wait_for_message", asked) else { continue };
         let messages = structured["messages"].as_array().unwrap();
         quiet = if messages.is_empty() && is_over { quiet + 1 } else { 0 };
         for message in messages {
@@ -122,6 +119,13 @@ fn read(mut peer: McpPeer, shared: &Shared) -> Taken {
         }
     }
     (got, again)
+}
+
+/// What a call that worked says; nothing where the daemon died over it, or none could be reached.
+fn answered(peer: &mut McpPeer, tool: &str, arguments: Value) -> Option<Value> {
+    let id = peer.start_call(tool, arguments);
+    let result = peer.response(id)["result"].take();
+    (result.is_object() && result["isError"] != true).then(|| result["structuredContent"].clone())
 }
 
 /// Agents that are blocked in a wait.
@@ -141,7 +145,7 @@ impl Sleepers {
         for (name, ..) in &self.0 {
             let key = format!("{ring} {name}");
             let call = json!({"to": format!("agent:{name}"), "content": ring, "idempotency_key": key});
-            until("a ring to be sent", || (!ringer.call("send_message", call.clone()).is_error).then_some(()));
+            until("a ring to be sent", || answered(ringer, "send_message", call.clone()));
         }
         for (name, peer, call) in &mut self.0 {
             let woken = peer.answer(*call);
