@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use cure::{Alone, Workspace, beam, compile, syntax};
 
+// Its output is what it is for.
+#[allow(clippy::print_stdout)]
 fn main() {
     let quick = std::env::args().any(|arg| arg == "--quick");
     let times = if quick { 5 } else { 41 };
