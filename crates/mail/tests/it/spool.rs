@@ -14,6 +14,8 @@ use mail::{
     SendRequest, Session, SessionId, Space, StoreError, WaitRequest,
 };
 
+use tokio::sync::watch;
+
 use crate::place::{EPOCH, LONG, texts};
 
 /// A store that can be away, or lose the answer of what it did.
@@ -21,12 +23,15 @@ struct Switched {
     inner: Arc<dyn Store>,
     is_away: AtomicBool,
     loses_answers: AtomicBool,
+    /// How often it was asked while it was away.
+    refused: watch::Sender<u64>,
 }
 
 impl Store for Switched {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
         Box::pin(async move {
             if self.is_away.load(Ordering::SeqCst) {
+                self.refused.send_modify(|refused| *refused += 1);
                 return Err(StoreError::Away { reason: "switched off".to_owned() });
             }
             let done = self.inner.write(change).await;
@@ -63,7 +68,12 @@ impl Scene {
     fn new() -> Scene {
         let (clock, _) = mail::Clock::manual(EPOCH);
         let inner = Arc::new(mail::store::memory::MemoryStore::new(clock, Limits::default()));
-        let store = Switched { inner, is_away: AtomicBool::new(false), loses_answers: AtomicBool::new(false) };
+        let store = Switched {
+            inner,
+            is_away: AtomicBool::new(false),
+            loses_answers: AtomicBool::new(false),
+            refused: watch::Sender::new(0),
+        };
         Scene { store: Arc::new(store), dir: tempfile::tempdir().unwrap() }
     }
 
@@ -227,4 +237,33 @@ async fn the_next_life_hands_on_what_the_last_one_left() {
     let bob = agent(&mail, "bob").await;
     assert_eq!(take(&mail, &bob, 3).await, ["1", "2", "3"]);
     scene.emptied().await;
+}
+
+#[tokio::test]
+async fn a_wait_sits_through_a_store_that_is_away_for_a_moment() {
+    let scene = Scene::new();
+    let mail = scene.mail(0).await;
+    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+    scene.away(true);
+    let mut refused = scene.store.refused.subscribe();
+    let waiter = tokio::spawn({
+        let mail = Arc::clone(&mail);
+        async move { take(&mail, &bob, 1).await }
+    });
+    tokio::time::timeout(LONG, refused.wait_for(|refused| *refused >= 2)).await.unwrap().unwrap();
+    scene.away(false);
+    mail.send(&ann, letter("it is back")).await.unwrap();
+    assert_eq!(tokio::time::timeout(LONG, waiter).await.unwrap().unwrap(), ["it is back"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_says_that_the_store_stays_away() {
+    let scene = Scene::new();
+    let mail = scene.mail(0).await;
+    let bob = agent(&mail, "bob").await;
+    scene.away(true);
+    let begin = tokio::time::Instant::now();
+    let gone = mail.wait(&bob, WaitRequest::default()).await.unwrap_err();
+    assert!(gone.is_retryable(), "{gone}");
+    assert!((10..=15).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
 }
