@@ -34,6 +34,8 @@ const CHANGES: usize = 1_024;
 const READERS: u32 = 4;
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(5);
+/// How often it is tried what another daemon got in the way of, or whose connection was cut.
+const TRIES: usize = 5;
 /// How long to wait before listening again.
 const LISTEN_AGAIN: Duration = Duration::from_millis(250);
 
@@ -80,9 +82,14 @@ impl PostgresStore {
         let connect = connect_options(&options.url)?;
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(CONNECT);
         let pool = pool.connect_lazy_with(connect.clone());
-        let mut db = pool.acquire().await.map_err(explain)?;
-        let space = schema::prepare(&mut db, options.space.as_str()).await?;
-        drop(db);
+        let mut tries = Tries::default();
+        let space = loop {
+            let mut db = pool.acquire().await.map_err(explain)?;
+            let prepared = schema::prepare(&mut db, options.space.as_str()).await;
+            if !tries.again(&prepared) {
+                break prepared?;
+            }
+        };
         let place = Arc::new(Place {
             connect,
             space,
@@ -152,8 +159,14 @@ impl Store for PostgresStore {
 
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
         Box::pin(async move {
-            let mut db = self.pool.acquire().await.map_err(explain)?;
-            look::answer(&mut db, &self.place, query).await.map_err(explain)
+            let mut tries = Tries::default();
+            loop {
+                let mut db = self.pool.acquire().await.map_err(explain)?;
+                let found = look::answer(&mut db, &self.place, query.clone()).await.map_err(explain);
+                if !tries.again(&found) {
+                    return found;
+                }
+            }
         })
     }
 
@@ -180,6 +193,18 @@ impl Drop for PostgresStore {
         for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             task.abort();
         }
+    }
+}
+
+/// Counts how often something was tried that changes nothing, or nothing twice: a connection may be cut in the middle,
+/// and the next try has another. Where there is none to be had, that is the answer.
+#[derive(Default)]
+struct Tries(usize);
+
+impl Tries {
+    fn again<T>(&mut self, result: &Result<T, StoreError>) -> bool {
+        self.0 += 1;
+        self.0 < TRIES && matches!(result, Err(StoreError::Away { .. }))
     }
 }
 

@@ -7,15 +7,13 @@ use sqlx::{Connection, PgConnection, Row};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::{CONNECT, Place, explain};
+use super::{CONNECT, Place, TRIES, explain};
 use crate::error::{Refusal, StoreError};
 use crate::model::{Limits, Millis};
 use crate::store::change::{Change, Changed};
 
 /// Changes of one transaction.
 const GROUP: usize = 64;
-/// How often a change is tried that another daemon's got in the way of.
-const TRIES: usize = 5;
 /// How often a daemon says that it lives.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(30);
 
