@@ -6,6 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 
 use super::super::memory::Memory;
@@ -42,7 +45,10 @@ pub(super) struct Contender {
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) cold: Samples,
+    /// Wherever the kernel puts the two ends.
     pub(super) round_trips: Samples,
+    /// With both ends on one core, where no sleeping core has to be woken and no luck decides.
+    pub(super) together: Samples,
     /// The best round's.
     pub(super) per_second: f64,
     /// In MiB.
@@ -105,13 +111,11 @@ impl Contender {
         let memory = Memory::of(server.child.id())?;
         measured.idle = if measured.idle == 0.0 { memory.resident } else { measured.idle.min(memory.resident) };
 
-        for id in 1..=bench.times(self.round_trips) {
-            let line = call(id, self.era);
-            let sent = Instant::now();
-            server.write(line.as_bytes())?;
-            server.answers(1)?;
-            measured.round_trips.push(sent.elapsed());
-        }
+        let count = bench.times(self.round_trips);
+        server.round_trips(count, self.era, &mut measured.round_trips)?;
+        let everywhere = server.share_one_core()?;
+        server.round_trips(count, self.era, &mut measured.together)?;
+        server.run_on(&everywhere)?;
         server.pipeline(self.at_once, self.era)?;
         measured.peak = measured.peak.max(Memory::peak(server.child.id())?);
         let took = server.pipeline(self.pipelined, self.era)?;
@@ -173,6 +177,40 @@ impl Server {
             }
             self.read.truncate(from + got);
             lines += self.read[from..].iter().filter(|byte| **byte == b'\n').count();
+        }
+        Ok(())
+    }
+
+    /// One call after the other.
+    fn round_trips(&mut self, count: usize, era: Era, samples: &mut Samples) -> Result<()> {
+        for id in 1..=count {
+            let line = call(id, era);
+            let sent = Instant::now();
+            self.write(line.as_bytes())?;
+            self.answers(1)?;
+            samples.push(sent.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Puts the server and this thread on one core; where they ran before.
+    fn share_one_core(&self) -> Result<CpuSet> {
+        let everywhere = sched_getaffinity(None).context("could not see which cores there are")?;
+        let mut one = CpuSet::new();
+        one.set((0..CpuSet::MAX_CPU).find(|core| everywhere.is_set(*core)).context("there is no core")?);
+        self.run_on(&one)?;
+        Ok(everywhere)
+    }
+
+    fn run_on(&self, cores: &CpuSet) -> Result<()> {
+        sched_setaffinity(None, cores).context("could not choose a core")?;
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let thread = thread?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+            match sched_setaffinity(thread, cores) {
+                // It has just ended.
+                Ok(()) | Err(Errno::SRCH) => {}
+                Err(error) => return Err(error).context("could not choose the server's core"),
+            }
         }
         Ok(())
     }
