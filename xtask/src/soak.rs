@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: the fuzz targets, for ten minutes or as long as is said. A crash, a hang, memory without bound,
+//! `cargo xtask soak`: the fuzz targets, each for ten minutes or as long as is said. A crash, a hang, memory without bound,
 //! a line that is no message, a request answered never or twice: each ends it and leaves the input that did it.
 //!
 //! The targets are in `fuzz/`, the inputs they begin with in `fuzz/corpus`. Instrumentation is the stable compiler's,
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::{cargo, root, run, target_dir};
 
 const TARGETS: [&str; 2] = ["framing", "connection"];
-/// How long a full run takes, in seconds.
+/// How long each target runs, in seconds.
 const FULL: u64 = 600;
 
 /// What cargo-fuzz hands to the compiler without a sanitizer.
@@ -20,7 +20,7 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
 
-/// The task: `--seconds N` in all; `--keep` adds to the corpus what found something new.
+/// The task: `--seconds N` for each target; `--keep` adds to the corpus what found something new.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
     let (mut seconds, mut keep) = (FULL, false);
     let mut args = args.iter();
@@ -40,7 +40,7 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
     }
 }
 
-/// Runs every target for its share of the time.
+/// Runs every target for so long.
 pub(crate) fn with(seconds: u64) -> Result<()> {
     let target = target_dir()?.join("fuzz");
     // Named, so that the flags are for the targets alone and not for build scripts.
@@ -53,9 +53,9 @@ pub(crate) fn with(seconds: u64) -> Result<()> {
         .env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
     let programs = target.join(&host).join("release");
     for name in TARGETS {
-        soak(name, &programs.join(name), &target, seconds / TARGETS.len() as u64)?;
+        soak(name, &programs.join(name), &target, seconds)?;
     }
-    println!("soak: {seconds} s, nothing found");
+    println!("soak: {} for {seconds} s each, nothing found", TARGETS.join(" and "));
     Ok(())
 }
 
