@@ -13,6 +13,7 @@ use crate::eval::machine::Machine;
 use crate::eval::value::show;
 use crate::eval::watch::Watched;
 use crate::form::{Block, Call, End, Function, Literal, Module, Operand, Operation, Step, Test, Value, Var};
+use crate::proofs::random::Random;
 use crate::{beam, form};
 
 /// The types that keep random programs from raising all the time.
@@ -26,21 +27,6 @@ enum Ty {
 }
 
 const TYPES: [Ty; 5] = [Ty::Int, Ty::Int, Ty::List, Ty::Pair, Ty::Fun];
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % count
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
 
 #[derive(Debug, Clone)]
 struct Head {
@@ -261,7 +247,7 @@ impl Generator<'_> {
 }
 
 fn module(name: &str, seed: u64) -> Module {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut random = Random::new(seed);
     let mut heads: Vec<Head> = Vec::new();
     for at in (0..7).rev() {
         let lifted = random.chance(40) && at > 0;

@@ -60,17 +60,7 @@ impl Maker {
         clauses.push((None, self.expr(&result, 5, &scope)));
         let name = self.name("fun");
         let in_block = self.random.chance(30);
-        let plain = Function {
-            name,
-            type_params: Vec::new(),
-            wants: None,
-            params,
-            result,
-            clauses,
-            condition: false,
-            in_block,
-        };
-        self.push(plain);
+        self.push(Function { in_block, ..Function::new(name, params, result, clauses) });
     }
 
     /// Over the elements of a list, with or without a tail call.
@@ -104,16 +94,7 @@ impl Maker {
         ];
         let body = Expr::Match(Box::new(var("xs")), clauses);
         let name = self.name("rec");
-        self.push(Function {
-            name,
-            type_params: Vec::new(),
-            wants: None,
-            params,
-            result,
-            clauses: vec![(None, body)],
-            condition: false,
-            in_block: false,
-        });
+        self.push(Function::new(name, params, result, vec![(None, body)]));
     }
 
     /// Down to zero; that the argument stays in its type has to be proved.
@@ -142,17 +123,7 @@ impl Maker {
             }
         };
         let name = self.name("count");
-        let function = Function {
-            name,
-            type_params: Vec::new(),
-            wants: None,
-            params,
-            result,
-            clauses,
-            condition: false,
-            in_block: false,
-        };
-        self.push(function);
+        self.push(Function::new(name, params, result, clauses));
     }
 
     /// One clause with a guard: callers prove it, the body may rely on it.
@@ -167,16 +138,8 @@ impl Maker {
         let body = Expr::Let(vec![(Pattern::Var("q".to_owned()), None, divided)], Box::new(rest));
         let guard = binary("!=", var("b"), Expr::Int(0.into()));
         let name = self.name("given");
-        self.push(Function {
-            name,
-            type_params: Vec::new(),
-            wants: None,
-            params,
-            result: Type::Int,
-            clauses: vec![(Some(guard), body)],
-            condition: true,
-            in_block: false,
-        });
+        let function = Function::new(name, params, Type::Int, vec![(Some(guard), body)]);
+        self.push(Function { condition: true, ..function });
     }
 
     /// For every type, or for every type of a class.
@@ -211,7 +174,7 @@ impl Maker {
         let clauses = vec![(None, self.expr(&result, 4, &scope))];
         let name = self.name("gen");
         let type_params = vec!["T"];
-        self.push(Function { name, type_params, wants, params, result, clauses, condition: false, in_block: false });
+        self.push(Function { type_params, wants, ..Function::new(name, params, result, clauses) });
     }
 
     /// `<$` or `<*` on numbers.
@@ -224,15 +187,6 @@ impl Maker {
         let params = vec![("a".to_owned(), Type::Int), ("b".to_owned(), Type::Int)];
         let scope = self.scope(&params);
         let clauses = vec![(None, self.expr(&Type::Int, 3, &scope))];
-        self.push(Function {
-            name: name.to_owned(),
-            type_params: Vec::new(),
-            wants: None,
-            params,
-            result: Type::Int,
-            clauses,
-            condition: false,
-            in_block: false,
-        });
+        self.push(Function::new(name.to_owned(), params, Type::Int, clauses));
     }
 }

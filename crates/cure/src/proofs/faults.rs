@@ -141,7 +141,7 @@ impl Maker {
         let clauses = vec![(None, body)];
         let result = Type::Int;
         let (type_params, wants) = (Vec::new(), None);
-        Some(Function { name, type_params, wants, params, result, clauses, condition: false, in_block: false })
+        Some(Function { type_params, wants, ..Function::new(name, params, result, clauses) })
     }
 
     /// Something around an expression that leaves it reached.

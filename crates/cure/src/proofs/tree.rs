@@ -160,6 +160,19 @@ pub(crate) struct Function {
     pub in_block: bool,
 }
 
+impl Function {
+    /// A plain one.
+    pub(super) fn new(
+        name: String,
+        params: Vec<(String, Type)>,
+        result: Type,
+        clauses: Vec<(Option<Expr>, Expr)>,
+    ) -> Function {
+        let (type_params, wants) = (Vec::new(), None);
+        Function { name, type_params, wants, params, result, clauses, condition: false, in_block: false }
+    }
+}
+
 /// A class with one parameter: `score(x: T): Int`, and `twice`, which has a default.
 #[derive(Debug, Clone)]
 pub(crate) struct Class {

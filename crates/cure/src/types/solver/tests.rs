@@ -3,26 +3,16 @@
 use num_bigint::BigInt;
 
 use super::*;
+use crate::proofs::random::Random;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-
-    fn factor(&mut self) -> BigInt {
-        BigInt::from(self.below(9) as i64 - 4)
-    }
+fn factor(random: &mut Random) -> BigInt {
+    BigInt::from(random.below(9) as i64 - 4)
 }
 
 fn term(random: &mut Random) -> Linear {
     let mut term = Linear::number(random.below(21) as i64 - 10);
     for sym in 0..3 {
-        term = term.plus(&random.factor(), &Linear::symbol(Sym(sym)));
+        term = term.plus(&factor(random), &Linear::symbol(Sym(sym)));
     }
     term
 }
@@ -39,7 +29,7 @@ fn formula(random: &mut Random, depth: u32) -> Formula {
 #[test]
 fn agrees_with_exhaustive_search_in_a_box() {
     const SIDE: i64 = 3;
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(1);
     let (mut sat, mut unsat) = (0, 0);
     for _ in 0..800 {
         let mut formulas: Vec<_> = (0..4).map(|_| formula(&mut random, 2)).collect();
