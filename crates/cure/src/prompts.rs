@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use crate::part::Cure;
 use crate::report::{said, text};
-use crate::tools::{EXAMPLES, TOPICS, checked};
+use crate::resources::Shelf;
+use crate::tools::checked;
 
 /// The prompts.
 pub fn prompts(cure: &Arc<Cure>) -> Arc<Prompts> {
@@ -23,20 +24,15 @@ const LOOP: &str = "Check what you write with type_check_cure until it passes wi
 format it with format_cure. Where run_cure is enabled, run it. The library is told by get_stdlib_docs; do not guess \
 names of functions.";
 
-/// A part of the syntax help, attached.
-fn help(topic: &str) -> Message {
-    let text = TOPICS.iter().find(|(_, name, _)| *name == topic).map_or("", |(.., text)| *text);
-    attached(format!("cure://syntax/{topic}"), "text/markdown", text)
+/// Parts of the syntax help and examples, attached.
+fn reading(topics: &[&str], examples: &[&str]) -> Vec<Message> {
+    let topics = topics.iter().filter_map(|topic| Shelf::Syntax.contents(topic));
+    let examples = examples.iter().filter_map(|name| Shelf::Examples.contents(name));
+    topics.chain(examples).map(attached).collect()
 }
 
-/// An example, attached.
-fn example(name: &str) -> Message {
-    let text = EXAMPLES.iter().find(|(_, known, _)| *known == name).map_or("", |(.., text)| *text);
-    attached(format!("cure://examples/{name}"), "text/plain", text)
-}
-
-fn attached(uri: String, mime_type: &str, text: &str) -> Message {
-    Message::user(Content::Resource(Contents::text(uri, mime_type, text)))
+fn attached(contents: Contents) -> Message {
+    Message::user(Content::Resource(contents))
 }
 
 /// Write a module in Cure.
@@ -63,8 +59,9 @@ impl Prompt for WriteModule {
              refinements for what values may be, lengths for lists, sums for cases; then callers are held to it. {LOOP}",
             args.purpose
         );
-        let topics = ["modules", "functions", "types", "pattern_matching"];
-        Ok(topics.into_iter().map(help).chain([example("refinements"), Message::user(task)]).collect())
+        let mut messages = reading(&["modules", "functions", "types", "pattern_matching"], &["refinements"]);
+        messages.push(Message::user(task));
+        Ok(messages)
     }
 }
 
@@ -90,7 +87,9 @@ impl Prompt for WriteStateMachine {
              ways at once. Show its Mermaid diagram. {LOOP}",
             args.purpose
         );
-        Ok([help("fsm"), example("turnstile"), example("lamp"), Message::user(task)].into())
+        let mut messages = reading(&["fsm"], &["turnstile", "lamp"]);
+        messages.push(Message::user(task));
+        Ok(messages)
     }
 }
 
@@ -119,7 +118,8 @@ impl Prompt for FixErrors {
              Then fix the program with the smallest changes that keep what it is meant to do; do not weaken a type only to \
              silence an error. {LOOP}"
         );
-        Ok([attached("cure://program".to_owned(), "text/plain", &code), Message::user(task)].into())
+        let program = Contents::text("cure://program", "text/plain", code);
+        Ok(vec![attached(program), Message::user(task)])
     }
 }
 

@@ -13,7 +13,7 @@ use crate::tools::{EXAMPLES, TOPICS, library};
 
 /// A kind of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shelf {
+pub(crate) enum Shelf {
     Syntax,
     Library,
     Examples,
@@ -75,9 +75,13 @@ impl Shelf {
         }
     }
 
+    /// What stands there under a name.
+    pub(crate) fn contents(self, name: &str) -> Option<Contents> {
+        Some(Contents::text(self.uri(name), self.mime_type(), self.text(name)?))
+    }
+
     fn read(self, name: &str) -> Read {
-        let text = self.text(name).ok_or(ReadError::NotFound)?;
-        Ok(vec![Contents::text(self.uri(name), self.mime_type(), text)])
+        Ok(vec![self.contents(name).ok_or(ReadError::NotFound)?])
     }
 
     fn declaration(self, uri: String, name: &str) -> Resource {
