@@ -22,6 +22,11 @@ impl Span {
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start, end: other.end.max(self.start) }
     }
+
+    /// What stands there in the source; nothing where it is of another one.
+    pub fn of(self, source: &str) -> &str {
+        source.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
 }
 
 /// How bad it is.

@@ -5,13 +5,13 @@ mod expressions;
 pub mod form;
 mod matching;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use form::{Function, Module, Operand, Var};
 
 use crate::resolve::interface::Interface;
 use crate::syntax::ast::Name;
-use crate::types::check::{Checked, CheckedModule, Dictionaries};
+use crate::types::check::{Checked, CheckedModule, Dictionaries, default_name};
 use crate::types::tree::VarId;
 
 /// A module in the core form.
@@ -31,20 +31,20 @@ pub(crate) fn lower(checked: &CheckedModule) -> Module {
 
 /// What other modules may call: what is exported, and what classes need.
 fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
-    let mut exports = Vec::new();
-    for ((name, arity), signature) in &interface.functions {
-        if signature.exported {
-            exports.push((name.clone(), arity + signature.constraints.len() as u32));
-        }
-    }
-    let made = |function: &&Function| {
-        let name = &*function.name;
-        let instance = interface.instances.iter().any(|instance| *instance.function == *name);
-        let default = interface.classes.keys().any(|class| name.starts_with(&format!("{class}_default_")));
-        (instance || default) && function.captured == 0
+    let exported = interface.functions.iter().filter(|(_, signature)| signature.exported);
+    let exported: HashSet<(&str, u32)> =
+        exported.map(|((name, arity), one)| (&**name, arity + one.constraints.len() as u32)).collect();
+    let defaults = interface
+        .classes
+        .values()
+        .flat_map(|class| class.methods.iter().map(|method| default_name(&class.full, &method.name)));
+    let made: HashSet<Name> =
+        interface.instances.iter().map(|instance| instance.function.clone()).chain(defaults).collect();
+    let open = |function: &&Function| {
+        exported.contains(&(&*function.name, function.arity)) || function.captured == 0 && made.contains(&function.name)
     };
-    exports.extend(functions.iter().filter(made).map(|function| (function.name.clone(), function.arity)));
-    exports.retain(|(name, arity)| functions.iter().any(|function| function.name == *name && function.arity == *arity));
+    let mut exports: Vec<_> =
+        functions.iter().filter(open).map(|function| (function.name.clone(), function.arity)).collect();
     exports.sort();
     exports.dedup();
     exports

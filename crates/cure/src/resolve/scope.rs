@@ -20,8 +20,8 @@ pub(crate) enum Function {
 pub(crate) struct Scope {
     /// Modules by the names they may be called: their own, and aliases.
     pub modules: HashMap<Name, Arc<Interface>>,
-    /// Functions by name and number of parameters, in order of precedence.
-    functions: HashMap<(Name, u32), Vec<Function>>,
+    /// Functions by name, then by number of parameters, which rises.
+    functions: HashMap<Name, Vec<(u32, Function)>>,
     types: HashMap<Name, Arc<TypeInfo>>,
     types_by_full: HashMap<Name, Arc<TypeInfo>>,
     constructors: HashMap<Name, Arc<Constructor>>,
@@ -33,9 +33,13 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Makes a function known. What was known before under this name is hidden, not lost.
+    /// Makes a function known. What was known before under this name and number of parameters is hidden.
     pub(crate) fn add_function(&mut self, name: Name, arity: u32, function: Function) {
-        self.functions.entry((name, arity)).or_default().insert(0, function);
+        let named = self.functions.entry(name).or_default();
+        match named.binary_search_by_key(&arity, |(arity, _)| *arity) {
+            Ok(at) => named[at].1 = function,
+            Err(at) => named.insert(at, (arity, function)),
+        }
     }
 
     pub(crate) fn add_type(&mut self, name: Name, info: Arc<TypeInfo>) {
@@ -67,15 +71,14 @@ impl Scope {
     }
 
     pub(crate) fn function(&self, name: &str, arity: u32) -> Option<&Function> {
-        self.functions.get(&(Name::from(name), arity)).and_then(|found| found.first())
+        let named = self.functions_named(name);
+        let at = named.binary_search_by_key(&arity, |(arity, _)| *arity).ok()?;
+        Some(&named[at].1)
     }
 
     /// All functions of a name: those with other numbers of parameters, for messages and for functions as values.
-    pub(crate) fn functions_named(&self, name: &str) -> Vec<(u32, &Function)> {
-        let named = self.functions.iter().filter(|((known, _), _)| &**known == name);
-        let mut found: Vec<_> = named.filter_map(|((_, arity), all)| Some((*arity, all.first()?))).collect();
-        found.sort_by_key(|(arity, _)| *arity);
-        found
+    pub(crate) fn functions_named(&self, name: &str) -> &[(u32, Function)] {
+        self.functions.get(name).map_or(&[], |named| named)
     }
 
     pub(crate) fn ty(&self, name: &str) -> Option<&Arc<TypeInfo>> {
@@ -114,7 +117,7 @@ impl Scope {
 
     /// The known name most like this one, for a hint.
     pub(crate) fn nearest(&self, name: &str) -> Option<String> {
-        let names = self.functions.keys().map(|(name, _)| name).chain(self.constructors.keys());
+        let names = self.functions.keys().chain(self.constructors.keys());
         nearest(name, names.map(|name| &**name))
     }
 

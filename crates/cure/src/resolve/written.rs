@@ -101,7 +101,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn predicate(&self, var: Name, condition: &Expr, span: Span) -> Arc<Pred> {
-        let text = self.source.get(span.start as usize..span.end as usize).unwrap_or("").to_owned();
+        let text = span.of(self.source).to_owned();
         Arc::new(Pred { var, condition: condition.clone(), names: HashMap::new(), text })
     }
 
@@ -225,7 +225,7 @@ impl Reader<'_> {
             // In messages it is written as it stands here.
             Ty::Refined(base, pred) => {
                 let (var, condition) = (pred.var.clone(), pred.condition.clone());
-                let text = self.source.get(span.start as usize..span.end as usize).unwrap_or("").to_owned();
+                let text = span.of(self.source).to_owned();
                 Ty::Refined(base, Arc::new(Pred { var, condition, names: HashMap::new(), text }))
             }
             other => other,

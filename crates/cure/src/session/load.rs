@@ -267,9 +267,8 @@ impl<'a> Session<'a> {
 /// Module names in qualified uses: every beginning of `A.B.C` in capital letters.
 pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
     let mut names = BTreeSet::new();
-    let text = text.get(span.start as usize..span.end as usize).unwrap_or("");
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    for path in text.split(|c: char| !word(c)) {
+    for path in span.of(text).split(|c: char| !word(c)) {
         if !path.contains('.') || !path.starts_with(|c: char| c.is_ascii_uppercase()) {
             continue;
         }

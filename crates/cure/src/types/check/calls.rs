@@ -46,21 +46,20 @@ impl Body<'_> {
         if let Some(val) = self.natural(name, args, span) {
             return val;
         }
-        if let Some(function) = self.scope.function(name, args.len() as u32).cloned() {
-            return self.call_function(&function, args, hint, span);
+        if let Some(function) = self.scope.function(name, args.len() as u32) {
+            return self.call_function(function, args, hint, span);
         }
         if self.scope.constructor(name).is_some() {
             return self.construct(name, args, hint, span);
         }
         self.infer_all(args);
-        let arities: Vec<_> = self.scope.functions_named(name).iter().map(|(arity, _)| *arity).collect();
-        if arities.is_empty() {
+        let named = self.scope.functions_named(name);
+        if named.is_empty() {
             return self.unknown_name(name, at);
         }
-        let wanted: Vec<_> = arities.iter().map(ToString::to_string).collect();
+        let wanted: Vec<_> = named.iter().map(|(arity, _)| arity.to_string()).collect();
         let message = format!("`{name}` takes {} argument(s), not {}", wanted.join(" or "), args.len());
-        let heads: Vec<_> =
-            self.scope.functions_named(name).iter().map(|(_, function)| self.head_of(function)).collect();
+        let heads: Vec<_> = named.iter().map(|(_, function)| self.head_of(function)).collect();
         self.error(code::ARITY, span, message).hints.push(format!("it is `{}`", heads.join("` or `")));
         self.wrong(span)
     }
@@ -88,11 +87,12 @@ impl Body<'_> {
             return None;
         };
         let name = &function.name;
-        let exported = |signature: &&Arc<Signature>| signature.exported || signature.module == self.program.module;
-        let plain = interface.functions.iter().find(|((known, params), signature)| {
-            known == name && arity.is_none_or(|arity| arity == *params) && exported(signature)
-        });
-        if let Some((_, signature)) = plain {
+        let open = |one: &&Arc<Signature>| one.exported || one.module == self.program.module;
+        let plain = match arity {
+            Some(arity) => interface.functions.get(&(name.clone(), arity)).filter(open),
+            None => interface.functions.values().find(|one| one.name == *name && open(one)),
+        };
+        if let Some(signature) = plain {
             return Some(Function::Plain(signature.clone()));
         }
         for class in interface.classes.values() {
@@ -292,9 +292,9 @@ impl Body<'_> {
             let length = self.length(&Linear::symbol(*sym));
             if length.factors.keys().all(|sym| !self.open_lens.contains(sym)) {
                 let goal = Formula::le(&Linear::number(0), &length);
-                let what =
-                    format!("an argument of `{}` is too short: its length does not fit the type", signature.name);
-                self.require(&goal, span, code::Pair(code::LENGTH, code::LENGTH), &what, None);
+                let name = &signature.name;
+                let what = |_: &Self| format!("an argument of `{name}` is too short: its length does not fit the type");
+                self.require(&goal, span, code::Pair(code::LENGTH, code::LENGTH), what, None);
             } else {
                 // Nothing says which length it is; it is one all the same.
                 self.open_lens.remove(sym);
@@ -311,10 +311,10 @@ impl Body<'_> {
             }
             let goal = self.condition(condition, &|name| terms.get(name).cloned());
             let goal = self.truth(&goal);
-            let what = format!("the precondition of `{}` does not hold", signature.name);
+            let what = |_: &Self| format!("the precondition of `{}` does not hold", signature.name);
             let hint = "its guard is a condition that callers must prove; test the value with `if` before the call";
             let pair = code::Pair(code::PRECONDITION, code::PRECONDITION);
-            self.require(&goal, span, pair, &what, Some(hint.to_owned()));
+            self.require(&goal, span, pair, what, Some(hint));
         }
         trees.into_iter().map(|found| found.unwrap_or_else(|| self.wrong(span).tree)).collect()
     }
@@ -410,17 +410,12 @@ impl Body<'_> {
         {
             return self.constructor_value(name, constructor.fields.len(), span);
         }
-        let mut named: Vec<(u32, Function)> =
-            self.scope.functions_named(name).into_iter().map(|(arity, function)| (arity, function.clone())).collect();
-        if let Some(arity) = arity {
-            let fits: Vec<_> = named.iter().filter(|(found, _)| *found == arity).cloned().collect();
-            if !fits.is_empty() {
-                named = fits;
-            }
+        if let Some(function) = arity.and_then(|arity| self.scope.function(name, arity)) {
+            return self.value_of(function, span);
         }
-        match &named[..] {
+        match self.scope.functions_named(name) {
             [] => self.unknown_name(name, span),
-            [(_, function)] => self.value_of(&function.clone(), span),
+            [(_, function)] => self.value_of(function, span),
             several => {
                 let arities: Vec<_> = several.iter().map(|(arity, _)| format!("{name}/{arity}")).collect();
                 let message = format!("`{name}` could be {}", arities.join(" or "));

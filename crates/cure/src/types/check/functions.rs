@@ -23,9 +23,11 @@ use crate::types::solver::{Formula, Linear, Outcome, Sym};
 use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
 use crate::types::ty::{Len, NamedLen, Pred, Ty, names_in};
 
-/// What stands with the result of a function that does not say it.
+/// The result of a function that does not say it.
 #[derive(Debug)]
 pub(super) enum Slot {
+    /// It was not asked for yet: which of the module's functions it is.
+    Open(usize),
     /// It is being inferred.
     Running,
     /// It is this.
@@ -61,21 +63,19 @@ impl<'p> Program<'p> {
             return signature.result.clone();
         }
         let key = (signature.name.clone(), signature.params.len() as u32);
-        let group = self.collected.groups.iter().find(|group| {
-            group.inferred && group.signature.name == key.0 && group.signature.params.len() as u32 == key.1
-        });
-        let Some(group) = group else { return signature.result.clone() };
-        if let Some(Slot::Done(ty)) = self.results.borrow().get(&key) {
-            return ty.clone();
-        }
-        if self.results.borrow().contains_key(&key) {
+        let group = match self.results.borrow().get(&key) {
+            None => return signature.result.clone(),
+            Some(Slot::Done(ty)) => return ty.clone(),
+            Some(Slot::Open(at)) => Some(&self.collected.groups[*at]),
+            Some(Slot::Running) => None,
+        };
+        let Some(group) = group else {
             let message = format!("`{}` calls itself, so its result type has to be written", key.0);
             let hint = format!("write `def {}(…): Type = …`", key.0);
-            self.errors
-                .borrow_mut()
-                .push(Diagnostic::error(code::NEEDS_TYPE, group.signature.span, message).hint(hint));
+            let error = Diagnostic::error(code::NEEDS_TYPE, signature.span, message).hint(hint);
+            self.errors.borrow_mut().push(error);
             return Ty::Wrong;
-        }
+        };
         self.group(group);
         match self.results.borrow().get(&key) {
             Some(Slot::Done(ty)) => ty.clone(),
@@ -95,7 +95,7 @@ impl<'p> Program<'p> {
         let signature = &group.signature;
         let key = (signature.name.clone(), signature.params.len() as u32);
         if group.inferred {
-            if self.results.borrow().contains_key(&key) {
+            if !matches!(self.results.borrow().get(&key), Some(Slot::Open(_))) {
                 return;
             }
             self.results.borrow_mut().insert(key.clone(), Slot::Running);
@@ -391,10 +391,7 @@ impl Body<'_> {
 
 /// Whether two parameters have the same type as written.
 fn same_text(source: &str, one: &Param, other: &Param) -> bool {
-    let text = |param: &Param| {
-        let span = param.ty.as_ref().map(|ty| ty.span)?;
-        source.get(span.start as usize..span.end as usize)
-    };
+    let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.of(source));
     text(one) == text(other)
 }
 

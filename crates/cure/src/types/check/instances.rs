@@ -123,7 +123,7 @@ fn method_name(instance: &str, method: &str) -> Name {
 }
 
 /// The name of a class's default on the BEAM.
-fn default_name(class: &str, method: &str) -> Name {
+pub(crate) fn default_name(class: &str, method: &str) -> Name {
     Name::from(format!("{}_default_{method}", short(class)))
 }
 

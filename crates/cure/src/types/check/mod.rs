@@ -21,10 +21,11 @@ mod records;
 mod subtype;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 pub(crate) use body::Dictionaries;
 pub(crate) use functions::Program;
+use functions::Slot;
+pub(crate) use instances::default_name;
 pub(crate) use machines::CheckedMachine;
 
 use super::tree::CheckedFunction;
@@ -62,12 +63,17 @@ pub(crate) fn check(
     collected: &Collected<'_>,
     errors: &mut Vec<Diagnostic>,
 ) -> CheckedModule {
+    let inferred = collected.groups.iter().enumerate().filter(|(_, group)| group.inferred);
+    let open = inferred.map(|(at, group)| {
+        let signature = &group.signature;
+        ((signature.name.clone(), signature.params.len() as u32), Slot::Open(at))
+    });
     let program = Program {
         module: module.name.name.clone(),
         source,
         scope,
         collected,
-        results: RefCell::new(HashMap::new()),
+        results: RefCell::new(open.collect()),
         done: RefCell::new(Vec::new()),
         errors: RefCell::new(Vec::new()),
     };
@@ -89,7 +95,7 @@ pub(crate) fn check(
     errors.extend(program.errors.take());
     let mut interface = collected.interface.clone();
     for (key, signature) in &mut interface.functions {
-        if let Some(functions::Slot::Done(ty)) = results.get(key) {
+        if let Some(Slot::Done(ty)) = results.get(key) {
             *signature = std::sync::Arc::new(Signature { result: ty.clone(), ..(**signature).clone() });
         }
     }

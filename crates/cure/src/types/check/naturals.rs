@@ -5,12 +5,10 @@ use num_traits::Zero;
 
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
-use super::patterns::Found;
-use super::places::{PlaceTerm, Places};
+use super::patterns::{Spot, Walk};
 use crate::diagnostic::{Span, code};
 use crate::lower::form::{Literal, Operation};
 use crate::syntax::ast::{Expr, Ident, Name, Pattern, PatternKind};
-use crate::types::exhaustive::Path;
 use crate::types::solver::{Formula, Linear};
 use crate::types::tree::{Shape, TreeKind};
 use crate::types::ty::Ty;
@@ -32,10 +30,10 @@ impl Body<'_> {
                 };
                 let least = Linear::number(i64::from(name == "Pred"));
                 let goal = Formula::le(&least, &term);
-                let what = format!("the precondition of `{name}` does not hold");
+                let what = |_: &Self| format!("the precondition of `{name}` does not hold");
                 let pair = code::Pair(code::PRECONDITION, code::PRECONDITION);
                 let hint = if name == "Pred" { "Pred needs n > 0" } else { "Succ needs n >= 0" };
-                self.require(&goal, arg.span, pair, &what, Some(hint.to_owned()));
+                self.require(&goal, arg.span, pair, what, Some(hint));
                 let (operation, step) = if name == "Succ" { (Operation::Add, 1) } else { (Operation::Subtract, -1) };
                 let one = tree(TreeKind::Literal(Literal::Int(1.into())), span);
                 Some(nat(term.add(&Linear::number(step)), TreeKind::Operation(operation, vec![val.tree, one])))
@@ -51,22 +49,15 @@ impl Body<'_> {
     }
 
     /// `Zero` is 0, `Succ(n)` the number after n.
-    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
     pub(super) fn natural_pattern(
         &mut self,
         name: &Ident,
         parts: &[Pattern],
-        ty: &Ty,
-        path: Path,
-        places: &mut Places,
-        found: &mut Found,
+        at: &Spot,
+        found: &mut Walk<'_>,
         span: Span,
     ) -> Shape {
-        self.literal_type(ty, &Ty::int(), span);
-        let known = places.seen.get(&path).and_then(|place| match &place.term {
-            PlaceTerm::Int(term) => Some(term.clone()),
-            _ => None,
-        });
+        self.literal_type(&at.ty, &Ty::int(), span);
         let takes = usize::from(&*name.name == "Succ");
         if parts.len() != takes {
             let message = format!("`{}` has {takes} field(s), not {}", name.name, parts.len());
@@ -75,17 +66,20 @@ impl Body<'_> {
         }
         let [inner] = parts else {
             let zero = Pattern { kind: PatternKind::Int(BigInt::default()), span };
-            return self.pattern(&zero, ty, &known.map_or(Term::Opaque, Term::Int), path, places, found);
+            return self.pattern(&zero, at, found);
         };
-        let term = known.unwrap_or_else(|| {
-            found.whole = false;
-            Linear::symbol(self.symbol(None))
-        });
+        let term = match &at.term {
+            Term::Int(term) => term.clone(),
+            _ => {
+                found.whole = false;
+                Linear::symbol(self.symbol(None))
+            }
+        };
         let one = Linear::number(1);
         found.tests.push(Formula::le(&one, &term));
         let before = Term::Tuple(vec![Term::Int(term.sub(&one))]);
         let nat = crate::resolve::written::nat(span);
-        let (path, ty, term) = self.below(&path, (Some(Name::from("Succ")), 0), &nat, &before, places);
-        Shape::Succ(Box::new(self.pattern(inner, &ty, &term, path, places, found)))
+        let below = self.below(&at.path, (Some(Name::from("Succ")), 0), &nat, &before, found.places);
+        Shape::Succ(Box::new(self.pattern(inner, &below, found)))
     }
 }

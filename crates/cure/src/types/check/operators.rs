@@ -133,14 +133,12 @@ impl Body<'_> {
         if !matches!(base, Ty::Wrong) {
             let goal = self.binary_term(K::NotEq, &second.term, &zero);
             let goal = self.truth(&goal);
-            let text = self.program.source.get(right.span.start as usize..right.span.end as usize).unwrap_or("");
-            let what = match &second.term {
+            let what = |body: &Self| match &second.term {
                 Term::Int(term) if term.as_number().is_some_and(Zero::is_zero) => "this divides by zero".to_owned(),
-                _ => format!("the divisor `{text}` may be zero"),
+                _ => format!("the divisor `{}` may be zero", right.span.of(body.program.source)),
             };
-            let hint =
-                "say it in the type `{x: Int | x != 0}`, in a guard `when b != 0`, or test it with `if`".to_owned();
-            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), &what, Some(hint));
+            let hint = "say it in the type `{x: Int | x != 0}`, in a guard `when b != 0`, or test it with `if`";
+            self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), what, Some(hint));
         }
         let operation = match (operator, float) {
             (_, true) => Operation::Divide,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use num_bigint::BigInt;
 
 use super::body::{Body, Known, Local, Term, Val};
-use super::exprs::tree;
+use super::exprs::short;
 use super::places::{Place, PlaceTerm, Places};
 use super::prove::sign;
 use super::subtype::instantiate;
@@ -14,18 +14,31 @@ use crate::diagnostic::{Span, code};
 use crate::lower::form::Literal;
 use crate::resolve::interface::TypeInfoKind;
 use crate::syntax::ast::*;
-use crate::types::exhaustive::{Arm, Guard, Path};
+use crate::types::exhaustive::{Arm, Guard, Path, Step};
 use crate::types::solver::{Formula, Linear};
-use crate::types::tree::{Branch, Shape, TreeKind, VarId};
+use crate::types::tree::{Branch, Shape, Tree, TreeKind, VarId};
 use crate::types::ty::{Len, Seq, Ty};
 
-/// What a pattern tests and binds.
-#[derive(Debug, Default)]
-pub(super) struct Found {
+/// A position as a pattern meets it.
+pub(super) struct Spot {
+    pub(super) path: Path,
+    pub(super) ty: Ty,
+    pub(super) term: Term,
+}
+
+/// A walk over a pattern: what it tests and binds.
+pub(super) struct Walk<'p> {
+    pub(super) places: &'p mut Places,
     pub(super) tests: Vec<Formula>,
     /// Whether the tests are all there is to the pattern.
     pub(super) whole: bool,
     bound: Vec<(Name, VarId)>,
+}
+
+impl Walk<'_> {
+    fn new(places: &mut Places) -> Walk<'_> {
+        Walk { places, tests: Vec::new(), whole: true, bound: Vec::new() }
+    }
 }
 
 impl Body<'_> {
@@ -41,15 +54,17 @@ impl Body<'_> {
             }
             _ => val,
         };
+        let (tree, scrutinee) = (val.tree, Spot { path: Vec::new(), ty, term: val.term });
         let mut places = Places::default();
         let mut branches = Vec::new();
         let mut arms = Vec::new();
         let outside = self.facts.len();
         for clause in clauses {
             let (locals, facts) = (self.locals.len(), self.facts.len());
-            let mut found = Found { whole: true, ..Found::default() };
-            let shape = self.pattern(&clause.pattern, &ty, &val.term, Vec::new(), &mut places, &mut found);
-            self.facts.extend(found.tests.iter().cloned());
+            let mut found = Walk::new(&mut places);
+            let shape = self.pattern(&clause.pattern, &scrutinee, &mut found);
+            let Walk { tests, whole, .. } = found;
+            self.facts.extend(tests.iter().cloned());
             let guard = clause.guard.as_ref().map(|guard| self.guard(guard));
             if let Some((_, Some(formula))) = &guard {
                 self.facts.push(formula.clone());
@@ -58,9 +73,9 @@ impl Body<'_> {
             self.locals.truncate(locals);
             self.facts.truncate(facts);
             // What later clauses may rely on: this one did not match.
-            let not_taken = match (&guard, found.whole) {
-                (None, true) => Some(Formula::And(found.tests.clone()).not()),
-                (Some((_, Some(formula))), true) => Some(Formula::And(found.tests.clone()).and(formula.clone()).not()),
+            let not_taken = match (&guard, whole) {
+                (None, true) => Some(Formula::And(tests).not()),
+                (Some((_, Some(formula))), true) => Some(Formula::And(tests).and(formula.clone()).not()),
                 _ => None,
             };
             arms.push(Arm {
@@ -76,16 +91,16 @@ impl Body<'_> {
             self.facts.extend(not_taken);
         }
         self.facts.truncate(outside);
-        self.exhaustive(&arms, &ty, &places, span, "match");
-        let kind = TreeKind::Match(Box::new(val.tree), branches);
+        self.exhaustive(&arms, &scrutinee.ty, &places, span, "match");
+        let kind = TreeKind::Match(Box::new(tree), branches);
         let mut facts = Vec::new();
         let term = self.term_of(expected, None, &mut facts);
         self.facts.extend(facts);
-        Val { tree: tree(kind, span), ty: expected.clone(), term }
+        Val { tree: Tree { kind, span }, ty: expected.clone(), term }
     }
 
     /// A guard: its tree, and what it says if the solver can follow it.
-    pub(super) fn guard(&mut self, guard: &Expr) -> (crate::types::tree::Tree, Option<Formula>) {
+    pub(super) fn guard(&mut self, guard: &Expr) -> (Tree, Option<Formula>) {
         self.guard_form(guard);
         let val = self.check(guard, &Ty::bool());
         let formula = match val.term {
@@ -127,24 +142,19 @@ impl Body<'_> {
             let known = if matches!(val.term, Term::Opaque) { None } else { Some(val.term.clone()) };
             return Shape::Bind(self.bind(name, &ty, known));
         }
+        let spot = Spot { path: Vec::new(), ty, term: val.term.clone() };
         let mut places = Places::default();
-        let mut found = Found { whole: true, ..Found::default() };
-        let shape = self.pattern(pattern, &ty, &val.term, Vec::new(), &mut places, &mut found);
+        let mut found = Walk::new(&mut places);
+        let shape = self.pattern(pattern, &spot, &mut found);
+        let tests = found.tests;
         let arm = Arm { shape: shape.clone(), guard: Guard::None, span: pattern.span };
-        self.exhaustive(&[arm], &ty, &places, pattern.span, "let");
-        self.facts.extend(found.tests);
+        self.exhaustive(&[arm], &spot.ty, &places, pattern.span, "let");
+        self.facts.extend(tests);
         shape
     }
 
     /// The position below another one.
-    pub(super) fn below(
-        &mut self,
-        path: &Path,
-        step: crate::types::exhaustive::Step,
-        ty: &Ty,
-        parent: &Term,
-        places: &mut Places,
-    ) -> (Path, Ty, Term) {
+    pub(super) fn below(&mut self, path: &Path, step: Step, ty: &Ty, parent: &Term, places: &mut Places) -> Spot {
         let mut path = path.clone();
         let at = step.1;
         path.push(step);
@@ -164,7 +174,7 @@ impl Body<'_> {
         }
         let (ty, term, facts) = places.known[&path].clone();
         self.facts.extend(facts);
-        (path, ty, term)
+        Spot { path, ty, term }
     }
 
     pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
@@ -179,24 +189,16 @@ impl Body<'_> {
         places.seen.insert(path.clone(), place);
     }
 
-    pub(super) fn pattern(
-        &mut self,
-        pattern: &Pattern,
-        ty: &Ty,
-        term: &Term,
-        path: Path,
-        places: &mut Places,
-        found: &mut Found,
-    ) -> Shape {
-        let span = pattern.span;
-        self.see(&path, ty, term, places);
+    pub(super) fn pattern(&mut self, pattern: &Pattern, at: &Spot, found: &mut Walk<'_>) -> Shape {
+        let (span, ty, term) = (pattern.span, &at.ty, &at.term);
+        self.see(&at.path, ty, term, found.places);
         match &pattern.kind {
             PatternKind::Wild => Shape::Any,
             PatternKind::Missing => Shape::Any,
             PatternKind::Name(name) => {
                 if self.scope.constructor(name).is_some() || (&**name == "Zero" && self.counts(ty)) {
                     let ident = Ident { name: name.clone(), span };
-                    return self.constructor_pattern(&ident, &[], ty, path, places, found, span);
+                    return self.constructor_pattern(&ident, &[], at, found, span);
                 }
                 if let Some((_, var)) = found.bound.iter().find(|(known, _)| known == name) {
                     found.whole = false;
@@ -246,11 +248,9 @@ impl Body<'_> {
             }
             PatternKind::Charlist(text) => {
                 let codes = text.chars().map(|c| Pattern { kind: PatternKind::Int(BigInt::from(u32::from(c))), span });
-                self.list_pattern(&codes.collect::<Vec<_>>(), None, ty, path, places, found, span)
+                self.list_pattern(&codes.collect::<Vec<_>>(), None, at, found, span)
             }
-            PatternKind::List(elements, rest) => {
-                self.list_pattern(elements, rest.as_deref(), ty, path, places, found, span)
-            }
+            PatternKind::List(elements, rest) => self.list_pattern(elements, rest.as_deref(), at, found, span),
             PatternKind::Tuple(parts) => {
                 let types = match self.base(ty) {
                     Ty::Tuple(types) if types.len() == parts.len() => types,
@@ -264,14 +264,14 @@ impl Body<'_> {
                         types
                     }
                 };
-                let shapes = parts.iter().zip(types).enumerate().map(|(at, (part, ty))| {
-                    let (path, ty, term) = self.below(&path, (None, at as u16), &ty, term, places);
-                    self.pattern(part, &ty, &term, path, places, found)
+                let shapes = parts.iter().zip(types).enumerate().map(|(place, (part, ty))| {
+                    let below = self.below(&at.path, (None, place as u16), &ty, term, found.places);
+                    self.pattern(part, &below, found)
                 });
                 Shape::Tuple(shapes.collect())
             }
-            PatternKind::Ctor(name, parts) => self.constructor_pattern(name, parts, ty, path, places, found, span),
-            PatternKind::Record(name, fields) => self.record_pattern(name, fields, ty, path, places, found, span),
+            PatternKind::Ctor(name, parts) => self.constructor_pattern(name, parts, at, found, span),
+            PatternKind::Record(name, fields) => self.record_pattern(name, fields, at, found, span),
         }
     }
 
@@ -287,7 +287,7 @@ impl Body<'_> {
         }
     }
 
-    fn constant(&mut self, literal: Literal, own: &Ty, ty: &Ty, found: &mut Found, span: Span) -> Shape {
+    fn constant(&mut self, literal: Literal, own: &Ty, ty: &Ty, found: &mut Walk<'_>, span: Span) -> Shape {
         self.literal_type(ty, own, span);
         found.whole = false;
         Shape::Literal(literal)
@@ -299,25 +299,21 @@ impl Body<'_> {
         if matches!(base, Ty::Any) {
             return;
         }
-        if let Err(misfit) = self.subtype(own, &base, &Term::Opaque, span) {
+        if self.subtype(own, &base, &Term::Opaque, span).is_err() {
             let (own, ty) = (self.show(own), self.show(&base));
-            let _ = misfit;
             self.error(code::MISMATCH, span, format!("this pattern matches {own}, the value is {ty}"));
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
     fn list_pattern(
         &mut self,
         elements: &[Pattern],
         rest: Option<&Pattern>,
-        ty: &Ty,
-        path: Path,
-        places: &mut Places,
-        found: &mut Found,
+        at: &Spot,
+        found: &mut Walk<'_>,
         span: Span,
     ) -> Shape {
-        let (seq, element, length) = match self.base(ty) {
+        let (seq, element, length) = match self.base(&at.ty) {
             Ty::Seq(seq, element, length) => (seq, *element, length),
             Ty::Any => (Seq::List, Ty::Any, Len::Unknown),
             other => {
@@ -341,41 +337,39 @@ impl Body<'_> {
         }
         // A cell is a position with two below it: its head and its tail.
         let mut cells = Vec::new();
-        let mut here = path;
-        for (at, part) in elements.iter().enumerate() {
-            let tail_ty = Ty::Seq(seq, Box::new(element.clone()), shorter(self, &length, at));
-            self.see(&here, &tail_ty, &Term::Opaque, places);
-            let (head, ty, term) = self.below(&here, (None, 0), &element, &Term::Opaque, places);
-            cells.push(self.pattern(part, &ty, &term, head, places, found));
+        let mut here = at.path.clone();
+        for (before, part) in elements.iter().enumerate() {
+            let tail_ty = Ty::Seq(seq, Box::new(element.clone()), shorter(self, &length, before));
+            self.see(&here, &tail_ty, &Term::Opaque, found.places);
+            let head = self.below(&here, (None, 0), &element, &Term::Opaque, found.places);
+            cells.push(self.pattern(part, &head, found));
             here.push((None, 1));
         }
-        let rest_ty = match self.base(ty) {
+        let ty = match self.base(&at.ty) {
             Ty::Any => Ty::Any,
             _ => Ty::Seq(seq, Box::new(element), shorter(self, &length, elements.len())),
         };
         let last = match rest {
-            Some(rest) => self.pattern(rest, &rest_ty, &Term::Opaque, here, places, found),
+            Some(rest) => self.pattern(rest, &Spot { path: here, ty, term: Term::Opaque }, found),
             None => {
-                self.see(&here, &rest_ty, &Term::Opaque, places);
+                self.see(&here, &ty, &Term::Opaque, found.places);
                 Shape::Nil
             }
         };
         cells.into_iter().rev().fold(last, |tail, head| Shape::Cons(Box::new(head), Box::new(tail)))
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
     fn constructor_pattern(
         &mut self,
         name: &Ident,
         parts: &[Pattern],
-        ty: &Ty,
-        path: Path,
-        places: &mut Places,
-        found: &mut Found,
+        at: &Spot,
+        found: &mut Walk<'_>,
         span: Span,
     ) -> Shape {
-        if self.scope.constructor(&name.name).is_none() && matches!(&*name.name, "Zero" | "Succ") && self.counts(ty) {
-            return self.natural_pattern(name, parts, ty, path, places, found, span);
+        if self.scope.constructor(&name.name).is_none() && matches!(&*name.name, "Zero" | "Succ") && self.counts(&at.ty)
+        {
+            return self.natural_pattern(name, parts, at, found, span);
         }
         let Some(constructor) = self.scope.constructor(&name.name).cloned() else {
             let near = match &*name.name {
@@ -393,7 +387,7 @@ impl Body<'_> {
             return Shape::Any;
         }
         // Of a value of type Any, the tag says nothing about the types of what is inside.
-        let base = self.base(ty);
+        let base = self.base(&at.ty);
         let any = matches!(base, Ty::Any);
         let types: HashMap<Name, Ty> = match &base {
             Ty::Con(full, args) if *full == constructor.of => {
@@ -403,7 +397,7 @@ impl Body<'_> {
         };
         let own =
             Ty::Con(constructor.of.clone(), constructor.params.iter().map(|param| types[param].clone()).collect());
-        self.literal_type(ty, &own, span);
+        self.literal_type(&at.ty, &own, span);
         let only = self
             .scope
             .type_by_full(&constructor.of)
@@ -411,23 +405,20 @@ impl Body<'_> {
         found.whole &= only && !any;
         let empty = HashMap::new();
         let tag = Some(constructor.tag.clone());
-        let shapes = parts.iter().zip(&constructor.fields).enumerate().map(|(at, (part, field))| {
+        let shapes = parts.iter().zip(&constructor.fields).enumerate().map(|(place, (part, field))| {
             let field = if any { Ty::Any } else { instantiate(field, &types, &empty) };
-            let (path, ty, term) = self.below(&path, (tag.clone(), at as u16), &field, &Term::Opaque, places);
-            self.pattern(part, &ty, &term, path, places, found)
+            let below = self.below(&at.path, (tag.clone(), place as u16), &field, &Term::Opaque, found.places);
+            self.pattern(part, &below, found)
         });
         Shape::Tagged(constructor.tag.clone(), shapes.collect())
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the state of one walk over a pattern")]
     fn record_pattern(
         &mut self,
         name: &Ident,
         given: &[(Ident, Pattern)],
-        ty: &Ty,
-        path: Path,
-        places: &mut Places,
-        found: &mut Found,
+        at: &Spot,
+        found: &mut Walk<'_>,
         span: Span,
     ) -> Shape {
         let info = self.scope.ty(&name.name).filter(|info| matches!(info.kind, TypeInfoKind::Record(_))).cloned();
@@ -435,28 +426,29 @@ impl Body<'_> {
             self.error(code::UNKNOWN_RECORD, name.span, format!("there is no record `{}`", name.name));
             return Shape::Any;
         };
-        let any = matches!(self.base(ty), Ty::Any);
-        let args: Vec<Ty> = match self.base(ty) {
+        let base = self.base(&at.ty);
+        let any = matches!(base, Ty::Any);
+        let args: Vec<Ty> = match base {
             Ty::Con(full, args) if full == info.full => args,
             _ => info.params.iter().map(|_| self.meta()).collect(),
         };
-        self.literal_type(ty, &Ty::Con(info.full.clone(), args.clone()), span);
+        self.literal_type(&at.ty, &Ty::Con(info.full.clone(), args.clone()), span);
         found.whole &= !any;
         let fields = self.fields_of(&info, &args);
+        let tag = short(&info.full);
         let mut shapes = vec![Shape::Any; fields.len()];
         for (field, part) in given {
-            let Some(at) = self.field_place(&fields, field, &name.name) else { continue };
+            let Some(place) = self.field_place(&fields, field, &name.name) else { continue };
             if given.iter().take_while(|(other, _)| other.span != field.span).any(|(other, _)| other.name == field.name)
             {
                 self.error(code::DUPLICATE, field.span, format!("the field `{}` is there twice", field.name));
                 continue;
             }
-            let ty = if any { Ty::Any } else { fields[at].1.clone() };
-            let tag = Some(super::exprs::short(&info.full));
-            let (path, ty, term) = self.below(&path, (tag, at as u16), &ty, &Term::Opaque, places);
-            shapes[at] = self.pattern(part, &ty, &term, path, places, found);
+            let ty = if any { &Ty::Any } else { &fields[place].1 };
+            let below = self.below(&at.path, (Some(tag.clone()), place as u16), ty, &Term::Opaque, found.places);
+            shapes[place] = self.pattern(part, &below, found);
         }
-        Shape::Tagged(super::exprs::short(&info.full), shapes)
+        Shape::Tagged(tag, shapes)
     }
 }
 

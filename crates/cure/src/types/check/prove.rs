@@ -177,24 +177,29 @@ impl Body<'_> {
         satisfiable(&all, &mut BUDGET.clone())
     }
 
-    /// Says that a value does not fit, unless it does.
+    /// Says that a value does not fit, unless it does; the words are put together only then.
     pub(super) fn require(
         &mut self,
         goal: &Formula,
         span: Span,
         refuted: code::Pair,
-        what: &str,
-        hint: Option<String>,
+        what: impl FnOnce(&Self) -> String,
+        hint: Option<&str>,
     ) {
-        let error = match self.prove(goal) {
-            Proof::Holds => return,
+        let proof = self.prove(goal);
+        if matches!(proof, Proof::Holds) {
+            return;
+        }
+        let what = what(self);
+        let unproved = |what: &str| Diagnostic::error(refuted.1, span, format!("could not prove that {}", claim(what)));
+        let error = match proof {
             Proof::Refuted(model) => match self.example(goal, &model) {
-                Some(example) if example.is_empty() => Diagnostic::error(refuted.0, span, what.to_owned()),
-                Some(example) => Diagnostic::error(refuted.0, span, what.to_owned()).hint(format!("not so when {example}")),
-                None => Diagnostic::error(refuted.1, span, format!("could not prove that {}", claim(what)))
+                Some(example) if example.is_empty() => Diagnostic::error(refuted.0, span, what),
+                Some(example) => Diagnostic::error(refuted.0, span, what).hint(format!("not so when {example}")),
+                None => unproved(&what)
                     .hint("it depends on a value of which nothing is known here; test it with `if` or `match`, or refine its type"),
             },
-            Proof::Unknown => Diagnostic::error(refuted.1, span, format!("could not prove that {}", claim(what)))
+            Proof::Holds | Proof::Unknown => unproved(&what)
                 .hint("the conditions are too many or too involved; say the needed fact in a type or a guard"),
         };
         self.errors.push(match hint {

@@ -29,10 +29,10 @@ impl Body<'_> {
     }
 
     pub(super) fn explain(&mut self, outcome: Result<(), Misfit>, actual: &Ty, expected: &Ty, span: Span) {
+        let Err(misfit) = outcome else { return };
         let (expected, actual) = (self.show(expected), self.show(actual));
-        match outcome {
-            Ok(()) => {}
-            Err(Misfit::Types) => {
+        match misfit {
+            Misfit::Types => {
                 let error = self.error(code::MISMATCH, span, format!("expected {expected}, found {actual}"));
                 let hint = match (&*expected, &*actual) {
                     ("Float", "Int") => Some("write the number with a fraction: `2.0`"),
@@ -42,7 +42,7 @@ impl Body<'_> {
                 };
                 error.hints.extend(hint.map(str::to_owned));
             }
-            Err(Misfit::Lengths(why)) => {
+            Misfit::Lengths(why) => {
                 let message = format!("expected {expected}, found {actual}: {why}");
                 let hint = "lengths are equal when the types of the head say so, or when each is a number".to_owned();
                 self.error(code::LENGTH, span, message).hints.push(hint);
@@ -157,12 +157,11 @@ impl Body<'_> {
             known => known.clone(),
         };
         let goal = self.predicate(pred, &term);
-        let (wanted, found) = (self.show(expected), describe(&term, self));
-        let what = match found {
-            Some(found) => format!("{found} does not fit {wanted}"),
-            None => format!("the value does not fit {wanted}"),
+        let what = |body: &Body<'_>| {
+            let found = describe(&term, body).unwrap_or_else(|| "the value".to_owned());
+            format!("{found} does not fit {}", body.show(expected))
         };
-        self.require(&goal, span, code::Pair(code::REFUTED, code::UNPROVED), &what, None);
+        self.require(&goal, span, code::Pair(code::REFUTED, code::UNPROVED), what, None);
         self.facts.truncate(mark);
     }
 
