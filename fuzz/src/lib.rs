@@ -1,9 +1,10 @@
 //! What must hold whatever comes in. A broken promise is a panic, which the fuzzer reports with its input.
 //!
-//! Input is text with two bytes that no text has: `FF` cuts it, so that what follows comes in a later read, and `FE`
-//! lets the server settle first.
+//! To the MCP library, input is text with two bytes that no text has: `FF` cuts it, so that what follows comes in a later read, and `FE`
+//! lets the server settle first. To the compiler it is a program.
 
 mod account;
+pub mod cure;
 mod framing;
 mod peer;
 

@@ -40,7 +40,8 @@ usage: cargo xtask TASK
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
-  soak [--seconds N]       fuzz the MCP library, each target for ten minutes unless told otherwise
+  soak [NAME…] [--seconds N]
+                           fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
 ";

@@ -11,7 +11,29 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{cargo, root, run, target_dir};
 
-const TARGETS: [&str; 2] = ["framing", "connection"];
+/// A fuzz target.
+struct Target {
+    name: &'static str,
+    /// Words that a mutation may put in.
+    words: Option<&'static str>,
+    /// Where inputs to begin with stand, besides its corpus.
+    seeds: &'static [&'static str],
+    /// The longest input, in bytes.
+    longest: u32,
+}
+
+const TARGETS: [Target; 5] =
+    [mcp("framing"), mcp("connection"), cure("cure_parser"), cure("cure_checker"), cure("cure_writer")];
+
+const fn mcp(name: &'static str) -> Target {
+    Target { name, words: Some("fuzz/mcp.dict"), seeds: &[], longest: 8192 }
+}
+
+/// Its edits know words of their own.
+const fn cure(name: &'static str) -> Target {
+    Target { name, words: None, seeds: &["crates/cure/examples"], longest: 4096 }
+}
+
 /// How long each target runs, in seconds.
 const FULL: u64 = 600;
 
@@ -20,9 +42,10 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
 
-/// The task: `--seconds N` for each target; `--keep` adds to the corpus what found something new.
+/// The task: names of targets, or all; `--seconds N` for each; `--keep` adds to the corpus what found something new.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
     let (mut seconds, mut keep) = (FULL, false);
+    let mut named = Vec::new();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -30,18 +53,32 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
                 seconds = args.next().and_then(|text| text.parse().ok()).context("--seconds wants a number")?
             }
             "--keep" => keep = true,
-            other => bail!("soak: there is no option {other:?}; there are --seconds N and --keep"),
+            name => match TARGETS.iter().find(|one| one.name == name) {
+                Some(one) => named.push(one),
+                None => {
+                    let names = TARGETS.map(|one| one.name).join(", ");
+                    bail!("soak: there is no {name:?}; there are --seconds N, --keep and the targets {names}")
+                }
+            },
         }
     }
-    with(seconds)?;
+    if named.is_empty() {
+        named.extend(&TARGETS);
+    }
+    with(&named, seconds)?;
     match keep {
-        true => TARGETS.iter().try_for_each(|name| merge(name)),
+        true => named.into_iter().try_for_each(merge),
         false => Ok(()),
     }
 }
 
-/// Runs every target for so long.
-pub(crate) fn with(seconds: u64) -> Result<()> {
+/// Runs every target for its share of this time.
+pub(crate) fn shared(seconds: u64) -> Result<()> {
+    with(&TARGETS.iter().collect::<Vec<_>>(), seconds / TARGETS.len() as u64)
+}
+
+/// Runs each of these for so long.
+fn with(targets: &[&Target], seconds: u64) -> Result<()> {
     let target = target_dir()?.join("fuzz");
     // Named, so that the flags are for the targets alone and not for build scripts.
     let host = host()?;
@@ -52,35 +89,45 @@ pub(crate) fn with(seconds: u64) -> Result<()> {
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
     let programs = target.join(&host).join("release");
-    for name in TARGETS {
-        soak(name, &programs.join(name), &target, seconds)?;
+    for one in targets {
+        soak(one, &programs.join(one.name), &target, seconds)?;
     }
-    println!("soak: {} for {seconds} s each, nothing found", TARGETS.join(" and "));
+    let names: Vec<_> = targets.iter().map(|one| one.name).collect();
+    println!("soak: {} for {seconds} s each, nothing found", names.join(", "));
     Ok(())
 }
 
-fn soak(name: &str, program: &Path, target: &Path, seconds: u64) -> Result<()> {
+fn soak(one: &Target, program: &Path, target: &Path, seconds: u64) -> Result<()> {
+    let name = one.name;
     let (corpus, found) = (target.join("corpus").join(name), target.join("found"));
     for dir in [&corpus, &found] {
         std::fs::create_dir_all(dir).with_context(|| format!("could not make {dir:?}"))?;
     }
     let artifacts = format!("-artifact_prefix={}/{name}-", found.display());
-    let words = format!("-dict={}", root().join("fuzz/mcp.dict").display());
+    let words = one.words.map(|words| format!("-dict={}", root().join(words).display()));
+    let longest = format!("-max_len={}", one.longest);
     run(Command::new(program)
         .arg(&corpus)
         .arg(root().join("fuzz/corpus").join(name))
+        .args(one.seeds.iter().map(|seeds| root().join(seeds)))
         .arg(format!("-max_total_time={seconds}"))
-        .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=8192", "-print_final_stats=1", "-verbosity=0"])
-        .args([&artifacts, &words]))
+        .args(["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1", "-verbosity=0"])
+        .args([&artifacts, &longest])
+        .args(words))
     .with_context(|| format!("{name}: the input that did it is in {}", found.display()))
 }
 
 /// Adds to the kept corpus what reaches code that nothing in it reaches.
-fn merge(name: &str) -> Result<()> {
+fn merge(one: &Target) -> Result<()> {
+    let name = one.name;
     let target = target_dir()?.join("fuzz");
     let program = target.join(host()?).join("release").join(name);
     let kept = root().join("fuzz/corpus").join(name);
-    run(Command::new(program).args(["-merge=1", "-max_len=8192"]).arg(kept).arg(target.join("corpus").join(name)))
+    run(Command::new(program)
+        .arg("-merge=1")
+        .arg(format!("-max_len={}", one.longest))
+        .arg(kept)
+        .arg(target.join("corpus").join(name)))
 }
 
 fn host() -> Result<String> {

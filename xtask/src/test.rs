@@ -17,7 +17,7 @@ pub(crate) fn run_task() -> Result<()> {
     clients::with(&tools)?;
     matrix::with(&tools)?;
     conformance::with(&tools)?;
-    soak::with(60)?;
+    soak::shared(60)?;
     let path = tools.path()?;
     let has_nextest = succeeds(Command::new("cargo").args(["nextest", "--version"]));
     if has_nextest {

@@ -1,0 +1,10 @@
+//! Any text: the tree holds it, errors lie in it, and formatting keeps its tokens.
+
+#![no_main]
+
+use fuzz::cure::{cross, mutate, parser};
+use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target};
+
+fuzz_target!(|data: &[u8]| parser(data));
+fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| { mutate(data, size, most, seed) });
+fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| { cross(one, other, out, seed) });
