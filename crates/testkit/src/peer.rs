@@ -102,6 +102,14 @@ impl McpPeer {
         id
     }
 
+    /// Sends a request and returns its result.
+    pub fn result(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        let response = self.response(id);
+        assert!(response["result"].is_object(), "not a result: {response}");
+        response["result"].clone()
+    }
+
     /// Shakes hands in the era of `initialize` and returns its result.
     pub fn initialize(&mut self) -> Value {
         let id = self.request(

@@ -12,13 +12,6 @@ fn connected(project: &TestProject) -> McpPeer {
     peer
 }
 
-fn result(peer: &mut McpPeer, method: &str, params: Value) -> Value {
-    let id = peer.request(method, params);
-    let response = peer.response(id);
-    assert!(response["result"].is_object(), "{response}");
-    response["result"].clone()
-}
-
 fn names(list: &Value, of: &str) -> Vec<String> {
     list.as_array().unwrap().iter().map(|one| one[of].as_str().unwrap().to_owned()).collect()
 }
@@ -26,7 +19,7 @@ fn names(list: &Value, of: &str) -> Vec<String> {
 #[test]
 fn the_profile_has_the_tools_of_the_compiler_and_no_others() {
     let project = fresh();
-    let tools = result(&mut connected(&project), "tools/list", json!({}));
+    let tools = connected(&project).result("tools/list", json!({}));
     assert_eq!(names(&tools["tools"], "name"), TOOLS);
 }
 
@@ -51,13 +44,13 @@ const TOOLS: &[&str] = &[
 fn the_language_can_be_read_and_prompted_for() {
     let project = fresh();
     let mut peer = connected(&project);
-    let resources = result(&mut peer, "resources/list", json!({}));
+    let resources = peer.result("resources/list", json!({}));
     let uris = names(&resources["resources"], "uri");
     for uri in ["cure://syntax/fsm", "cure://std/Std.List", "cure://examples/turnstile"] {
         assert!(uris.iter().any(|known| known == uri), "{uri} is not in {uris:?}");
     }
     for uri in &uris {
-        let read = result(&mut peer, "resources/read", json!({"uri": uri}));
+        let read = peer.result("resources/read", json!({"uri": uri}));
         assert!(read["contents"][0]["text"].as_str().unwrap().len() > 40, "{uri}");
     }
     let id = peer.request("resources/read", json!({"uri": "cure://std/Std.Nothing"}));
@@ -66,12 +59,12 @@ fn the_language_can_be_read_and_prompted_for() {
         "ref": {"type": "ref/resource", "uri": "cure://std/{module}"},
         "argument": {"name": "module", "value": "std.l"},
     });
-    assert_eq!(result(&mut peer, "completion/complete", asked)["completion"]["values"], json!(["Std.List"]));
-    let prompts = result(&mut peer, "prompts/list", json!({}));
+    assert_eq!(peer.result("completion/complete", asked)["completion"]["values"], json!(["Std.List"]));
+    let prompts = peer.result("prompts/list", json!({}));
     let known = ["cure_fix_errors", "cure_write_module", "cure_write_state_machine"];
     assert_eq!(names(&prompts["prompts"], "name"), known);
     let arguments = json!({"code": "module T do\n  def f(): Int = \"x\"\nend\n"});
-    let fix = result(&mut peer, "prompts/get", json!({"name": "cure_fix_errors", "arguments": arguments}));
+    let fix = peer.result("prompts/get", json!({"name": "cure_fix_errors", "arguments": arguments}));
     assert!(fix.to_string().contains("C0301: expected Int, found String"), "{fix}");
 }
 

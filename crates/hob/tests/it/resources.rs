@@ -12,22 +12,15 @@ fn connected(project: &TestProject) -> McpPeer {
     peer
 }
 
-fn result(peer: &mut McpPeer, method: &str, params: Value) -> Value {
-    let id = peer.request(method, params);
-    let response = peer.response(id);
-    assert!(response["result"].is_object(), "{response}");
-    response["result"].clone()
-}
-
 fn read(peer: &mut McpPeer, uri: &str) -> String {
-    let result = result(peer, "resources/read", json!({"uri": uri}));
+    let result = peer.result("resources/read", json!({"uri": uri}));
     let contents = result["contents"].as_array().unwrap();
     assert_eq!((contents.len(), &contents[0]["uri"]), (1, &json!(uri)));
     contents[0]["text"].as_str().unwrap().to_owned()
 }
 
 fn uris(peer: &mut McpPeer) -> Vec<String> {
-    let result = result(peer, "resources/list", json!({}));
+    let result = peer.result("resources/list", json!({}));
     let resources = result["resources"].as_array().unwrap().iter();
     resources.map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
 }
@@ -72,14 +65,14 @@ fn a_session_is_listed_and_read() {
             "[2: done"
         ]
     );
-    let templates = result(&mut peer, "resources/templates/list", json!({}));
+    let templates = peer.result("resources/templates/list", json!({}));
     let templates = templates["resourceTemplates"].as_array().unwrap().len();
     assert_eq!(templates, 3);
     let completion = json!({
         "ref": {"type": "ref/resource", "uri": "repl://{session}/transcript{?worktree}"},
         "argument": {"name": "session", "value": "ma"},
     });
-    assert_eq!(result(&mut peer, "completion/complete", completion)["completion"]["values"], json!(["main"]));
+    assert_eq!(peer.result("completion/complete", completion)["completion"]["values"], json!(["main"]));
 }
 
 #[test]
@@ -107,7 +100,7 @@ fn who_watches_a_session_hears_of_it() {
     let mut peer = connected(&project);
     peer.call("repl_start", json!({"profile": "bash"}));
     for part in ["output", "transcript"] {
-        result(&mut peer, "resources/subscribe", json!({"uri": format!("repl://main/{part}")}));
+        peer.result("resources/subscribe", json!({"uri": format!("repl://main/{part}")}));
     }
     let updated = |peer: &mut McpPeer, uri: &str| {
         peer.wait_for(&format!("an update of {uri}"), |message| {
@@ -152,7 +145,7 @@ fn the_diagnostics_of_a_broken_module() {
     project.write("Broken.hs", "module Broken where\nbroken :: Int\nbroken = \"text\"\n");
     let mut peer = connected(&project);
     peer.call("repl_start", json!({"profile": "ghci", "wait_ms": 50_000}));
-    result(&mut peer, "resources/subscribe", json!({"uri": "repl://main/diagnostics"}));
+    peer.result("resources/subscribe", json!({"uri": "repl://main/diagnostics"}));
     eval(&mut peer, ":load Broken");
     peer.notification("notifications/resources/updated");
     let diagnostics: Value = serde_json::from_str(&read(&mut peer, "repl://main/diagnostics")).unwrap();
