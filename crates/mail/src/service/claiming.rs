@@ -1,20 +1,21 @@
 //! Claiming for a caller who may go away in the middle: what was claimed for nobody goes back as if untouched.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
+use super::patience::Patience;
 use super::waits::Errand;
 use crate::error::{MailError, StoreError};
 use crate::store::Store;
 use crate::store::change::{Claim, Claimed, HandBack};
 
-/// How long an uncertain claim is cleared up before it is given up to the end of its session.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it is tried at least to clear up an uncertain claim, before it is handed back unseen.
+const CLEAR_UP: Duration = Duration::from_secs(5);
 
 /// Names one call.
 pub(super) fn token() -> u64 {
@@ -24,14 +25,16 @@ pub(super) fn token() -> u64 {
     u64::from_le_bytes(bytes) >> 1
 }
 
-/// Claims in a task of its own: whatever happens to the caller, somebody hears the answer.
+/// Claims in a task of its own: whatever happens to the caller, somebody hears the answer. Until the deadline it sits
+/// through a store that is away.
 pub(super) async fn claim_for_caller(
     store: &Arc<dyn Store>,
     runtime: &Handle,
     claim: Claim,
+    deadline: Instant,
 ) -> Result<Claimed, MailError> {
     let (answer, mut coming) = oneshot::channel();
-    begin(store, runtime, claim, answer);
+    begin(store, runtime, claim, deadline, answer);
     accept(&mut coming).await
 }
 
@@ -40,10 +43,10 @@ pub(super) type Coming = oneshot::Receiver<Result<Handout, MailError>>;
 
 /// A claim to be begun by whoever wakes the caller, in that very moment: the store has it before the caller has heard of
 /// anything. What comes of it comes to [`accept`].
-pub(super) fn errand(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim) -> (Errand, Coming) {
+pub(super) fn errand(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Instant) -> (Errand, Coming) {
     let (store, runtime) = (Arc::clone(store), runtime.clone());
     let (answer, coming) = oneshot::channel();
-    (Box::new(move || begin(&store, &runtime, claim, answer)), coming)
+    (Box::new(move || begin(&store, &runtime, claim, deadline, answer)), coming)
 }
 
 /// Gives what was claimed to the caller, who has it from then on. Cancel safe: until then it goes back.
@@ -54,21 +57,26 @@ pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
     }
 }
 
+/// Who hears what came of a claim.
+type Answer = oneshot::Sender<Result<Handout, MailError>>;
+
 /// Hands the claim to the store now, and waits for its answer in a task.
-fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, answer: oneshot::Sender<Result<Handout, MailError>>) {
+fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Instant, answer: Answer) {
     let handout = Handout {
         claimed: Claimed::default(),
         back: HandBack { session: claim.session.id.clone(), token: claim.token },
         store: Arc::clone(store),
         runtime: runtime.clone(),
     };
-    let mut filling: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(handout.fill(claim));
+    let mut filling = Box::pin(async move {
+        let filled = handout.fill(claim, deadline, &answer).await;
+        // When nobody takes it, it is dropped and goes back.
+        let _ = answer.send(filled);
+    });
     // A store's own thread may be the one that wakes.
     let within = runtime.enter();
-    // When nobody takes the answer it is dropped, and goes back.
-    match filling.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(filled) => _ = answer.send(filled),
-        Poll::Pending => _ = runtime.spawn(async move { _ = answer.send(filling.await) }),
+    if filling.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+        runtime.spawn(filling);
     }
     drop(within);
 }
@@ -82,28 +90,32 @@ pub(super) struct Handout {
 }
 
 impl Handout {
-    /// Claims. An uncertain claim is made again with the same token, which gives the same messages; when even that
-    /// stays uncertain they are handed back, so that no later call confirms what nobody has seen.
-    async fn fill(mut self, claim: Claim) -> Result<Handout, MailError> {
-        let mut pause = Duration::from_millis(20);
-        let end = tokio::time::Instant::now() + PATIENCE;
+    /// Claims, again and again over a store that is away for a moment, for as long as the caller is there. A refused claim
+    /// of that kind has taken nothing; an uncertain one is made again with the same token, which gives the same messages.
+    /// When that stays uncertain they are handed back, so that no later call confirms what nobody has seen.
+    async fn fill(mut self, claim: Claim, deadline: Instant, caller: &Answer) -> Result<Handout, MailError> {
+        let mut patience = Patience::until(deadline);
         let mut was_uncertain = false;
         loop {
-            match self.store.change(claim.clone()).await {
+            let error = match self.store.change(claim.clone()).await {
                 Ok(claimed) => {
                     self.claimed = claimed;
                     return Ok(self);
                 }
-                Err(StoreError::Uncertain { .. }) => was_uncertain = true,
-                Err(StoreError::Away { .. }) if was_uncertain => {}
+                Err(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. })) => error,
                 Err(error) => return Err(error.into()),
+            };
+            if matches!(error, StoreError::Uncertain { .. }) && !std::mem::replace(&mut was_uncertain, true) {
+                patience.extend(CLEAR_UP);
             }
-            if tokio::time::Instant::now() >= end {
-                self.give_back();
-                return Err(StoreError::Uncertain { reason: "it did not come back in time".into() }.into());
+            if patience.again().await && !caller.is_closed() {
+                continue;
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(1));
+            if !was_uncertain {
+                return Err(error.into());
+            }
+            self.give_back();
+            return Err(StoreError::Uncertain { reason: "it did not come back in time".into() }.into());
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod claiming;
 pub mod look;
+mod patience;
 pub mod people;
 mod queue;
 pub mod receive;

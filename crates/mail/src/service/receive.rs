@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::Mail;
 use super::claiming::{accept, claim_for_caller, errand, token};
 use super::waits::Ticket;
-use crate::error::{MailError, Refusal, StoreError};
+use crate::error::{MailError, Refusal};
 use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
 use crate::store::change::{Claim, Claimed, Confirm, Settle};
 
@@ -21,11 +21,6 @@ const HAND_OUT_BYTES: u64 = 1 << 20;
 const MOST: usize = 500;
 /// The longest wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// How long a wait sits through a store that is away, at each look: a database that restarts wakes nobody with an error,
-/// and one that is gone is told.
-const AWAY: Duration = Duration::from_secs(15);
-/// How long it lets pass before it looks again, at first and at most.
-const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// The most ids of one acknowledgement.
 const MOST_IDS: usize = 1_000;
 
@@ -105,7 +100,7 @@ impl Mail {
             confirm: true,
         };
         let handed = claim.token;
-        let claimed = self.claim(claim).await?;
+        let claimed = self.claim(claim, Instant::now()).await?;
         Ok(Checked { messages: claimed.messages, remaining: claimed.remaining, handed })
     }
 
@@ -129,7 +124,7 @@ impl Mail {
         // Registered before the first look, so that whatever comes after that look rings.
         let ticket = self.waits.register(&session.agent, request.floor)?;
         let mut is_over = false;
-        let mut claimed = self.claim_over(&claim, deadline).await?;
+        let mut claimed = self.claim(claim.clone(), deadline).await?;
         // Only the first look is the start of a call: what another call of this session got meanwhile is not confirmed by
         // our waiting on.
         claim.confirm = false;
@@ -156,48 +151,18 @@ impl Mail {
         claim: &Claim,
         deadline: Instant,
     ) -> Result<(Claimed, bool), MailError> {
-        let (errand, mut coming) = errand(&self.store, &self.runtime, claim.clone());
+        let (errand, mut coming) = errand(&self.store, &self.runtime, claim.clone(), deadline);
         ticket.leave(errand);
         // A bell may still ring: for what came before the errand was left.
         let is_over = tokio::select! {
             biased;
-            claimed = accept(&mut coming) => return Ok((self.or_again(claimed, claim, deadline).await?, false)),
+            claimed = accept(&mut coming) => return Ok((self.noted(&claim.session, claimed?), false)),
             woken = tokio::time::timeout_at(deadline, ticket.woken()) => woken.is_err(),
         };
         if ticket.take_back() {
-            return Ok((self.claim_over(claim, deadline).await?, is_over));
+            return Ok((self.claim(claim.clone(), deadline).await?, is_over));
         }
-        let claimed = accept(&mut coming).await;
-        Ok((self.or_again(claimed, claim, deadline).await?, is_over))
-    }
-
-    /// What came of a claim that somebody else began; claimed anew where the store was away.
-    async fn or_again(
-        &self,
-        claimed: Result<Claimed, MailError>,
-        claim: &Claim,
-        deadline: Instant,
-    ) -> Result<Claimed, MailError> {
-        match claimed {
-            Ok(claimed) => Ok(self.noted(&claim.session, claimed)),
-            Err(MailError::Store(StoreError::Away { .. })) => self.claim_over(claim, deadline).await,
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Claims, again and again over a store that is away for a moment. A refused claim of that kind has taken nothing.
-    async fn claim_over(&self, claim: &Claim, deadline: Instant) -> Result<Claimed, MailError> {
-        let [mut pause, longest] = PAUSES;
-        let end = deadline.min(Instant::now() + AWAY);
-        loop {
-            match self.claim(claim.clone()).await {
-                Err(MailError::Store(StoreError::Away { .. })) if Instant::now() + pause < end => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(longest);
-                }
-                claimed => return claimed,
-            }
-        }
+        Ok((self.noted(&claim.session, accept(&mut coming).await?), is_over))
     }
 
     /// Says of messages that one is done with them, or will not act on them. Confirms what the session has in hand.
@@ -240,9 +205,10 @@ impl Mail {
         self.surely(Confirm { session: session.clone() }).await
     }
 
-    async fn claim(&self, claim: Claim) -> Result<Claimed, MailError> {
+    /// Claims; until the deadline it sits through a store that is away.
+    async fn claim(&self, claim: Claim, deadline: Instant) -> Result<Claimed, MailError> {
         let session = claim.session.clone();
-        let claimed = claim_for_caller(&self.store, &self.runtime, claim).await?;
+        let claimed = claim_for_caller(&self.store, &self.runtime, claim, deadline).await?;
         Ok(self.noted(&session, claimed))
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Mail;
+use super::patience::Patience;
 use super::waits::Ticket;
-use crate::error::{MailError, Refusal};
+use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{Floor, MessageView, Session};
 use crate::store::query;
 
@@ -163,7 +164,13 @@ impl Mail {
         let ticket = self.waits.register(&session.agent, floor)?;
         let mut is_over = false;
         loop {
-            let found = self.look(session, after, floor, max).await?;
+            let mut patience = Patience::until(deadline);
+            let found = loop {
+                match self.look(session, after, floor, max).await {
+                    Err(MailError::Store(StoreError::Away { .. })) if patience.again().await => {}
+                    found => break found?,
+                }
+            };
             known_cursor(after, found.tip)?;
             if !found.messages.is_empty() || is_over {
                 return Ok(Seen {

@@ -27,13 +27,20 @@ struct Switched {
     refused: watch::Sender<u64>,
 }
 
+impl Switched {
+    fn is_there(&self) -> Result<(), StoreError> {
+        if !self.is_away.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.refused.send_modify(|refused| *refused += 1);
+        Err(StoreError::Away { reason: "switched off".to_owned() })
+    }
+}
+
 impl Store for Switched {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
         Box::pin(async move {
-            if self.is_away.load(Ordering::SeqCst) {
-                self.refused.send_modify(|refused| *refused += 1);
-                return Err(StoreError::Away { reason: "switched off".to_owned() });
-            }
+            self.is_there()?;
             let done = self.inner.write(change).await;
             if self.loses_answers.load(Ordering::SeqCst) {
                 return Err(StoreError::Uncertain { reason: "switched off in the middle".to_owned() });
@@ -43,7 +50,10 @@ impl Store for Switched {
     }
 
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
-        self.inner.read(query)
+        Box::pin(async move {
+            self.is_there()?;
+            self.inner.read(query).await
+        })
     }
 
     fn listen(&self, ear: Ear) {
@@ -239,21 +249,59 @@ async fn the_next_life_hands_on_what_the_last_one_left() {
     scene.emptied().await;
 }
 
-#[tokio::test]
-async fn a_wait_sits_through_a_store_that_is_away_for_a_moment() {
-    let scene = Scene::new();
-    let mail = scene.mail(0).await;
-    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+/// Waits in a store that is away, which comes back only after it was asked twice.
+async fn over_an_absence(scene: &Scene, mail: &Arc<Mail>, waiting: impl Future<Output = Vec<String>> + Send + 'static) {
+    let ann = agent(mail, "ann").await;
     scene.away(true);
     let mut refused = scene.store.refused.subscribe();
-    let waiter = tokio::spawn({
-        let mail = Arc::clone(&mail);
-        async move { take(&mail, &bob, 1).await }
-    });
+    let waiter = tokio::spawn(waiting);
     tokio::time::timeout(LONG, refused.wait_for(|refused| *refused >= 2)).await.unwrap().unwrap();
     scene.away(false);
     mail.send(&ann, letter("it is back")).await.unwrap();
     assert_eq!(tokio::time::timeout(LONG, waiter).await.unwrap().unwrap(), ["it is back"]);
+}
+
+#[tokio::test]
+async fn a_wait_sits_through_a_store_that_is_away_for_a_moment() {
+    let scene = Scene::new();
+    let mail = scene.mail(0).await;
+    let bob = agent(&mail, "bob").await;
+    let waiting = Arc::clone(&mail);
+    over_an_absence(&scene, &mail, async move { take(&waiting, &bob, 1).await }).await;
+}
+
+#[tokio::test]
+async fn a_wait_with_a_cursor_does_so_too() {
+    let scene = Scene::new();
+    let mail = scene.mail(0).await;
+    let bob = agent(&mail, "bob").await;
+    let waiting = Arc::clone(&mail);
+    let look = async move {
+        let seen = waiting.wait_after(&bob, 0, Floor::All, 1, LONG).await.unwrap();
+        seen.messages.into_iter().map(|message| message.content).collect()
+    };
+    over_an_absence(&scene, &mail, look).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waited_in_vain_and_left_confirms_nothing_later() {
+    let scene = Scene::new();
+    let mail = scene.mail(0).await;
+    let (ann, bob) = (agent(&mail, "ann").await, agent(&mail, "bob").await);
+    mail.send(&ann, letter("unseen")).await.unwrap();
+    scene.away(true);
+    let mut refused = scene.store.refused.subscribe();
+    let waiter = tokio::spawn({
+        let (mail, bob) = (Arc::clone(&mail), bob.clone());
+        async move { mail.wait(&bob, WaitRequest::default()).await }
+    });
+    tokio::time::timeout(LONG, refused.wait_for(|refused| *refused >= 1)).await.unwrap().unwrap();
+    waiter.abort();
+    assert!(waiter.await.unwrap_err().is_cancelled());
+    scene.away(false);
+    assert_eq!(take(&mail, &bob, 1).await, ["unseen"]);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(mail.inbox(&bob.agent).await.unwrap().leased, 1, "it is still in hand");
 }
 
 #[tokio::test(start_paused = true)]
@@ -266,4 +314,7 @@ async fn a_wait_says_that_the_store_stays_away() {
     let gone = mail.wait(&bob, WaitRequest::default()).await.unwrap_err();
     assert!(gone.is_retryable(), "{gone}");
     assert!((10..=15).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
+    let begin = tokio::time::Instant::now();
+    mail.check(&bob, CheckRequest::default()).await.unwrap_err();
+    assert_eq!(begin.elapsed(), Duration::ZERO, "whoever does not wait is told at once");
 }
