@@ -7,7 +7,7 @@ use sqlx::{Connection, PgConnection, Row};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::{CONNECT, Place, TRIES, explain};
+use super::{CONNECT, Place, Tries, explain};
 use crate::error::{Refusal, StoreError};
 use crate::model::{Limits, Millis};
 use crate::store::change::{Change, Changed};
@@ -109,18 +109,16 @@ impl Writer {
             }
             Err(_) => {
                 for (change, answer) in group {
-                    let mut result = Err(StoreError::Away { reason: "not tried".to_owned() });
-                    for _ in 0..TRIES {
+                    // Away may be a conflict, too.
+                    let mut tries = Tries::default();
+                    let result = loop {
                         let mut one = Vec::new();
-                        result = match self.attempt(&[&change], &mut one).await {
-                            Ok(()) => one.pop().expect("one change has one result"),
-                            Err(error) => Err(error),
-                        };
-                        // Away may be a conflict or a connection that was cut; the next try has another.
-                        if !matches!(result, Err(StoreError::Away { .. })) {
-                            break;
+                        let attempted = self.attempt(&[&change], &mut one).await;
+                        let result = attempted.and_then(|()| one.pop().expect("one change has one result"));
+                        if !tries.again(&result) {
+                            break result;
                         }
-                    }
+                    };
                     let _ = answer.send(result);
                 }
             }
