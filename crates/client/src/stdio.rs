@@ -119,7 +119,7 @@ impl Shared {
     fn upward(&self, input: impl AsFd, output: &Mutex<Output>) {
         let mut framer = Framer::default();
         loop {
-            let ended = !read_some(&input, framer.buffer());
+            let ended = read_some(&input, framer.buffer()).is_err();
             let mut refused = Vec::new();
             {
                 let mut state = self.lock();
@@ -167,12 +167,15 @@ impl Shared {
                 state.writing = true;
                 (stream, bytes)
             };
-            let (written, whole) = write_counted(&stream, &bytes);
+            let (written, ended) = write_counted(&stream, &bytes);
             let mut state = self.lock();
             state.writing = false;
             state.ledger.wrote(written);
+            if ended == Err(End::Unread) {
+                state.ledger.left_unread();
+            }
             self.changed.notify_all();
-            if !whole {
+            if ended.is_err() {
                 // The other thread reads what was still sent, then finds the end.
                 let _ = stream.shutdown(Shutdown::Both);
                 return;
@@ -221,31 +224,44 @@ fn take(state: &mut State, frame: Frame, refused: &mut Vec<u8>) {
     }
 }
 
-/// Reads what there is into the buffer, waiting for it; false at the end of input.
-fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> bool {
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Nothing more comes.
+    Plain,
+    /// The peer has gone without reading all that it was sent. The kernel says so once, whoever asks first.
+    Unread,
+}
+
+/// Reads what there is into the buffer, waiting for it.
+fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), End> {
     buffer.reserve(READ);
     loop {
         match rustix::io::read(input, rustix::buffer::spare_capacity(buffer)) {
-            Ok(count) => return count > 0,
+            Ok(1..) => return Ok(()),
+            Ok(0) => return Err(End::Plain),
             Err(Errno::INTR) => {}
             // Somebody who shares the description made it non-blocking.
             Err(Errno::AGAIN) if wait(input, PollFlags::IN).is_ok() => {}
-            Err(_) => return false,
+            Err(Errno::CONNRESET) => return Err(End::Unread),
+            Err(_) => return Err(End::Plain),
         }
     }
 }
 
-/// Writes and says how much went through, and whether that was all.
-fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, bool) {
+/// Writes and says how much went through.
+fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, Result<(), End>) {
     let mut written = 0;
     while written < bytes.len() {
         match stream.write(&bytes[written..]) {
             Ok(count @ 1..) => written += count,
+            Ok(0) => return (written, Err(End::Plain)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            _ => return (written, false),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return (written, Err(End::Unread)),
+            Err(_) => return (written, Err(End::Plain)),
         }
     }
-    (written, true)
+    (written, Ok(()))
 }
 
 type Locate = Box<dyn FnMut() -> Result<(Project, Hello), String> + Send>;
@@ -398,7 +414,10 @@ impl Downward {
                 output.flush()?;
             }
             pace.wait(stream);
-            if !read_some(&stream, framer.buffer()) {
+            if let Err(end) = read_some(&stream, framer.buffer()) {
+                if end == End::Unread {
+                    self.shared.lock().ledger.left_unread();
+                }
                 return Ok(());
             }
         }

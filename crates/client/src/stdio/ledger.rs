@@ -59,6 +59,8 @@ pub(super) struct Ledger {
     /// Bytes of this connection that went through the outbox, and how many of them were written.
     queued: u64,
     written: u64,
+    /// The daemon has gone without reading all of them.
+    unread: bool,
     /// Bytes of lines that wait for a connection.
     held: usize,
 }
@@ -70,7 +72,10 @@ struct Item {
     kind: Kind,
     /// Where the line ends among the bytes of this connection.
     end: Option<u64>,
+    /// How many daemons it was written to and died.
     deliveries: u8,
+    /// One of them may have read it.
+    taken: bool,
 }
 
 #[derive(Debug)]
@@ -177,7 +182,7 @@ impl Ledger {
         whole.extend_from_slice(line);
         whole.push(b'\n');
         let end = self.connected.then(|| self.push(line));
-        self.items.insert(seq, Item { line: whole.into(), kind, end, deliveries: 0 });
+        self.items.insert(seq, Item { line: whole.into(), kind, end, deliveries: 0, taken: false });
     }
 
     /// Puts a line into the outbox and says where it ends.
@@ -285,10 +290,15 @@ impl Ledger {
         self.written += bytes as u64;
     }
 
+    /// The daemon has gone without reading all that was written. How much is not known, but the last byte is of it.
+    pub(super) fn left_unread(&mut self) {
+        self.unread = true;
+    }
+
     /// Whether something waits that a daemon is needed for now. Listening alone can wait.
     pub(super) fn needs_daemon(&self) -> bool {
         self.items.values().any(|item| match &item.kind {
-            Kind::Request(request) => request.what != What::Listen || item.end.is_none(),
+            Kind::Request(request) => request.what != What::Listen || (item.end.is_none() && !item.taken),
             Kind::Batch(_) => true,
             Kind::Other => false,
         })
@@ -310,21 +320,20 @@ impl Ledger {
         self.connected = false;
         self.outbox = Vec::new();
         self.handshake.disconnected();
-        let (written, items) = (self.written, &mut self.items);
-        for item in items.values_mut() {
-            // The line end alone does not make the difference: at its end of input the daemon takes a line without.
-            let delivered = item.end.is_some_and(|end| end <= written + 1);
-            item.deliveries = item.deliveries.saturating_add(u8::from(delivered));
-            if !delivered {
-                item.end = None;
-            }
+        // The line end alone does not make the difference: at its end of input the daemon takes a line without. One that
+        // left something unread never came to that end.
+        let read = if self.unread { self.written.saturating_sub(1) } else { self.written + 1 };
+        for item in self.items.values_mut() {
+            let Some(end) = item.end.take() else { continue };
+            item.deliveries = item.deliveries.saturating_add(u8::from(end <= self.written + 1));
+            item.taken |= end <= read;
         }
         self.questions.abandon()
     }
 
     /// Whether a tool call may have run on a daemon that went away.
     fn is_lost(&self, item: &Item) -> bool {
-        item.end.is_some()
+        item.taken
             && match &item.kind {
                 Kind::Request(request) => request.what == What::Call && self.has_effect(&item.line),
                 Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.has_effect(call)),
@@ -342,7 +351,7 @@ impl Ledger {
     /// hands it out again. So those calls can be sent again. Also what came last, by which it knows whether they had run.
     pub(super) fn awaits_mail(&self) -> (bool, Option<String>) {
         let lost = self.items.values().any(|item| {
-            item.end.is_some()
+            item.taken
                 && match &item.kind {
                     Kind::Request(request) => request.what == What::Call && peek::takes_mail(&item.line),
                     Kind::Batch(_) => peek::batch_calls(&item.line).any(peek::takes_mail),
@@ -359,6 +368,7 @@ impl Ledger {
         self.connected = true;
         self.queued = 0;
         self.written = 0;
+        self.unread = false;
         self.held = 0;
         self.questions.connected();
         let initializing =
@@ -440,7 +450,7 @@ impl Ledger {
 
     fn give_up(&mut self, seq: u64, fate: &Fate, answers: &mut Vec<u8>) {
         // A send with a key was made again and again, and may have been taken each time.
-        let is_sent = |item: &Item| item.deliveries > 0 && peek::sends_once(&item.line);
+        let is_sent = |item: &Item| item.taken && peek::sends_once(&item.line);
         let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item) || is_sent(item));
         let Some(item) = self.remove(seq) else { return };
         match item.kind {

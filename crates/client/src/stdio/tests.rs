@@ -12,10 +12,11 @@ use std::sync::mpsc;
 
 use mcp::wire::Id;
 use project::{HelloAck, Role};
+use rustix::event::PollFd;
 use serde_json::Value;
 
 /// Where a life of the fake daemon ends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Death {
     Never,
     BeforeAck,
@@ -25,6 +26,8 @@ enum Death {
     AfterBytes(usize),
     /// Before reading anything after the hello.
     Deaf,
+    /// When something has come after the hello that it never reads.
+    Unread,
 }
 
 /// What the fake daemon did, over all its lives.
@@ -128,6 +131,11 @@ impl Life<'_> {
         let ack = HelloAck::accepted(1, &format!("life-{}", self.number));
         (&stream).write_all(&ack.to_line()).map_err(|_| Dead)?;
         if matches!(self.death, Death::Deaf) {
+            return Err(Dead);
+        }
+        if matches!(self.death, Death::Unread) {
+            let mut readable = [PollFd::new(&stream, PollFlags::IN)];
+            rustix::event::poll(&mut readable, None).map_err(|_| Dead)?;
             return Err(Dead);
         }
         loop {
@@ -313,6 +321,7 @@ fn each_way_to_die() {
     for death in [
         Death::BeforeAck,
         Death::Deaf,
+        Death::Unread,
         Death::AfterLines(1),
         Death::AfterLines(3),
         Death::AfterBytes(1),
@@ -333,6 +342,17 @@ fn each_way_to_die() {
         assert!(agent.end().is_empty(), "{death:?}");
         assert!(fake.record.ran.lock().unwrap().values().all(|times| *times == 1), "{death:?}: a call ran twice");
     }
+}
+
+/// As right after a kill -9: the call goes into a socket that nobody reads any more, and can be made again.
+#[test]
+fn a_call_that_no_daemon_read_is_made_of_the_next() {
+    let fake = Fake::new(vec![Death::Unread, Death::Unread]);
+    let mut agent = fake.front_end();
+    agent.send(&call(1, "echo"));
+    assert_eq!(agent.receive()["result"]["echo"], "t1");
+    assert!(agent.end().is_empty());
+    assert_eq!(fake.record.lives.lock().unwrap()[..2], [Death::Unread, Death::Unread]);
 }
 
 #[test]
@@ -386,7 +406,8 @@ fn a_hundred_random_deaths() {
         .map(|_| match below(12) {
             0 => Death::BeforeAck,
             1 => Death::Deaf,
-            2..6 => Death::AfterLines(1 + below(20)),
+            2 => Death::Unread,
+            3..6 => Death::AfterLines(1 + below(20)),
             6..9 => Death::AfterBytes(below(3_000)),
             _ => Death::AfterBytes(below(4_000_000)),
         })

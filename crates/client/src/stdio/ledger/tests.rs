@@ -164,6 +164,11 @@ fn a_waiter_survives_its_daemon() {
     assert_eq!(ledger.awaits_mail(), (true, None), "the next daemon is told that an answer may be lost");
     assert!(ledger.resume(Fate::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
+    // That one dies before it reads anything: what the first had handed out is still unheard.
+    ledger.lost();
+    assert_eq!(ledger.awaits_mail(), (true, None));
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
     ledger
         .daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"message":{"message_id":"msg_A"}}}}"#);
     assert_eq!(ledger.awaits_mail(), (false, Some("msg_A".to_owned())));
@@ -234,6 +239,37 @@ fn a_whole_line_without_its_end_counts_as_delivered() {
     ledger.lost();
     assert!(String::from_utf8(ledger.resume(Fate::SameLife)).unwrap().contains("The session `s` lives on"));
     assert!(ledger.take_outbox().is_empty());
+}
+
+#[test]
+fn what_the_daemon_left_unread_is_sent_again() {
+    let mut ledger = connected();
+    send(&mut ledger, CALL);
+    let second = CALL.replace("\"id\":1", "\"id\":3");
+    send(&mut ledger, &second);
+    ledger.left_unread();
+    ledger.lost();
+    // Only of the last one it is certain.
+    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    assert!(said.contains("\"id\":1") && said.contains("may have run") && !said.contains("\"id\":3"), "{said}");
+    assert_eq!(outbox(&mut ledger), second.clone() + "\n");
+    // What one daemon left unread says nothing of the next.
+    ledger.wrote(second.len() + 1);
+    ledger.lost();
+    assert!(String::from_utf8(ledger.resume(Fate::Replaced)).unwrap().contains("may have run"));
+    // A request that no daemon ever reads is given up, too; it did nothing.
+    send(&mut ledger, CALL);
+    for _ in 1..DELIVERIES {
+        ledger.left_unread();
+        ledger.lost();
+        assert!(ledger.resume(Fate::Replaced).is_empty());
+        let bytes = ledger.take_outbox().len();
+        ledger.wrote(bytes);
+    }
+    ledger.left_unread();
+    ledger.lost();
+    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    assert!(said.contains("again and again") && said.contains("\"mayHaveRun\":false"), "{said}");
 }
 
 #[test]
