@@ -1,10 +1,10 @@
 //! Each fault of the system before, under its number, and that it is none here.
 
 use serde_json::json;
-use testkit::{kill_hard, until};
+use testkit::kill_hard;
 
 use super::pushed::{served, token};
-use super::{Team, check, ok, refused, send, start_waiting};
+use super::{Team, check, ok, refused, send, send_after_a_death, start_waiting};
 use crate::websocket::WebSocket;
 
 #[test]
@@ -112,10 +112,7 @@ fn defect_07_a_waiter_whose_daemon_dies_is_not_deaf() {
     let waiting = start_waiting(&mut reviewer, "all");
     kill_hard(team.project.daemon_pid().unwrap());
     // Both front-ends find or start another daemon by themselves.
-    until("a daemon again", || team.project.daemon_pid());
-    // A question may be asked twice, so it is asked anew of the next daemon; a message would only be said to be lost.
-    ok(&mut planner, "list_agents", json!({}));
-    send(&mut planner, "reviewer", "still there?");
+    send_after_a_death(&mut planner, "reviewer", "still there?");
     assert_eq!(reviewer.answer(waiting).structured["message"]["content"], "still there?");
 }
 

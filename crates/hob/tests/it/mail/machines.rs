@@ -6,7 +6,7 @@ use serde_json::json;
 use testkit::{McpPeer, Postgres, Ran, TestProject, kill_hard};
 
 use super::load::{Count, Load, Sleepers};
-use super::{check, ok, send, start_waiting};
+use super::{check, ok, refused, send, send_after_a_death, start_waiting};
 use crate::fresh;
 
 /// A clone of the repository with a daemon of its own.
@@ -63,8 +63,8 @@ fn a_send_on_one_machine_wakes_a_waiter_on_the_other() {
     let names: Vec<&str> =
         agents["agents"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["ann", "bob"]);
-    let refused = Ran::of(&mut here.0.hob(["send", "x", "--to", "ann", "--as", "bob"]));
-    assert!(refused.code != Some(0) && refused.stderr.contains("held by"), "{refused:?}");
+    let ran = Ran::of(&mut here.0.hob(["send", "x", "--to", "ann", "--as", "bob"]));
+    assert!(ran.code != Some(0) && ran.stderr.contains("held by"), "{ran:?}");
 }
 
 #[test]
@@ -76,12 +76,12 @@ fn one_daemon_s_death_concerns_its_own_agents_only() {
     assert_eq!(check(&mut bob), ["in hand"]);
     here.kill_daemon();
     // What bob has in hand stays there, whatever happens elsewhere.
-    send(&mut ann, "bob", "after");
+    send_after_a_death(&mut ann, "bob", "after");
     assert_eq!(check(&mut bob), ["after"]);
     // A waiter whose own daemon dies hears of what is sent on the other machine.
     let waiting = start_waiting(&mut bob, "all");
     there.kill_daemon();
-    send(&mut ann, "bob", "over a death");
+    send_after_a_death(&mut ann, "bob", "over a death");
     assert_eq!(bob.answer(waiting).structured["message"]["content"], "over a death");
 }
 
@@ -127,12 +127,13 @@ fn what_is_sent_while_the_database_is_away_waits_on_disk_over_a_kill() {
         assert_eq!(ok(&mut ann, "send_message", call)["message_id"], queued["message_id"], "the same key");
     }
     // One that has no spool refuses, and calls nothing sent.
-    let refused = bob.call("send_message", json!({"to": "ann", "content": "x"}));
-    assert!(refused.is_error && refused.text.contains("Nothing was stored"), "{}", refused.text);
+    let said = refused(&mut bob, "send_message", json!({"to": "ann", "content": "x"}));
+    assert!(said.contains("Nothing was stored"), "{said}");
     here.kill_daemon();
     // The next daemon cannot tell who may speak as ann while the database is away; what waits stays.
-    let refused = ann.call("send_message", json!({"to": "bob", "content": "3"}));
-    assert!(refused.is_error, "{}", refused.text);
+    let call = json!({"to": "bob", "content": "3", "idempotency_key": "3"});
+    let said = refused(&mut ann, "send_message", call);
+    assert!(said.contains("Nothing was stored"), "{said}");
     database.resume();
     let mut got = Vec::new();
     testkit::until("what was queued", || {

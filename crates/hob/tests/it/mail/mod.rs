@@ -100,6 +100,12 @@ fn send(peer: &mut McpPeer, to: &str, content: &str) -> String {
     ok(peer, "send_message", json!({"to": to, "content": content}))["message_id"].as_str().unwrap().to_owned()
 }
 
+/// The same where the daemon has just been killed: a call that it still took cannot be made again, unless it has a key.
+fn send_after_a_death(peer: &mut McpPeer, to: &str, content: &str) -> String {
+    let call = json!({"to": to, "content": content, "idempotency_key": content});
+    ok(peer, "send_message", call)["message_id"].as_str().unwrap().to_owned()
+}
+
 /// Starts to wait, and returns when the daemon has it.
 fn start_waiting(peer: &mut McpPeer, filter: &str) -> i64 {
     let id = peer.start_call("wait_for_message", json!({"timeout": 60, "priority_filter": filter}));
