@@ -1,13 +1,12 @@
 //! Secrets of a project that only its user can read: what seals tickets, and the token of HTTP. They stand outside the
 //! project's directory, into which a checkout could bring its own.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use project::Project;
-use rustix::fs::OFlags;
+use project::{Project, private};
 
 /// How many random bytes a secret has.
 const BYTES: usize = 32;
@@ -61,27 +60,10 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
 
 /// What the file holds, if nobody else can have read or written it.
 fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file: File = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound || is_link(&error) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let metadata = file.metadata()?;
-    let is_mine = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !metadata.is_file() || !is_mine || metadata.mode() & 0o077 != 0 {
-        return Ok(None);
-    }
-    let mut text = String::new();
+    let text = private::read(path, 256)?;
     // What is no text is no secret of ours.
-    if file.take(256).read_to_string(&mut text).is_err() {
-        return Ok(None);
-    }
-    Ok(bytes_of(text.trim_end()))
-}
-
-fn is_link(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+    let text = text.and_then(|text| String::from_utf8(text).ok());
+    Ok(text.and_then(|text| bytes_of(text.trim_end())))
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -102,7 +84,7 @@ fn bytes_of(text: &str) -> Option<[u8; BYTES]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
     fn kept_and_private() {

@@ -2,10 +2,10 @@
 //! name is found. Files say what a name is for; who may speak under it is decided by the store (`Mail::enter`).
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use project::private;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{AgentName, NameError};
@@ -102,18 +102,9 @@ impl Identities {
 
     /// Writes an identity, in place of the one of that name.
     pub fn save(&self, identity: &Identity) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let path = self.path(&identity.name);
-        let fresh = self.dir.join(format!(".{}.{}", identity.name, std::process::id()));
-        let _ = fs::remove_file(&fresh);
         let mut text = serde_json::to_vec_pretty(identity)?;
         text.push(b'\n');
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-        let written = file.write_all(&text).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&fresh, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&fresh);
-        }
-        written
+        private::replace(&self.path(&identity.name), &text)
     }
 
     fn path(&self, name: &str) -> PathBuf {

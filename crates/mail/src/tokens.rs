@@ -3,14 +3,13 @@
 //!
 //! One file an agent, which only its user can read. Start with [`Tokens::find`].
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::hint::black_box;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::OFlags;
+use project::private;
 use serde::{Deserialize, Serialize};
 
 use crate::model::AgentName;
@@ -71,7 +70,9 @@ impl Tokens {
     /// # Errors
     /// When its file cannot be read.
     pub fn of(&self, agent: &AgentName) -> io::Result<Option<Token>> {
-        let Some(Written { token, worktree }) = read(&self.path(agent))? else { return Ok(None) };
+        let Some(text) = private::read(&self.path(agent), FILE_MAX)? else { return Ok(None) };
+        // What is none of ours is no token.
+        let Ok(Written { token, worktree }) = serde_json::from_slice(&text) else { return Ok(None) };
         Ok(Some(Token { agent: agent.clone(), worktree, secret: token }))
     }
 
@@ -110,18 +111,8 @@ impl Tokens {
     }
 
     fn write(&self, token: &Token) -> io::Result<()> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let draft = self.dir.join(format!(".{}.{}", token.agent, std::process::id()));
-        let _ = fs::remove_file(&draft);
         let written = Written { token: token.secret.clone(), worktree: token.worktree.clone() };
-        let text = serde_json::to_vec(&written)?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-        let done = file.write_all(&text).and_then(|()| file.sync_all());
-        let done = done.and_then(|()| fs::rename(&draft, self.path(&token.agent)));
-        if done.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        done
+        private::replace(&self.path(&token.agent), &serde_json::to_vec(&written)?)
     }
 
     fn path(&self, agent: &AgentName) -> PathBuf {
@@ -135,28 +126,10 @@ pub fn is_same(said: &str, secret: &str) -> bool {
     said.len() == secret.len() && black_box(differ) == 0
 }
 
-/// What the file holds, if nobody else can have read or written it.
-fn read(path: &Path) -> io::Result<Option<Written>> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let metadata = File::metadata(&file)?;
-    let is_mine = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !metadata.is_file() || !is_mine || metadata.mode() & 0o077 != 0 {
-        return Ok(None);
-    }
-    let mut text = Vec::new();
-    file.take(FILE_MAX).read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text).ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
     fn a_token_is_kept_private_and_stands_for_one_agent() {

@@ -18,6 +18,7 @@ mod mail;
 mod origin;
 mod owner;
 mod paths;
+pub mod private;
 mod root;
 mod runtime;
 pub mod socket;

@@ -5,9 +5,7 @@
 //! withdraws them.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Project;
 use crate::config::{self, ConfigError, Settings, parse};
-use crate::user;
+use crate::{private, user};
 
 /// One thing that counts only when granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -111,14 +109,8 @@ impl Trust {
     /// Replaces the file whole, so that a reader never sees half of it.
     fn store(&self, file: &Path) -> io::Result<()> {
         let text = toml::to_string(self).map_err(io::Error::other)?;
-        let directory = file.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        let fresh = file.with_extension(format!("{}.new", std::process::id()));
-        let _ = fs::remove_file(&fresh);
-        let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-        writeln!(out, "# Written by `hob trust`: the hob.toml texts whose requests you granted.\n{text}")?;
-        out.sync_all()?;
-        fs::rename(&fresh, file)
+        let head = "# Written by `hob trust`: the hob.toml texts whose requests you granted.";
+        private::replace(file, format!("{head}\n{text}\n").as_bytes())
     }
 }
 
@@ -167,6 +159,7 @@ fn sha256(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn granted_by_content_only() {

@@ -1,0 +1,88 @@
+//! Files that are this user's alone: secrets, and what nobody else may have written.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::owner;
+
+/// What a file holds, as far as `most` bytes go, if nobody else can have read or written it. `None` where there is no
+/// such file: a link is none, wherever it leads.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file: File = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_link(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != owner::me() || metadata.mode() & 0o077 != 0 {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Writes a file in place of the one that is there, with the directories on the way to it. On the disk when this returns;
+/// nobody ever sees half of it.
+///
+/// # Errors
+/// When it cannot be written; then the former one stays.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let draft = directory.join(format!(".{}.{}", name.display(), std::process::id()));
+    let _ = fs::remove_file(&draft);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let done = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&draft, path));
+    if done.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    done
+}
+
+fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn whole_private_and_of_nobody_else() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("a/b/file");
+        assert_eq!(read(&path, 10).unwrap(), None);
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(read(&path, 10).unwrap().as_deref(), Some(&b"two"[..]));
+        assert_eq!(read(&path, 2).unwrap().as_deref(), Some(&b"tw"[..]));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
+        // A link, a directory, what others could have read.
+        let link = temp.path().join("link");
+        symlink(&path, &link).unwrap();
+        assert_eq!(read(&link, 10).unwrap(), None);
+        assert_eq!(read(temp.path(), 10).unwrap(), None);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(read(&path, 10).unwrap(), None);
+        // What cannot be put in its place leaves nothing.
+        replace(path.parent().unwrap(), b"three").unwrap_err();
+        assert_eq!(fs::read_dir(temp.path().join("a")).unwrap().count(), 1);
+        replace(&link, b"four").unwrap();
+        assert_eq!((read(&link, 10).unwrap().unwrap(), fs::read(&path).unwrap()), (b"four".to_vec(), b"two".to_vec()));
+    }
+}
