@@ -5,6 +5,7 @@
 //! Start with [`TestProject`]. Everything waits on values, with one timeout ([`patience`]) that is only there to end
 //! a test that would otherwise hang.
 
+mod caller;
 pub mod otp;
 mod patience;
 mod peer;
@@ -13,6 +14,7 @@ mod processes;
 mod project;
 pub mod transcript;
 
+pub use caller::caller;
 pub use patience::{patience, until};
 pub use peer::{Answer, McpPeer};
 pub use postgres::Postgres;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp::tool::{Context, Tool};
-use project::{Caller, Known, Role};
+use project::Caller;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -65,25 +65,9 @@ impl House {
 /// An agent's connection, which has gone by the time it is answered.
 fn caller(name: &str) -> Caller {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let worktree = PathBuf::from(format!("/w/{name}"));
-    Caller {
-        connection: LAST.fetch_add(1, Ordering::Relaxed),
-        role: Role::Mcp,
-        pid: 0,
-        cwd: worktree.clone(),
-        worktree: worktree.clone(),
-        env: Default::default(),
-        session: None,
-        name: Some(name.to_owned()),
-        takeover: false,
-        run: Some(format!("run-{name}")),
-        answers_lost: false,
-        last_message: None,
-        stands_in: Some(worktree),
-        profile: None,
-        known: Known::ByProcess,
-        by_requests: false,
-    }
+    let connection = LAST.fetch_add(1, Ordering::Relaxed);
+    let run = Some(format!("run-{name}"));
+    Caller { connection, run, ..testkit::caller(&PathBuf::from(format!("/w/{name}")), name) }
 }
 
 /// Calls a tool: its answer, or the text of its refusal.

@@ -1,12 +1,12 @@
 //! A name that is taken over on another machine: whoever held it learns so even if it only looks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mail::desk::{Desk, DeskOptions};
 use mail::{Mail, MailOptions};
 use mcp::tool::{Context, LogLevel, NotifyError, Peer, Progress};
-use project::{Caller, Known, Role};
+use project::Caller;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
@@ -44,25 +44,7 @@ async fn desk(server: &Server, host: &str, dir: PathBuf) -> Arc<Desk> {
 }
 
 fn connection(name: &str, takeover: bool) -> Context {
-    let worktree = PathBuf::from("/w/ann");
-    let caller = Caller {
-        connection: 1,
-        role: Role::Mcp,
-        pid: 0,
-        cwd: worktree.clone(),
-        worktree: worktree.clone(),
-        env: Default::default(),
-        session: None,
-        name: Some(name.to_owned()),
-        takeover,
-        run: None,
-        answers_lost: false,
-        last_message: None,
-        stands_in: Some(worktree),
-        profile: None,
-        known: Known::ByProcess,
-        by_requests: false,
-    };
+    let caller = Caller { takeover, ..testkit::caller(Path::new("/w/ann"), name) };
     let peer = Arc::new(Standing(watch::channel(false).0));
     Context::new(peer, Arc::new(caller), watch::channel(false).1, None)
 }

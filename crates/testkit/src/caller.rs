@@ -1,0 +1,27 @@
+//! Who calls, for tests of tools without a daemon.
+
+use std::path::Path;
+
+use project::{Caller, Known, Role};
+
+/// An agent of that name on connection 1, which stands in that worktree as far as a kernel would tell.
+pub fn caller(worktree: &Path, name: &str) -> Caller {
+    Caller {
+        connection: 1,
+        role: Role::Mcp,
+        pid: 0,
+        cwd: worktree.to_owned(),
+        worktree: worktree.to_owned(),
+        env: Default::default(),
+        session: None,
+        name: Some(name.to_owned()),
+        takeover: false,
+        run: None,
+        answers_lost: false,
+        last_message: None,
+        stands_in: Some(worktree.to_owned()),
+        profile: None,
+        known: Known::ByProcess,
+        by_requests: false,
+    }
+}
