@@ -3,29 +3,11 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::model::{Delivery, Holder, Limits, Profile, Session, SessionId};
-use crate::service::people::EnterRequest;
+use crate::model::{Delivery, Session};
+use crate::service::Mail;
 use crate::service::receive::CheckRequest;
+use crate::service::scene::{enter, mail};
 use crate::service::send::SendRequest;
-use crate::service::{Mail, MailOptions};
-use crate::store::memory::MemoryStore;
-
-async fn mail() -> Arc<Mail> {
-    let store = MemoryStore::new(crate::model::Clock::system(), Limits::default());
-    Mail::open(MailOptions::new(Arc::new(store))).await.unwrap()
-}
-
-async fn enter(mail: &Arc<Mail>, name: &str) -> Session {
-    let request = EnterRequest {
-        agent: AgentName::new(name).unwrap(),
-        session: SessionId::mint(),
-        holder: Holder { host: "h".into(), worktree: format!("/{name}") },
-        takeover: false,
-        create: true,
-        profile: Profile { role: Some(crate::Role::new("dev").unwrap()), ..Profile::default() },
-    };
-    mail.enter(request).await.unwrap().session
-}
 
 async fn send(mail: &Mail, from: &Session, content: &str, priority: Priority) -> String {
     let to = vec!["bob".to_owned()];

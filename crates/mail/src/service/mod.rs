@@ -9,6 +9,8 @@ mod patience;
 pub mod people;
 mod queue;
 pub mod receive;
+#[cfg(test)]
+pub(crate) mod scene;
 pub mod send;
 mod sessions;
 pub mod subscribe;

@@ -8,11 +8,8 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::desk::DeskOptions;
-use crate::model::{AgentName, Clock, Holder, Limits, Profile, Role, SessionId};
-use crate::service::MailOptions;
-use crate::service::people::EnterRequest;
+use crate::service::scene::{enter, mail};
 use crate::service::send::SendRequest;
-use crate::store::memory::MemoryStore;
 
 /// How much may wait to be written.
 const ROOM: usize = 4;
@@ -45,18 +42,6 @@ impl Peer for Narrow {
     }
 }
 
-async fn enter(mail: &Arc<Mail>, name: &str) -> Session {
-    let request = EnterRequest {
-        agent: AgentName::new(name).unwrap(),
-        session: SessionId::mint(),
-        holder: Holder { host: "h".into(), worktree: format!("/{name}") },
-        takeover: false,
-        create: true,
-        profile: Profile { role: Some(Role::new("dev").unwrap()), ..Profile::default() },
-    };
-    mail.enter(request).await.unwrap().session
-}
-
 async fn send(mail: &Arc<Mail>, from: &Session, content: String) {
     let request = SendRequest { to: vec!["bob".to_owned()], content, ..SendRequest::default() };
     mail.send(from, request).await.unwrap();
@@ -64,8 +49,7 @@ async fn send(mail: &Arc<Mail>, from: &Session, content: String) {
 
 #[tokio::test(start_paused = true)]
 async fn it_gets_everything_in_order_at_its_own_pace() {
-    let store = MemoryStore::new(Clock::system(), Limits::default());
-    let mail = Mail::open(MailOptions::new(Arc::new(store))).await.unwrap();
+    let mail = mail().await;
     let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
     let long = "x".repeat(100_000);
     for n in 0..100 {
@@ -105,8 +89,7 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
 
 #[tokio::test]
 async fn little_of_a_long_text_is_kept_for_a_subscriber() {
-    let store = MemoryStore::new(Clock::system(), Limits::default());
-    let mail = Mail::open(MailOptions::new(Arc::new(store))).await.unwrap();
+    let mail = mail().await;
     let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
     send(&mail, &ann, "ä".repeat(100_000)).await;
     let message = mail.subscribe(&bob, Floor::All, Some(0)).await.unwrap().next().await.unwrap();

@@ -1,0 +1,25 @@
+//! Mail over a memory store, and agents in it: for the tests beside the code.
+
+use std::sync::Arc;
+
+use super::people::EnterRequest;
+use super::{Mail, MailOptions};
+use crate::model::{AgentName, Clock, Holder, Limits, Profile, Role, Session, SessionId};
+use crate::store::memory::MemoryStore;
+
+pub(crate) async fn mail() -> Arc<Mail> {
+    let store = MemoryStore::new(Clock::system(), Limits::default());
+    Mail::open(MailOptions::new(Arc::new(store))).await.unwrap()
+}
+
+pub(crate) async fn enter(mail: &Arc<Mail>, name: &str) -> Session {
+    let request = EnterRequest {
+        agent: AgentName::new(name).unwrap(),
+        session: SessionId::mint(),
+        holder: Holder { host: "h".into(), worktree: format!("/{name}") },
+        takeover: false,
+        create: true,
+        profile: Profile { role: Some(Role::new("dev").unwrap()), ..Profile::default() },
+    };
+    mail.enter(request).await.unwrap().session
+}
