@@ -44,7 +44,7 @@ pub(super) struct Item {
     pub module: String,
     /// active: it has a live connection or was seen in the last two minutes; offline.
     pub status: String,
-    /// When it last did something.
+    /// When it last did something, or `never`.
     pub last_seen_at: String,
     /// What it says that it is doing: data from an agent.
     pub intent: String,
@@ -105,7 +105,7 @@ fn item(agent: Agent) -> Item {
         role: agent.role.to_string(),
         module: agent.module,
         status: standing(agent.standing).to_owned(),
-        last_seen_at: rfc3339(agent.seen_at),
+        last_seen_at: if agent.seen_at == 0 { "never".to_owned() } else { rfc3339(agent.seen_at) },
         intent: agent.intent,
         unread: agent.unread,
         branch: agent.branch,

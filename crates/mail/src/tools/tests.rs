@@ -107,11 +107,15 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
     assert_eq!((one.recipients.len(), one.resolved_to.as_deref()), (1, Some("agent:dev")));
     assert!(one.warnings[0].contains("also there: role:dev"), "{:?}", one.warnings);
     assert!(text.ends_with("Write it so to mean that."), "{text}");
-    for (to, understood, names) in [
-        ("role:dev", "role:dev", &["bob", "dev", "old"][..]),
-        ("@bob", "agent:bob", &["bob"]),
-        ("agent:dev:1A2B", "agent:old", &["old"]),
-        ("agent:lead:ffff", "role:lead", &[]),
+    let (listed, text) = call(list_agents::ListAgents(house.desk.clone()), &ann, json!({})).await.unwrap();
+    assert_eq!((&*listed.agents[3].name, &*listed.agents[3].last_seen_at), ("old", "never"));
+    assert!(text.contains("old (dev): offline, 0 unread, seen never"), "{text}");
+    // The others were here just now.
+    for (to, understood, names, status) in [
+        ("role:dev", "role:dev", &["bob", "dev", "old"][..], "mixed"),
+        ("@bob", "agent:bob", &["bob"], "active"),
+        ("agent:dev:1A2B", "agent:old", &["old"], "offline"),
+        ("agent:lead:ffff", "role:lead", &[], ""),
     ] {
         let sent = send(&house, &ann, json!({"to": to, "content": "x"})).await;
         let Ok((sent, _)) = sent else {
@@ -120,6 +124,7 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
         };
         let reached: Vec<&str> = sent.recipients.iter().map(|recipient| &*recipient.name).collect();
         assert_eq!((&*reached, sent.resolved_to.as_deref()), (names, Some(understood)), "{to}");
+        assert_eq!(sent.recipient_status, status, "{to}");
     }
     // dev and bob have two each by now, old two as well.
     let full = send(&house, &ann, json!({"to": "bob", "content": "x"})).await.unwrap_err();

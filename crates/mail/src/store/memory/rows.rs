@@ -140,7 +140,7 @@ impl Rows {
                 branch: String::new(),
                 alias: None,
                 registered_at: now,
-                seen_at: now,
+                seen_at: 0,
                 held: Held { fence: 1, holder: enter.holder.clone() },
                 seq: 0,
                 tip: 0,

@@ -156,7 +156,7 @@ impl Act<'_> {
             }
             // Another daemon may register the same name in this moment; then it is there, and is entered.
             let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
-                       VALUES ($1, $2, $3, $4, $4, $5, $6, 1) ON CONFLICT DO NOTHING RETURNING id";
+                       VALUES ($1, $2, $3, $4, 0, $5, $6, 1) ON CONFLICT DO NOTHING RETURNING id";
             let query = sqlx::query(sql).bind(self.space).bind(name).bind(plan::NO_ROLE).bind(self.now as i64);
             let made = query.bind(host).bind(worktree).fetch_optional(&mut *self.db).await?;
             if let Some(row) = made {

@@ -119,7 +119,7 @@ impl Writer {
                     return Err(Refusal::TooMany { what: "agents", limit: self.limits.agents }.into());
                 }
                 let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
-                           VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6, 1)";
+                           VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, 1)";
                 let values = params![self.space, name, plan::NO_ROLE, now, host, worktree];
                 self.db.prepare_cached(sql)?.execute(values)?;
                 let id = self.db.last_insert_rowid();
