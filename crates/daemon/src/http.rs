@@ -13,7 +13,7 @@ use ::mail::desk::Desk;
 use ::mail::tokens::{Token, is_same};
 use ::mail::{AgentName, SessionId};
 use mcp::server::ConnectionOptions;
-use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn};
+use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn, Visitor};
 use project::{Caller, Hello, Known, Role};
 
 use crate::lifecycle::{Daemon, ServeError};
@@ -24,6 +24,8 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// The principal of those who know the project's token.
 const EVERYBODY: &str = "bearer";
+/// The field in which requests that stand alone say which run of the agent they are of: nothing else tells.
+const RUN: &str = "hob-run";
 /// What the principal of an agent begins with, as on the daemon's socket.
 const AGENT: &str = "agent ";
 
@@ -104,7 +106,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
         };
         let agent = visitor.principal.strip_prefix(AGENT).and_then(|name| AgentName::new(name).ok());
         let caller = match agent.map(|agent| daemon.parts.desk().tokens().of(&agent)) {
-            Some(Ok(Some(token))) => as_agent(caller, token, visitor.on),
+            Some(Ok(Some(token))) => as_agent(caller, token, visitor),
             // Taken back since it was let in.
             _ => caller,
         };
@@ -116,11 +118,12 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     })
 }
 
-fn as_agent(caller: Caller, token: Token, on: ServedOn) -> Caller {
-    let run = match on {
-        // All its requests are one run.
-        ServedOn::Request => format!("http-{}", token.agent),
-        ServedOn::Session | ServedOn::Connection => SessionId::mint().to_string(),
+fn as_agent(caller: Caller, token: Token, visitor: Visitor<'_>) -> Caller {
+    let run = match (visitor.on, visitor.headers.get(RUN)) {
+        (ServedOn::Request, Some(said)) => SessionId::said(&token.agent, said.as_bytes()),
+        // All its requests are one run, as far as anybody can tell.
+        (ServedOn::Request, None) => SessionId::said(&token.agent, b""),
+        (ServedOn::Session | ServedOn::Connection, _) => SessionId::mint(),
     };
     Caller {
         known: Known::ByAgentToken,
@@ -128,7 +131,7 @@ fn as_agent(caller: Caller, token: Token, on: ServedOn) -> Caller {
         cwd: token.worktree.clone(),
         worktree: token.worktree.clone(),
         stands_in: Some(token.worktree),
-        run: Some(run),
+        run: Some(run.to_string()),
         ..caller
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn initialize() -> Value {
 }
 
 /// A call that stands alone.
-fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
+pub(crate) fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

@@ -157,6 +157,13 @@ impl SessionId {
         Err(NameError { what: "a session", name: id.chars().take(80).collect(), why })
     }
 
+    /// The run of an agent that calls itself so. No other agent's is the same.
+    pub fn said(agent: &AgentName, run: &[u8]) -> SessionId {
+        let digest = Sha256::new().chain_update(agent.as_str()).chain_update([0]).chain_update(run).finalize();
+        let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        SessionId(format!("said-{digits}").into())
+    }
+
     /// A new one, for those whose front-end mints none.
     pub fn mint() -> SessionId {
         SessionId(format!("ses_{}", ulid(0)).into())

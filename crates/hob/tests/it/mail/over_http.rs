@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::pushed::{served, token};
 use super::{check, ok, send};
-use crate::http::{Http, initialize};
+use crate::http::{Http, initialize, modern};
 
 fn text(answer: &Value) -> String {
     let blocks = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
@@ -78,6 +78,32 @@ fn an_agent_s_token_is_that_agent() {
     assert_eq!(done(http.call(&reviewer, "register_agent", itself))["status"], "updated");
     let other = text(&http.call(&reviewer, "register_agent", json!({"name": "planner", "role": "dev"})));
     assert!(other.contains("token is that of the agent reviewer"), "{other}");
+    http.stop(&team.project);
+}
+
+#[test]
+fn requests_that_say_their_run_confirm_nothing_of_another() {
+    let (team, http) = served();
+    let (planner, reviewer) = (token(&team, "planner"), token(&team, "reviewer"));
+    let call = |token: &str, run: &str, tool: &str, arguments: Value| {
+        let (mut lines, message) = modern(tool, arguments);
+        lines.push(format!("Hob-Run: {run}"));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        done(http.post_with(token, &lines, &message).json())
+    };
+    let sent = call(&planner, "a", "send_message", json!({"to": "reviewer", "content": "for a run"}));
+    let state = || {
+        let status = call(&planner, "a", "delivery_status", json!({"id": sent["message_id"]}));
+        status["recipients"][0]["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(call(&reviewer, "a", "check_messages", json!({}))["messages"][0]["content"], "for a run");
+    // A client that was started anew, one that says nothing, and another agent that says the same.
+    assert_eq!(call(&reviewer, "b", "check_messages", json!({}))["status"], "empty");
+    assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
+    assert_eq!(call(&planner, "a", "check_messages", json!({}))["status"], "empty");
+    assert_eq!(state(), "fetched");
+    assert_eq!(call(&reviewer, "a", "check_messages", json!({}))["status"], "empty");
+    assert_eq!(state(), "read");
     http.stop(&team.project);
 }
 
