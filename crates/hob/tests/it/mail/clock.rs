@@ -1,0 +1,109 @@
+//! The machine's clock goes back an hour under a running daemon: nothing is lost, doubled or told out of order.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use testkit::{McpPeer, has_program, kill_hard};
+
+use super::{Team, check, ok, send, send_after_a_death, start_waiting};
+
+/// What stands before the C library: the clock of the wall is an hour behind while a file is there.
+const SHIM: &str = r#"
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *at) {
+    int failed = syscall(SYS_clock_gettime, id, at);
+    if (!failed && id == CLOCK_REALTIME && access(FILE_OF_THE_HOUR, F_OK) == 0) at->tv_sec -= 3600;
+    return failed;
+}
+"#;
+
+/// A clock that can be turned back for all programs that are started with it.
+struct Turned {
+    library: PathBuf,
+    file: PathBuf,
+}
+
+impl Turned {
+    fn new(dir: &Path) -> Turned {
+        let turned = Turned { library: dir.join("clock.so"), file: dir.join("an-hour-back") };
+        let source = dir.join("clock.c");
+        std::fs::write(&source, SHIM).unwrap();
+        let define = format!("-DFILE_OF_THE_HOUR=\"{}\"", turned.file.display());
+        let built =
+            Command::new("cc").args(["-shared", "-fPIC", &define, "-o"]).arg(&turned.library).arg(&source).status();
+        assert!(built.unwrap().success());
+        turned
+    }
+
+    fn back(&self) {
+        std::fs::write(&self.file, "").unwrap();
+    }
+
+    fn right(&self) {
+        std::fs::remove_file(&self.file).unwrap();
+    }
+
+    /// An agent whose front-end, and the daemon that it starts, go by this clock.
+    fn agent(&self, team: &Team, name: &str) -> McpPeer {
+        let mut command = team.command(name, &["mcp", "mail", "--as", name]);
+        command.env("LD_PRELOAD", &self.library);
+        let mut peer = McpPeer::spawn(command);
+        peer.initialize();
+        peer
+    }
+}
+
+/// The recipient's record of a message.
+fn record(peer: &mut McpPeer, id: &str) -> Value {
+    ok(peer, "delivery_status", json!({"id": id}))["recipients"][0].clone()
+}
+
+#[test]
+fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
+    if !has_program("cc") {
+        return;
+    }
+    let team = Team::new();
+    team.hob("planner", &["stop"]);
+    let clock = Turned::new(team.project.top());
+    let (mut planner, mut reviewer) = (clock.agent(&team, "planner"), clock.agent(&team, "reviewer"));
+    let mut other = clock.agent(&team, "reviewer");
+    let keyed = json!({"to": "tester", "content": "once", "idempotency_key": "k"});
+    let first = ok(&mut planner, "send_message", keyed.clone())["message_id"].clone();
+    let held = send(&mut planner, "reviewer", "in hand");
+    assert_eq!(check(&mut reviewer), ["in hand"]);
+    let before = send(&mut planner, "reviewer", "before");
+    let waiting = start_waiting(&mut other, "critical");
+
+    clock.back();
+    let after = send(&mut planner, "reviewer", "after");
+    let (early, late) = (record(&mut planner, &after), record(&mut planner, &before));
+    assert!(early["stored_at"].as_str() < late["stored_at"].as_str(), "the clock is not back: {early} {late}");
+    // Who waits wakes; what is in hand stays there, and is confirmed; the order is that of sending.
+    let urgent = json!({"to": "reviewer", "content": "urgent", "priority": "critical"});
+    ok(&mut planner, "send_message", urgent);
+    assert_eq!(other.answer(waiting).structured["message"]["content"], "urgent");
+    assert_eq!(record(&mut planner, &held)["state"], "fetched");
+    assert_eq!(check(&mut reviewer), ["before", "after"]);
+    assert_eq!(record(&mut planner, &held)["state"], "read");
+    let thread = ok(&mut reviewer, "search_messages", json!({"query": "after"}));
+    assert_eq!(thread["hits"][0]["message_id"], json!(after));
+    assert_eq!(ok(&mut planner, "send_message", keyed.clone())["message_id"], first, "the same key");
+    let none = ok(&mut other, "wait_for_message", json!({"timeout": 1}));
+    assert_eq!((&none["status"], none["waited_seconds"].as_f64().unwrap() < 30.0), (&json!("timeout"), true), "{none}");
+    // Nor does a daemon that begins in that hour lose anything, or free what is in living hands.
+    kill_hard(team.project.daemon_pid().unwrap());
+    let last = send_after_a_death(&mut planner, "reviewer", "the next daemon's");
+    assert_eq!(check(&mut other), ["the next daemon's"]);
+    assert!(check(&mut reviewer).is_empty());
+
+    clock.right();
+    assert_eq!(ok(&mut planner, "send_message", keyed)["message_id"], first, "the same key");
+    assert_eq!(record(&mut planner, &last)["state"], "fetched");
+    assert!(check(&mut other).is_empty() && check(&mut reviewer).is_empty());
+    assert_eq!(check(&mut clock.agent(&team, "tester")), ["once"]);
+}
