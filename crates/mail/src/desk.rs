@@ -73,6 +73,8 @@ pub struct Desk {
 struct Present {
     mail: Arc<Mail>,
     session: Session,
+    /// What the session has in hand went to it in answers that were lost, and could not be taken back yet.
+    unheard: Arc<AsyncMutex<bool>>,
     _attached: Arc<Attachment>,
 }
 
@@ -164,7 +166,14 @@ impl Desk {
     /// The same for a call that confirms what its session has in hand. What the client gave up unseen goes back before.
     pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let (mail, session) = self.enter(cx).await?;
-        self.handed.before_confirming(&mail, &session.id).await;
+        if let Some(present) = self.present(caller(cx)?.connection) {
+            let mut unheard = present.unheard.lock().await;
+            if *unheard {
+                mail.take_back(&session.id, None).await.map_err(failed)?;
+                *unheard = false;
+            }
+        }
+        self.handed.before_confirming(&mail, &session.id).await.map_err(failed)?;
         Ok((mail, session))
     }
 
@@ -216,16 +225,23 @@ impl Desk {
         let holder_of = holder.clone();
         let request = EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
         let entry = mail.enter(request).await.map_err(failed)?;
-        if caller.answers_lost && !self.is_in_hand(&mail, &entry.session, caller.last_message.as_deref()).await {
-            // The calls had run, and what their answers held was never seen.
-            mail.end_session(&life).await;
-        }
-        self.holders.entered(&entry.session, &holder_of);
+        let unheard = match self.present(caller.connection) {
+            Some(present) => present.unheard,
+            // If the calls had run, what their answers held was never seen. While that cannot be taken back, the session
+            // can read, but must not confirm.
+            None if caller.answers_lost => {
+                let is_unheard = !self.is_in_hand(&mail, &entry.session, caller.last_message.as_deref()).await
+                    && mail.take_back(&life, None).await.is_err();
+                Arc::new(AsyncMutex::new(is_unheard))
+            }
+            None => Arc::default(),
+        };
+        self.holders.has(&entry.session.agent, entry.session.fence, &holder_of);
         let attached = Arc::new(match caller.by_requests {
             true => mail.attach_with(&entry.session, BETWEEN_REQUESTS),
             false => mail.attach(&entry.session),
         });
-        let present = Present { mail: mail.clone(), session: entry.session.clone(), _attached: attached };
+        let present = Present { mail: mail.clone(), session: entry.session.clone(), unheard, _attached: attached };
         let before = self.lock().insert(caller.connection, present);
         if before.is_none() {
             self.watch(cx, caller);
@@ -253,7 +269,7 @@ impl Desk {
         tokio::spawn(async move {
             cx.disconnected().await;
             let Some(present) = desk.lock().remove(&connection) else { return };
-            let Present { mail, session, _attached } = present;
+            let Present { mail, session, _attached, .. } = present;
             desk.handed.forget(&session.id);
             // From here on the session has its grace.
             drop(_attached);

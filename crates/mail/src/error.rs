@@ -150,6 +150,11 @@ impl MailError {
 }
 
 impl StoreError {
+    /// Whether what is stored can be read all the same.
+    pub(crate) fn is_unwritable(&self) -> bool {
+        matches!(self, StoreError::DiskFull | StoreError::ReadOnly { .. } | StoreError::Locked)
+    }
+
     /// What to do next.
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {

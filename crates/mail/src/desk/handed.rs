@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp::tool::Context;
 use tokio::sync::oneshot;
 
+use crate::error::MailError;
 use crate::model::{Session, SessionId};
 use crate::service::Mail;
 
@@ -50,11 +51,21 @@ impl Handed {
     }
 
     /// A call is about to confirm what its session has in hand: what it never saw goes back before.
-    pub(super) async fn before_confirming(&self, mail: &Arc<Mail>, session: &SessionId) {
-        let given = self.lock().remove(session).unwrap_or_default();
-        for one in given.iter().filter(|one| one.call.is_cancelled()) {
-            mail.give_up(session, one.handed).await;
+    ///
+    /// # Errors
+    /// When the store cannot do that now. Then the call must not confirm.
+    pub(super) async fn before_confirming(&self, mail: &Mail, session: &SessionId) -> Result<(), MailError> {
+        let mut given = self.lock().remove(session).unwrap_or_default();
+        while let Some(one) = given.pop() {
+            if one.call.is_cancelled()
+                && let Err(error) = mail.take_back(session, Some(one.handed)).await
+            {
+                given.push(one);
+                self.lock().entry(session.clone()).or_default().extend(given);
+                return Err(error);
+            }
         }
+        Ok(())
     }
 
     /// The session's connection has ended.

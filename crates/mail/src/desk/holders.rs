@@ -34,16 +34,15 @@ impl Default for Holders {
 }
 
 impl Holders {
-    /// The holder has entered under the session's name.
-    pub(super) fn entered(&self, session: &Session, holder: &Holder) {
+    /// The holder has the name, under this fence.
+    pub(super) fn has(&self, agent: &AgentName, fence: u64, holder: &Holder) {
         let mut seen = self.lock();
-        let known = seen.get(&session.agent).map(|known| known.fence);
-        if known.is_none_or(|fence| fence < session.fence) {
-            let now = Seen { fence: session.fence, holder: holder.clone(), looked: Instant::now() };
-            seen.insert(session.agent.clone(), now);
+        let known = seen.get(agent).map(|known| known.fence);
+        if known.is_none_or(|known| known < fence) {
+            seen.insert(agent.clone(), Seen { fence, holder: holder.clone(), looked: Instant::now() });
         }
         drop(seen);
-        if known.is_some_and(|fence| fence < session.fence) {
+        if known.is_some_and(|known| known < fence) {
             self.takeovers.send_modify(|count| *count += 1);
         }
     }
@@ -57,8 +56,8 @@ impl Holders {
             return None;
         }
         // A store that is away says so to whoever needs it.
-        let holder = mail.agent(session.agent.as_str()).await.ok()?.holder?;
-        self.found(session, holder);
+        let agent = mail.agent(session.agent.as_str()).await.ok()?;
+        self.has(&agent.name, agent.fence, &agent.holder?);
         self.fenced(session)
     }
 
@@ -83,17 +82,6 @@ impl Holders {
         is_due
     }
 
-    /// What the store says. Its fence is not told, but is greater than that of anybody else.
-    fn found(&self, session: &Session, holder: Holder) {
-        let mut seen = self.lock();
-        let Some(known) = seen.get_mut(&session.agent) else { return };
-        if known.holder != holder && known.fence == session.fence {
-            (known.fence, known.holder) = (known.fence + 1, holder);
-            drop(seen);
-            self.takeovers.send_modify(|count| *count += 1);
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentName, Seen>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,24 +95,24 @@ mod tests {
     #[test]
     fn a_takeover_is_told_to_the_old_holder_alone() {
         let holders = Holders::default();
-        let session = |fence| Session { agent: AgentName::new("ann").unwrap(), id: SessionId::mint(), fence };
-        let holder = |worktree: &str| Holder { host: "h".into(), worktree: worktree.into() };
+        let ann = AgentName::new("ann").unwrap();
+        let fenced = |fence| holders.fenced(&Session { agent: ann.clone(), id: SessionId::mint(), fence });
+        let has = |fence, worktree: &str| {
+            holders.has(&ann, fence, &Holder { host: "h".into(), worktree: worktree.into() });
+        };
         let mut takeovers = holders.takeovers();
-        holders.entered(&session(1), &holder("/one"));
-        holders.entered(&session(1), &holder("/one"));
-        assert!(holders.fenced(&session(1)).is_none() && !takeovers.has_changed().unwrap());
-        // By another daemon, as the store says.
-        holders.found(&session(1), holder("/one"));
-        assert!(holders.fenced(&session(1)).is_none());
-        holders.found(&session(1), holder("/two"));
-        assert!(holders.fenced(&session(1)).unwrap().to_string().contains("taken over by /two on h"));
+        has(1, "/one");
+        has(1, "/one");
+        assert!(fenced(1).is_none() && !takeovers.has_changed().unwrap());
+        has(2, "/two");
+        assert!(fenced(1).unwrap().to_string().contains("taken over by /two on h"));
         assert!(takeovers.has_changed().unwrap());
         takeovers.mark_unchanged();
-        // And taken back here.
-        holders.entered(&session(3), &holder("/one"));
-        assert!(holders.fenced(&session(3)).is_none() && takeovers.has_changed().unwrap());
-        assert!(holders.fenced(&session(2)).is_some());
-        holders.entered(&session(2), &holder("/late"));
-        assert!(holders.fenced(&session(3)).is_none(), "an older one changes nothing");
+        // And taken back.
+        has(3, "/one");
+        assert!(fenced(3).is_none() && fenced(2).is_some() && takeovers.has_changed().unwrap());
+        takeovers.mark_unchanged();
+        has(2, "/late");
+        assert!(fenced(3).is_none() && !takeovers.has_changed().unwrap(), "an older one changes nothing");
     }
 }

@@ -52,7 +52,7 @@ pub struct Agent {
     pub branch: String,
     /// When it was first registered.
     pub registered_at: Millis,
-    /// When it last did something.
+    /// When it last did something; 0: never.
     pub seen_at: Millis,
     /// Whether it is there.
     pub standing: Standing,
@@ -60,6 +60,8 @@ pub struct Agent {
     pub unread: u64,
     /// Who holds the name.
     pub holder: Option<Holder>,
+    /// For [`Session::fence`]: rises with every takeover of the name.
+    pub fence: u64,
 }
 
 /// Whether an agent is there: it has a live connection (a blocked waiter is one), or was seen in the last two minutes.

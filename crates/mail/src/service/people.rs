@@ -10,7 +10,7 @@ use crate::model::address::{Directory, resolve};
 use crate::model::{
     Address, Agent, AgentName, Group, GroupName, Holder, Member, MemberKind, Profile, Role, Session, SessionId,
 };
-use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, RemoveMember};
+use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember};
 use crate::store::query;
 
 /// The longest intent or description.
@@ -62,13 +62,17 @@ impl Mail {
         check_profile(&request.profile)?;
         let enter = Enter {
             agent: request.agent.clone(),
-            holder: Some(request.holder),
+            holder: Some(request.holder.clone()),
             takeover: request.takeover,
             create: request.create,
-            profile: request.profile,
+            profile: request.profile.clone(),
         };
         let entered = match self.surely(enter).await {
             Err(MailError::Refused(refusal)) => return Err(self.with_neighbours(refusal).await.into()),
+            Err(MailError::Store(error)) if error.is_unwritable() => match self.entered_already(&request).await {
+                Some(fence) => Entered { fence, created: false, taken_from: None },
+                None => return Err(error.into()),
+            },
             other => other?,
         };
         if entered.created {
@@ -77,6 +81,19 @@ impl Mail {
         self.seen.mark(&request.agent);
         let session = Session { agent: request.agent, id: request.session, fence: entered.fence };
         Ok(Entry { session, created: entered.created, taken_from: entered.taken_from })
+    }
+
+    /// The fence of a name that whoever asks for it has already, with all that is to be written down: what cannot be
+    /// written now can still be read by it.
+    async fn entered_already(&self, request: &EnterRequest) -> Option<u64> {
+        let agent = self.agent(request.agent.as_str()).await.ok()?;
+        let Profile { role, module, intent, branch, alias } = &request.profile;
+        let is_noted = role.as_ref().is_none_or(|role| *role == agent.role)
+            && [(module, &agent.module), (intent, &agent.intent), (branch, &agent.branch)]
+                .into_iter()
+                .all(|(said, noted)| said.as_ref().is_none_or(|said| said == noted))
+            && alias.is_none();
+        (is_noted && agent.holder.as_ref() == Some(&request.holder)).then_some(agent.fence)
     }
 
     /// Registers an agent that nobody speaks for yet, or changes what is written down about one: for imports.

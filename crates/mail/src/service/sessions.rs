@@ -94,6 +94,14 @@ impl Mail {
         self.release(session.clone(), Some(handed)).await;
     }
 
+    /// Frees what the session had in hand, or what of it one call was handed: none of it was seen. The session goes on.
+    ///
+    /// # Errors
+    /// When the store cannot do that now. Then nothing that would confirm it may be done.
+    pub async fn take_back(&self, session: &SessionId, handed: Option<u64>) -> Result<(), MailError> {
+        Ok(self.release_once(session, handed).await?)
+    }
+
     /// Sessions of a former life of the daemon may come back; those that do not within the grace have ended.
     pub(crate) async fn expect_former_sessions(self: &Arc<Mail>) -> Result<(), MailError> {
         for session in self.store.look(query::Leases).await? {
@@ -129,18 +137,21 @@ impl Mail {
         });
     }
 
+    async fn release_once(&self, session: &SessionId, token: Option<u64>) -> Result<(), StoreError> {
+        let released = self.store.change(Release { sessions: vec![session.clone()], token }).await?;
+        for (message, agent) in released.dead {
+            self.record(|| Record::MailDead { message: message.to_string(), agent: agent.to_string() });
+        }
+        Ok(())
+    }
+
     /// Frees what the session had in hand, or what of it one call was handed. A store that is away is asked until it is
     /// back.
     async fn release(self: &Arc<Mail>, session: SessionId, token: Option<u64>) {
         let mut pause = Duration::from_millis(100);
         loop {
-            match self.store.change(Release { sessions: vec![session.clone()], token }).await {
-                Ok(released) => {
-                    for (message, agent) in released.dead {
-                        self.record(|| Record::MailDead { message: message.to_string(), agent: agent.to_string() });
-                    }
-                    return;
-                }
+            match self.release_once(&session, token).await {
+                Ok(()) => return,
                 Err(error @ (StoreError::Refused(_) | StoreError::Corrupt { .. } | StoreError::Newer { .. })) => {
                     tracing::error!(%error, "free what an ended session had in hand");
                     return;

@@ -143,8 +143,11 @@ impl Store for SqliteStore {
 
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
         Box::pin(async move {
-            if matches!(&query, Query::Search(search) if !search.words.is_empty()) {
-                self.index().await?;
+            if matches!(&query, Query::Search(search) if !search.words.is_empty())
+                && let Err(error) = self.index().await
+                && !error.is_unwritable()
+            {
+                return Err(error);
             }
             let _turn = self.reading.turns.acquire().await.map_err(|_| closed())?;
             let reading = Arc::clone(&self.reading);

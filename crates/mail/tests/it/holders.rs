@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mail::desk::{Desk, DeskOptions};
+use mail::desk::{Desk, DeskOptions, Registration};
+use mail::store::Store;
 use mail::{Mail, MailOptions};
 use mcp::tool::{Context, LogLevel, NotifyError, Peer, Progress};
 use project::Caller;
@@ -28,8 +29,7 @@ impl Peer for Standing {
 }
 
 /// The desk of a daemon on a machine of that name.
-async fn desk(server: &Server, host: &str, dir: PathBuf) -> Arc<Desk> {
-    let store = Arc::new(server.store("taken", host, None, &limits()).await);
+pub(crate) async fn desk(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> Arc<Desk> {
     let mail = Mail::open(MailOptions { limits: limits(), ..MailOptions::new(store) }).await.unwrap();
     Desk::new(DeskOptions {
         open: Box::new(move || {
@@ -43,22 +43,27 @@ async fn desk(server: &Server, host: &str, dir: PathBuf) -> Arc<Desk> {
     })
 }
 
-fn connection(name: &str, takeover: bool) -> Context {
-    let caller = Caller { takeover, ..testkit::caller(Path::new("/w/ann"), name) };
-    let peer = Arc::new(Standing(watch::channel(false).0));
-    Context::new(peer, Arc::new(caller), watch::channel(false).1, None)
+/// A call on a connection that stands; and what cancels it.
+pub(crate) fn call_of(caller: Caller) -> (Context, watch::Sender<bool>) {
+    let (cancel, cancelled) = watch::channel(false);
+    (Context::new(Arc::new(Standing(watch::channel(false).0)), Arc::new(caller), cancelled, None), cancel)
 }
 
-fn itself(name: &str) -> mail::desk::Registration {
-    mail::desk::Registration { name: name.into(), role: "dev".into(), module: String::new(), intent: None }
+fn connection(name: &str, takeover: bool) -> Context {
+    call_of(Caller { takeover, ..testkit::caller(Path::new("/w/ann"), name) }).0
+}
+
+pub(crate) fn itself(name: &str) -> Registration {
+    Registration { name: name.into(), role: "dev".into(), module: String::new(), intent: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_only_looks_learns_of_a_takeover_on_another_machine() {
     let Some(server) = Server::start() else { return };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let here = desk(&server, "here", one.path().to_owned()).await;
-    let there = desk(&server, "there", two.path().to_owned()).await;
+    let store = async |host| Arc::new(server.store("taken", host, None, &limits()).await);
+    let here = desk(store("here").await, "here", one.path().to_owned()).await;
+    let there = desk(store("there").await, "there", two.path().to_owned()).await;
     let old = connection("ann", false);
     here.register(&old, itself("ann")).await.unwrap();
     here.enter(&old).await.unwrap();

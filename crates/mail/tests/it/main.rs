@@ -14,3 +14,4 @@ mod place;
 mod postgres;
 mod spool;
 mod trouble;
+mod unwritable;

@@ -125,6 +125,21 @@ while hob send "$stored $(head -c 30000 /dev/zero | tr '\0' x)" --to reviewer >/
   [ $stored -lt 100 ]
 done
 cat "$TOP/said"
+head -c 2000000 /dev/zero >"$ROOT/.hob/ballast" 2>/dev/null || true
+while hob send tiny --to reviewer >/dev/null 2>&1; do
+  stored=$((stored + 1))
+  [ $stored -lt 300 ]
+done
+cd "$TOP/reviewer"
+for again in 1 2 3 4 5 6 7 8; do
+  hob search 0 --json | grep -c '"message_id"' >>"$TOP/found" || echo "cannot search"
+  hob inbox --all --limit 1 >/dev/null || echo "cannot look"
+  hob agents >/dev/null || echo "cannot list"
+done
+echo "found $(sort -u "$TOP/found" | tr '\n' ' ')on the full disk"
+hob inbox >/dev/null 2>"$TOP/said" || echo "took nothing: $(head -n 1 "$TOP/said")"
+rm "$ROOT/.hob/ballast"
+cd "$TOP/planner"
 mount -o remount,size=8m "$ROOT/.hob"
 hob send 'room again' --to reviewer >/dev/null
 cd "$TOP/reviewer"
@@ -155,6 +170,10 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     }
     assert!(ran.stdout.contains("o room on the disk of the mail store"), "{ran:#?}");
     assert!(ran.stdout.contains("nothing is lost. Make room on the disk"), "{ran:#?}");
+    // Whoever comes meanwhile can read.
+    assert!(ran.stdout.contains("found 1 on the full disk") && !ran.stdout.contains("cannot "), "{ran:#?}");
+    let took = ran.stdout.lines().find(|line| line.starts_with("took nothing: "));
+    assert!(took.is_some_and(|line| line.contains("o room on the disk of the mail store")), "{ran:#?}");
     let counts = ran.stdout.lines().find_map(|line| line.strip_prefix("acknowledged ")).unwrap();
     let (acknowledged, there) = counts.split_once(", there ").unwrap();
     assert!(acknowledged == there && acknowledged.parse::<u32>().unwrap() > 5, "{ran:#?}");

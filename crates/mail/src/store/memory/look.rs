@@ -44,6 +44,7 @@ fn agents(rows: &Rows) -> Roll {
         standing: if now.saturating_sub(row.seen_at) < active { Standing::Active } else { Standing::Offline },
         unread: row.waiting,
         holder: row.held.holder.clone(),
+        fence: row.held.fence,
     });
     Roll { now, agents: agents.collect() }
 }

@@ -50,7 +50,7 @@ struct Look<'a> {
 impl Look<'_> {
     async fn agents(&mut self, now: Millis, active: Millis) -> Result<Vec<Agent>, sqlx::Error> {
         let sql = "SELECT a.name, a.role, a.module, a.intent, a.branch, a.registered_at, a.seen_at, a.host, \
-                   a.worktree, b.free[1] + b.free[2] + b.free[3] + b.free[4] + b.leased \
+                   a.worktree, b.free[1] + b.free[2] + b.free[3] + b.free[4] + b.leased, a.fence \
                    FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = $1 ORDER BY a.name";
         let rows = sqlx::query(sql).bind(self.space).fetch_all(&mut *self.db).await?;
         let agent = |row: &PgRow| -> Result<Agent, sqlx::Error> {
@@ -67,6 +67,7 @@ impl Look<'_> {
                 standing: if is_active { Standing::Active } else { Standing::Offline },
                 unread: unsigned(row, 9)?,
                 holder: holder(row.try_get(7)?, row.try_get(8)?),
+                fence: unsigned(row, 10)?,
             })
         };
         rows.iter().map(agent).collect()

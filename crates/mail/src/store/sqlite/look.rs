@@ -1,8 +1,11 @@
 //! What can be asked of an SQLite store.
 
+use std::collections::BTreeSet;
+
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
+use crate::model::words::words;
 use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Limits, Member, MemberKind,
     MessageId, MessageView, Millis, Priority, Role, SessionId, Standing,
@@ -63,7 +66,7 @@ struct Look<'a> {
 impl Look<'_> {
     fn agents(&self, now: Millis, active: Millis) -> rusqlite::Result<Vec<Agent>> {
         let sql = "SELECT a.name, a.role, a.module, a.intent, a.branch, a.registered_at, a.seen_at, a.host, \
-                   a.worktree, b.free0 + b.free1 + b.free2 + b.free3 + b.leased \
+                   a.worktree, b.free0 + b.free1 + b.free2 + b.free3 + b.leased, a.fence \
                    FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 ORDER BY a.name";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map([self.space], |row| {
@@ -84,6 +87,7 @@ impl Look<'_> {
                 standing: if is_active { Standing::Active } else { Standing::Offline },
                 unread: row.get(9)?,
                 holder,
+                fence: row.get(10)?,
             })
         })?;
         rows.collect()
@@ -206,17 +210,20 @@ impl Look<'_> {
         ));
         let mut values: Vec<Value> =
             vec![self.space.into(), self.agent_id(agent)?.into(), agent.as_str().to_owned().into()];
+        if !search.words.is_empty() {
+            // Each word quoted: nothing in it is an operator.
+            let wanted: Vec<String> = search.words.iter().map(|word| format!("\"{word}\"")).collect();
+            values.push(wanted.join(" AND ").into());
+            values.push(format!("{:?}", self.not_indexed(&search.words)?).into());
+            sql.push_str(
+                " AND m.id IN (SELECT rowid FROM words WHERE words MATCH ?4 UNION ALL SELECT value FROM json_each(?5))",
+            );
+        }
         let mut and = |condition: &str, value: Value| {
             values.push(value);
             sql.push_str(" AND ");
             sql.push_str(&condition.replace("??", &format!("?{}", values.len())));
         };
-        if !search.words.is_empty() {
-            // Each word quoted: nothing in it is an operator.
-            let wanted: Vec<String> = search.words.iter().map(|word| format!("\"{word}\"")).collect();
-            let wanted = wanted.join(" AND ");
-            and("m.id IN (SELECT rowid FROM words WHERE words MATCH ??)", wanted.into());
-        }
         if let Some(from) = &search.from {
             and("m.sender = ??", from.as_str().to_owned().into());
         }
@@ -234,6 +241,21 @@ impl Look<'_> {
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(values), message)?;
         rows.collect()
+    }
+
+    /// The messages with all these words that the index lacks: it is behind where nothing can be written.
+    fn not_indexed(&self, wanted: &BTreeSet<String>) -> rusqlite::Result<Vec<i64>> {
+        let sql = "SELECT id, content FROM message WHERE id > (SELECT message FROM indexed) ORDER BY id";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let text = words(&String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?));
+            if wanted.iter().all(|word| text.contains(word)) {
+                found.push(row.get(0)?);
+            }
+        }
+        Ok(found)
     }
 
     fn status(&self, agent: &AgentName, id: &MessageId) -> rusqlite::Result<Option<Vec<Delivery>>> {

@@ -1,0 +1,165 @@
+//! A store that can only be read for a while: agents read it, whoever comes; and nothing that an agent has not heard is
+//! taken for read because it could not be taken back meanwhile.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mail::desk::Desk;
+use mail::store::change::{Change, Changed};
+use mail::store::memory::MemoryStore;
+use mail::store::query::{Found, Query};
+use mail::store::{BoxFuture, Ear, News, Store};
+use mail::{Clock, StoreError};
+use mcp::tool::{Context, Outcome};
+use project::Caller;
+use serde_json::Value;
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+use crate::holders::{call_of, desk, itself};
+use crate::place::limits;
+
+/// A store on a disk that can be full.
+struct Small {
+    store: MemoryStore,
+    is_full: AtomicBool,
+}
+
+impl Store for Small {
+    fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
+        match self.is_full.load(Ordering::SeqCst) {
+            true => Box::pin(async { Err(StoreError::DiskFull) }),
+            false => self.store.write(change),
+        }
+    }
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+        self.store.read(query)
+    }
+    fn listen(&self, ear: Ear) {
+        self.store.listen(ear);
+    }
+    fn news(&self) -> News {
+        self.store.news()
+    }
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.store.close()
+    }
+}
+
+struct House {
+    disk: Arc<Small>,
+    desk: Arc<Desk>,
+    _temp: tempfile::TempDir,
+}
+
+impl House {
+    /// With `ann` and `bob`, each in its worktree; `ann` has written to `bob`.
+    async fn new() -> House {
+        let temp = tempfile::tempdir().unwrap();
+        let store = MemoryStore::new(Clock::system(), limits());
+        let disk = Arc::new(Small { store, is_full: AtomicBool::new(false) });
+        let desk = desk(disk.clone(), "h", temp.path().to_owned()).await;
+        let house = House { disk, desk, _temp: temp };
+        for name in ["ann", "bob"] {
+            house.desk.register(&connection(name, 0), itself(name)).await.unwrap();
+        }
+        house.ok(&connection("ann", 1), "send_message", json!({"to": "bob", "content": "one"})).await;
+        house
+    }
+
+    fn fills_up(&self, is_full: bool) {
+        self.disk.is_full.store(is_full, Ordering::SeqCst);
+    }
+
+    async fn call(&self, cx: &Context, tool: &str, arguments: Value) -> Result<Value, String> {
+        let tools = mail::tools::tools(&self.desk);
+        let tool = tools.into_iter().find(|one| one.declaration().name == tool).unwrap();
+        let outcome: Outcome = match tool.call(cx.clone(), Some(&to_raw_value(&arguments).unwrap())).await {
+            Ok(outcome) => outcome,
+            Err(error) => return Err(error.to_string()),
+        };
+        Ok(serde_json::from_str(outcome.structured.unwrap().get()).unwrap())
+    }
+
+    async fn ok(&self, cx: &Context, tool: &str, arguments: Value) -> Value {
+        self.call(cx, tool, arguments).await.unwrap()
+    }
+
+    async fn refused(&self, cx: &Context, tool: &str, arguments: Value) {
+        let said = self.call(cx, tool, arguments).await.unwrap_err();
+        assert!(said.contains("No room on the disk of the mail store"), "{said}");
+    }
+
+    /// The contents of what is handed out.
+    async fn check(&self, cx: &Context) -> Vec<String> {
+        let checked = self.ok(cx, "check_messages", json!({})).await;
+        let messages = checked["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn caller(name: &str, connection: u64) -> Caller {
+    let run = Some(format!("run-{name}"));
+    Caller { connection, run, ..testkit::caller(&Path::new("/w").join(name), name) }
+}
+
+fn connection(name: &str, number: u64) -> Context {
+    call_of(caller(name, number)).0
+}
+
+#[tokio::test]
+async fn whoever_has_its_name_reads_and_nobody_gets_another_one() {
+    let house = House::new().await;
+    house.fills_up(true);
+    let bob = connection("bob", 2);
+    let found = house.ok(&bob, "search_messages", json!({"query": "one"})).await;
+    let id = found["hits"][0]["message_id"].clone();
+    assert_eq!(house.ok(&bob, "get_thread", json!({"id": id})).await["messages"][0]["content"], "one");
+    assert_eq!(house.ok(&bob, "list_agents", json!({})).await["agents"][1]["unread"], 1);
+    let looked = house.ok(&bob, "wait_for_message", json!({"after": 0, "timeout": 0})).await;
+    assert_eq!(looked["messages"][0]["content"], "one");
+    for (tool, arguments) in [
+        ("check_messages", json!({})),
+        ("wait_for_message", json!({"timeout": 0})),
+        ("send_message", json!({"to": "ann", "content": "two"})),
+        ("register_agent", json!({"name": "bob", "role": "dev", "intent": "another"})),
+    ] {
+        house.refused(&bob, tool, arguments).await;
+    }
+    // What would have to be written down first is not taken for done: another holder, another agent.
+    let elsewhere = Caller { takeover: true, ..testkit::caller(Path::new("/w/ann"), "bob") };
+    house.refused(&call_of(Caller { connection: 3, ..elsewhere }).0, "search_messages", json!({"query": "one"})).await;
+    house.fills_up(false);
+    assert_eq!(house.check(&bob).await, ["one"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_is_not_confirmed_before_it_is_taken_back() {
+    let house = House::new().await;
+    assert_eq!(house.check(&connection("bob", 2)).await, ["one"]);
+    // That answer was lost with its connection, says the next one.
+    house.fills_up(true);
+    let (next, _) = call_of(Caller { answers_lost: true, ..caller("bob", 3) });
+    assert_eq!(house.ok(&next, "search_messages", json!({"query": "one"})).await["hits"].as_array().unwrap().len(), 1);
+    house.refused(&next, "check_messages", json!({})).await;
+    house.fills_up(false);
+    assert_eq!(house.check(&next).await, ["one"]);
+    // It was lost once: what comes now is heard.
+    house.ok(&next, "register_agent", json!({"name": "bob", "role": "dev", "intent": "reading"})).await;
+    assert!(house.check(&next).await.is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_that_was_given_up_is_not_confirmed_before_it_is_taken_back() {
+    let house = House::new().await;
+    let (first, cancel) = call_of(caller("bob", 2));
+    assert_eq!(house.check(&first).await, ["one"]);
+    house.fills_up(true);
+    cancel.send_replace(true);
+    let (next, _) = call_of(caller("bob", 2));
+    house.refused(&next, "check_messages", json!({})).await;
+    house.fills_up(false);
+    assert_eq!(house.check(&next).await, ["one"]);
+    assert!(house.check(&next).await.is_empty());
+}
