@@ -10,7 +10,7 @@ pub mod people;
 mod queue;
 pub mod receive;
 #[cfg(test)]
-pub(crate) mod scene;
+pub(crate) mod scene_tests;
 pub mod send;
 mod sessions;
 pub mod subscribe;

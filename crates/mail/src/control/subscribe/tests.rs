@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::desk::DeskOptions;
-use crate::service::scene::{enter, mail};
+use crate::service::scene_tests::{enter, mail};
 use crate::service::send::SendRequest;
 
 /// How much may wait to be written.
