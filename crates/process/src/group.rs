@@ -95,6 +95,14 @@ impl Group {
         self.remember(self.0.identity.near_members(&self.known()))
     }
 
+    /// The same as seen at most `age` ago, or now if nothing of it was there yet.
+    pub(crate) fn near_members_lately(&self, age: Duration) -> Vec<Member> {
+        match self.0.identity.near_members_lately(&self.known(), age) {
+            none if none.is_empty() => self.near_members(),
+            members => self.remember(members),
+        }
+    }
+
     /// What was alive when last looked at.
     pub(crate) fn known(&self) -> Known {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -35,6 +35,15 @@ pub struct Prober {
 /// A session that used less of a processor than one part in so many, between two looks, was asleep.
 const BUSY_PART: u32 = 20;
 
+/// How old a list of processes may be at most: sessions that are watched at the same time share one.
+const LATELY: Duration = Duration::from_millis(500);
+
+/// How old the list of processes may be for a look that comes so long after the one before: half as old, while somebody
+/// looks again and again. Whoever looks after a pause asks about something new.
+fn trusted(since: Duration) -> Duration {
+    if since < LATELY { since / 2 } else { Duration::ZERO }
+}
+
 impl Prober {
     /// For one session.
     pub fn new(group: &Group) -> Prober {
@@ -60,8 +69,11 @@ impl Prober {
 
     async fn sample(&self) -> Option<(Doing, Duration)> {
         let group = self.group.clone();
+        let age = self.last.map_or(Duration::ZERO, |(then, _)| trusted(then.elapsed()));
         tokio::task::spawn_blocking(move || {
-            let members = group.near_members();
+            // Which processes there are may be known from the last look at any session; what each does is not.
+            let now = |member: Member| Member::read(member.pid).filter(|now| now.key() == member.key());
+            let members: Vec<_> = group.near_members_lately(age).into_iter().filter_map(now).collect();
             let cpu = members.iter().map(thread_time).sum();
             (!members.is_empty()).then(|| (verdict(&members, group.input()), cpu))
         })
@@ -78,22 +90,23 @@ pub fn cpu_time(group: &Group) -> Duration {
 }
 
 /// What a session's processes hold in memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Resident bytes, where what two processes share counts twice.
     pub resident: u64,
-    /// How many processes.
-    pub processes: usize,
+    /// The numbers of the processes.
+    pub processes: Vec<i32>,
 }
 
-/// Resident memory of the session. Reads `/proc`: some milliseconds.
+/// Resident memory of the session's processes, which are those of half a second ago at most. Reads `/proc`: some milliseconds at most.
 pub fn memory(group: &Group) -> Memory {
     let page = rustix::param::page_size() as u64;
     let mut memory = Memory::default();
-    for member in group.near_members() {
+    for member in group.near_members_lately(LATELY) {
+        // Its number may be another's by now, for which the next look makes up.
         let pages = procfs::read_small(member.pid, "statm", 256).and_then(|text| number_after(&text, 1));
         memory.resident += pages.unwrap_or(0) * page;
-        memory.processes += 1;
+        memory.processes.push(member.pid);
     }
     memory
 }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -81,25 +82,29 @@ impl Identity {
     /// Zombies are not counted.
     pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
         let entry = self.nonce.entry();
-        self.find(|member| known.contains(&member.key()) || carries(member.pid, &entry))
+        self.find(&everything(Duration::ZERO), |member| known.contains(&member.key()) || carries(member.pid, &entry))
     }
 
     /// The same without a look at environments, which is much cheaper and misses only what left the session and lost its
     /// parent before it was known.
     pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
-        self.find(|member| known.contains(&member.key()))
+        self.near_members_lately(known, Duration::ZERO)
     }
 
-    fn find(&self, belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
+    /// The same as seen at most `age` ago, by whichever session looked last.
+    pub(crate) fn near_members_lately(&self, known: &Known, age: Duration) -> Vec<Member> {
+        self.find(&everything(age), |member| known.contains(&member.key()))
+    }
+
+    fn find(&self, all: &[Member], belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
         let me = std::process::id().cast_signed();
-        let all: Vec<Member> = processes().filter_map(Member::read).filter(|found| found.pid != me).collect();
         // The leader's number is that of its group as long as any of the group lives. If another process has it, there is
         // none of the group left; if no process has it, only our own adopted children are believed.
         let holder = self.leader.and_then(|(pid, _)| all.iter().find(|found| found.pid == pid));
         let leader_lives = holder.is_some_and(|holder| self.leader == Some(holder.key()));
         let reused = holder.is_some() && !leader_lives;
         let mut ours: HashSet<i32> = HashSet::new();
-        for found in &all {
+        for found in all {
             let in_group = self.leader.is_some_and(|(pid, _)| found.session == pid || found.group == pid);
             if found.start < self.since {
                 continue;
@@ -109,8 +114,9 @@ impl Identity {
             }
         }
         let parents: HashMap<i32, i32> = all.iter().map(|found| (found.pid, found.parent)).collect();
-        all.into_iter()
+        all.iter()
             .filter(|found| !found.is_zombie() && found.pid != 1 && descends(found.pid, &ours, &parents))
+            .cloned()
             .collect()
     }
 
@@ -197,6 +203,21 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
         }
     }
     false
+}
+
+/// All processes but this one, as they were at most `age` ago. Reading them takes milliseconds on a full machine: who does
+/// not mind shares the last look.
+fn everything(age: Duration) -> Arc<Vec<Member>> {
+    static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, all)) = last().as_ref().filter(|(looked, _)| looked.elapsed() < age) {
+        return all.clone();
+    }
+    let (looked, me) = (Instant::now(), std::process::id().cast_signed());
+    let all: Arc<Vec<Member>> =
+        Arc::new(processes().filter_map(Member::read).filter(|found| found.pid != me).collect());
+    *last() = Some((looked, all.clone()));
+    all
 }
 
 /// The numbers of all processes.

@@ -126,7 +126,7 @@ async fn costs_are_those_of_all_processes() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polls: processor time used
     }
     let memory = probe::memory(&child.group);
-    assert_eq!(memory.processes, 2);
+    assert_eq!(memory.processes.len(), 2);
     assert!(memory.resident > 500_000, "{memory:?}");
     if let Some(fair) = probe::proportional_memory(&child.group) {
         assert!(fair <= memory.resident, "{fair} of {memory:?}");

@@ -45,8 +45,8 @@ impl Actor {
         let group = self.group.clone();
         self.rest.watched = Some(Instant::now());
         self.rest.measure = Some(tokio::task::spawn_blocking(move || {
-            let clock = CpuClock::of(group.members().iter().map(|member| member.pid));
-            (process::probe::memory(&group).resident, clock)
+            let memory = process::probe::memory(&group);
+            (memory.resident, CpuClock::of(memory.processes))
         }));
     }
 
