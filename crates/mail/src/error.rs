@@ -40,6 +40,9 @@ pub enum StoreError {
         /// What we know.
         known: i64,
     },
+    /// Its file was removed or replaced while it was open. Nothing has changed: it would have been written into nothing.
+    #[error("the file of the mail store was removed or replaced while it was open")]
+    Gone,
     /// The store is damaged, or something else.
     #[error("the mail store is damaged, or is none: {reason}")]
     Corrupt {
@@ -169,6 +172,9 @@ impl StoreError {
             }
             StoreError::Locked => "Nothing was stored. Try again; if it stays so, find who else has mail.db open.",
             StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
+            StoreError::Gone => {
+                "Nothing was stored. Put .hob/mail.db back if you have it; `hob stop`, and the next call goes on with what is there, or with an empty store."
+            }
             StoreError::Corrupt { .. } => {
                 "Nothing was changed. Move .hob/mail.db aside, with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
             }

@@ -128,7 +128,10 @@ impl Handout {
         self.runtime.spawn(async move {
             let mut pause = Duration::from_millis(50);
             while let Err(error) = store.change(back.clone()).await {
-                if matches!(error, StoreError::Refused(_) | StoreError::Corrupt { .. } | StoreError::Newer { .. }) {
+                if matches!(
+                    error,
+                    StoreError::Refused(_) | StoreError::Corrupt { .. } | StoreError::Newer { .. } | StoreError::Gone
+                ) {
                     tracing::error!(%error, "hand back what nobody took");
                     return;
                 }

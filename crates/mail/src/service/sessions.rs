@@ -152,7 +152,12 @@ impl Mail {
         loop {
             match self.release_once(&session, token).await {
                 Ok(()) => return,
-                Err(error @ (StoreError::Refused(_) | StoreError::Corrupt { .. } | StoreError::Newer { .. })) => {
+                Err(
+                    error @ (StoreError::Refused(_)
+                    | StoreError::Corrupt { .. }
+                    | StoreError::Newer { .. }
+                    | StoreError::Gone),
+                ) => {
                     tracing::error!(%error, "free what an ended session had in hand");
                     return;
                 }

@@ -11,7 +11,8 @@ mod rows;
 mod schema;
 mod writer;
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OpenFlags};
@@ -62,8 +63,32 @@ pub struct SqliteStore {
 struct Reading {
     options: SqliteOptions,
     space: i64,
+    file: Arc<OpenFile>,
     turns: Semaphore,
     idle: Mutex<Vec<Connection>>,
+}
+
+/// The file as it was opened. Whoever removes it (`git clean`) leaves us writing into a file that nobody finds any more,
+/// and SQLite does not mind.
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl OpenFile {
+    fn of(path: &Path) -> Result<OpenFile, StoreError> {
+        let identity = identity(path).map_err(|error| StoreError::Away { reason: error.to_string() })?;
+        Ok(OpenFile { path: path.to_owned(), identity })
+    }
+
+    fn is_there(&self) -> bool {
+        identity(&self.path).is_ok_and(|identity| identity == self.identity)
+    }
+}
+
+fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
+    std::fs::metadata(path).map(|file| (file.dev(), file.ino()))
 }
 
 impl SqliteStore {
@@ -78,15 +103,21 @@ impl SqliteStore {
         });
         let (db, space) = prepared.map_err(|error| cannot_open(error, &options.path))?;
         sync_folder(&options.path)?;
+        let file = Arc::new(OpenFile::of(&options.path)?);
         let news = Arc::new(Mutex::new(None));
         let (jobs, taken) = std::sync::mpsc::channel();
         let checkpoints = connect(&options).map_err(explain)?;
-        let writer = Writer::new(db, space, &options, Arc::clone(&news));
+        let writer = Writer::new(db, space, &options, Arc::clone(&file), Arc::clone(&news));
         let thread = std::thread::Builder::new().name("mail-writer".into());
         let thread = thread.spawn(move || writer.run(taken, checkpoints));
         let thread = thread.map_err(|error| StoreError::Failed { reason: format!("start the writer: {error}") })?;
-        let reading =
-            Reading { options, space, turns: Semaphore::new(READERS), idle: Mutex::new(Vec::with_capacity(READERS)) };
+        let reading = Reading {
+            options,
+            space,
+            file,
+            turns: Semaphore::new(READERS),
+            idle: Mutex::new(Vec::with_capacity(READERS)),
+        };
         Ok(SqliteStore {
             jobs: Mutex::new(Some(jobs)),
             room: Semaphore::new(CHANGES),
@@ -111,14 +142,14 @@ impl SqliteStore {
 
 /// Making the tables used a rollback journal. Were its removal lost in a crash of the machine, the next opening would
 /// roll everything back; SQLite does not sync the folder for that, so it is done here.
-pub(crate) fn sync_folder(path: &std::path::Path) -> Result<(), StoreError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
+pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| StoreError::Failed { reason: format!("sync the folder of the mail store: {error}") })
 }
 
 /// SQLite only says that it cannot open the file; whether it may not be written is for us to find out.
-fn cannot_open(error: StoreError, path: &std::path::Path) -> StoreError {
+fn cannot_open(error: StoreError, path: &Path) -> StoreError {
     use std::io::ErrorKind;
     let StoreError::Away { reason } = error else { return error };
     match std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(|error| error.kind()) {
@@ -180,6 +211,9 @@ impl Store for SqliteStore {
 
 impl Reading {
     fn read(&self, query: Query) -> Result<Found, StoreError> {
+        if !self.file.is_there() {
+            return Err(StoreError::Gone);
+        }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let db = match idle {
             Some(db) => db,

@@ -71,6 +71,28 @@ async fn a_locked_database_is_a_clear_error_and_works_afterwards() {
 }
 
 #[tokio::test]
+async fn what_is_written_into_a_removed_file_is_not_called_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    let place = open(&path).await;
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    place.send(&ann, "bob", "before").await.unwrap();
+    // As `git clean` would.
+    for name in ["mail.db", "mail.db-wal", "mail.db-shm"] {
+        std::fs::remove_file(dir.path().join(name)).unwrap();
+    }
+    let is_gone = |error: MailError| matches!(error, MailError::Store(StoreError::Gone));
+    assert!(is_gone(place.send(&ann, "bob", "into nothing").await.unwrap_err()));
+    assert!(is_gone(place.mail.inbox(&bob.agent).await.unwrap_err()));
+    // Another file in its place is another store.
+    std::fs::write(&path, b"").unwrap();
+    let error = place.send(&ann, "bob", "into nothing").await.unwrap_err();
+    assert!(is_gone(error.clone()) && !error.is_retryable(), "{error}");
+    assert!(error.hints()[0].contains("hob stop"), "{:?}", error.hints());
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "it is left alone");
+}
+
+#[tokio::test]
 async fn a_full_disk_and_a_read_only_one_are_clear_errors_and_lose_nothing() {
     // As root of a namespace of its own, this binary again may mount a small disk.
     let dir = tempfile::tempdir().unwrap();

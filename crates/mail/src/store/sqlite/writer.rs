@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{SqliteOptions, explain};
+use super::{OpenFile, SqliteOptions, explain};
 use crate::error::{Refusal, StoreError};
 use crate::model::words::words;
 use crate::model::{Clock, Limits};
@@ -76,6 +76,7 @@ pub(super) struct Writer {
     /// How far the search for old mail has come.
     pub(super) purged_to: i64,
     news: Arc<Mutex<Option<Ear>>>,
+    file: Arc<OpenFile>,
     is_syncing: Option<bool>,
     /// How large the last synced group was, and how long it took.
     last: (usize, Duration),
@@ -84,7 +85,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(db: Connection, space: i64, options: &SqliteOptions, news: Arc<Mutex<Option<Ear>>>) -> Writer {
+    pub(super) fn new(
+        db: Connection,
+        space: i64,
+        options: &SqliteOptions,
+        file: Arc<OpenFile>,
+        news: Arc<Mutex<Option<Ear>>>,
+    ) -> Writer {
         Writer {
             db,
             space,
@@ -93,6 +100,7 @@ impl Writer {
             arrivals: Vec::new(),
             purged_to: 0,
             news,
+            file,
             is_syncing: None,
             last: (0, Duration::ZERO),
             is_behind: true,
@@ -227,6 +235,9 @@ impl Writer {
         durable: bool,
         results: &mut Vec<Result<Changed, StoreError>>,
     ) -> Result<(), StoreError> {
+        if !self.file.is_there() {
+            return Err(StoreError::Gone);
+        }
         let attempt = || -> rusqlite::Result<()> {
             self.sync_commits(durable)?;
             self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
