@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Some(ended) => ended,
         None => parse_and_run(args),
     };
-    match ended {
+    match ended.and_then(shown) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             terminal::report(&failure);
@@ -58,6 +58,17 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
                 _ => Exit::Usage,
             })
         }
+    }
+}
+
+/// Nothing worked that could not be shown, unless nobody wanted to see more of it (`hob tools | head -1`).
+fn shown(exit: Exit) -> Result<Exit, Failure> {
+    match terminal::lost() {
+        Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format_args!("cannot write to standard output: {error}"))
+                .hint("Make room on its disk, or send the output elsewhere, and run it again."))
+        }
+        _ => Ok(exit),
     }
 }
 

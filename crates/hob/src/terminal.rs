@@ -1,6 +1,7 @@
 //! What people see: text to stdout, messages to stderr, colour only where a terminal shows it.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use crate::exit::Failure;
 
@@ -19,10 +20,22 @@ pub(crate) enum Style {
     Dim,
 }
 
-/// Writes a text to stdout. When nobody reads it any more (`hob tools | head -1`), there is nothing left to do.
+/// Why something that was to be shown is lost.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Writes a text to stdout. What cannot be written is on record in [`lost`].
 pub(crate) fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // The first error tells why; those after it only that it is still so.
+        let _ = LOST.set(error);
+    }
+}
+
+/// Why something that was to be shown is lost, if anything is. Whoever changes something for good because it was shown
+/// asks first.
+pub(crate) fn lost() -> Option<&'static io::Error> {
+    LOST.get()
 }
 
 /// Writes a line to stdout.

@@ -11,6 +11,7 @@ mod record;
 mod ring;
 mod segment;
 pub mod text;
+mod tidied;
 mod writer;
 
 use std::collections::BTreeMap;

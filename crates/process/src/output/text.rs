@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use super::tidied::{Tidied, presentable};
+
 /// How output is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
@@ -54,15 +56,15 @@ pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     let all = Tidied::new(bytes, shape);
     let mut shown = Excerpt { total: bytes.len() as u64, folded: all.folded, lossy: all.lossy, ..Excerpt::default() };
     if all.text.len() <= shape.max_bytes {
-        shown.omitted = all.cut.min(shown.total);
+        shown.omitted = all.cut().min(shown.total);
         shown.text = all.text;
     } else {
-        let head = head_of(&all.text, shape.max_bytes * 3 / 5);
-        let tail = tail_of(&all.text[head.len()..], shape.max_bytes - shape.max_bytes * 3 / 5);
-        let out = &all.text[head.len()..all.text.len() - tail.len()];
+        let head = all.head(shape.max_bytes * 3 / 5);
+        let tail = all.tail(head, shape.max_bytes - shape.max_bytes * 3 / 5);
         // Counted in printed bytes as far as those are known: stripping and folding are not leaving out.
-        shown.omitted = (printed(out) + all.cut).min(shown.total);
-        shown.text = join(head, tail, printed(out), Some(lines_in(out)));
+        let out = all.printed(head..tail);
+        shown.omitted = (out + all.cut_in(0..head) + all.cut_in(tail..all.text.len())).min(shown.total);
+        shown.text = join(&all.text[..head], &all.text[tail..], out, Some(lines_in(&all.text[head..tail])));
     }
     shown.shown = shown.total - shown.omitted;
     shown.text = presentable(shown.text);
@@ -75,13 +77,13 @@ pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> 
     let head = &head[..whole_characters(head)];
     let tail = &tail[tail.iter().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count()..];
     let (first, last) = (Tidied::new(head, shape), Tidied::new(tail, shape));
-    let front = head_of(&first.text, shape.max_bytes * 3 / 5);
-    let back = tail_of(&last.text, shape.max_bytes - shape.max_bytes * 3 / 5);
+    let front = first.head(shape.max_bytes * 3 / 5);
+    let back = last.tail(0, shape.max_bytes - shape.max_bytes * 3 / 5);
     let between = total.saturating_sub((head.len() + tail.len()) as u64);
-    let unused = printed(&first.text[front.len()..]) + printed(&last.text[..last.text.len() - back.len()]);
-    let omitted = (between + unused + first.cut + last.cut).min(total);
+    let out = between + first.printed(front..first.text.len()) + last.printed(0..back);
+    let omitted = (out + first.cut_in(0..front) + last.cut_in(back..last.text.len())).min(total);
     Excerpt {
-        text: presentable(join(front, back, between + unused, None)),
+        text: presentable(join(&first.text[..front], &last.text[back..], out, None)),
         total,
         shown: total - omitted,
         omitted,
@@ -183,74 +185,6 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Text after stripping, decoding, folding and cutting of long lines.
-struct Tidied {
-    text: String,
-    folded: u64,
-    /// Bytes that were cut out of long lines.
-    cut: u64,
-    lossy: bool,
-}
-
-impl Tidied {
-    fn new(bytes: &[u8], shape: &Shape) -> Tidied {
-        let stripped = if shape.strip { strip_escapes(bytes) } else { Cow::Borrowed(bytes) };
-        let lossy = std::str::from_utf8(&stripped).is_err();
-        let text = if lossy { decoded(&stripped) } else { String::from_utf8_lossy(&stripped) };
-        let (text, folded) = fold_lines(&text, shape.fold);
-        let mut tidied = Tidied { text: String::with_capacity(text.len()), folded, cut: 0, lossy };
-        for line in text.split_inclusive('\n') {
-            let content = line.strip_suffix('\n').unwrap_or(line);
-            if content.len() <= shape.max_line {
-                tidied.text.push_str(line);
-                continue;
-            }
-            let keep = floor(content, shape.max_line);
-            let left = printed(&content[keep..]);
-            tidied.cut += left;
-            tidied.text.push_str(&content[..keep]);
-            tidied.text.push_str(&format!("[… {} more bytes in this line]", grouped(left)));
-            tidied.text.push_str(&line[content.len()..]);
-        }
-        tidied
-    }
-}
-
-/// What stands for one, two or three bytes that are no UTF-8, until the text is cut and counted: as long as the character
-/// that is shown instead, and no character that text is made of.
-const BROKEN: [char; 3] = ['\u{FDD0}', '\u{FDD1}', '\u{FDD2}'];
-
-/// As text, with [`BROKEN`] for what is none.
-fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        if chunk.valid().contains(BROKEN) {
-            // Whoever prints these gets a count that is a little off.
-            return String::from_utf8_lossy(bytes);
-        }
-        text.push_str(chunk.valid());
-        let broken = chunk.invalid().len().checked_sub(1).and_then(|more| BROKEN.get(more));
-        text.extend(broken);
-    }
-    Cow::Owned(text)
-}
-
-/// How many printed bytes a text stands for.
-fn printed(text: &str) -> u64 {
-    // All noncharacters of their kind begin with these two bytes.
-    let broken = memchr::memmem::find_iter(text.as_bytes(), b"\xEF\xB7");
-    let more: usize = broken
-        .filter_map(|at| BROKEN.iter().position(|broken| text[at..].starts_with(*broken)))
-        .map(|missing| BROKEN.len() - 1 - missing)
-        .sum();
-    (text.len() - more) as u64
-}
-
-/// With what is no UTF-8 as it is shown.
-fn presentable(text: String) -> String {
-    if text.contains(BROKEN) { text.replace(BROKEN, "\u{FFFD}") } else { text }
-}
-
 fn join(head: &str, tail: &str, bytes: u64, lines: Option<u64>) -> String {
     let gap = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
     let lines = match lines {
@@ -264,38 +198,12 @@ fn lines_in(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
-/// The largest boundary of a character up to an index.
-fn floor(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
-}
-
-/// The beginning, up to the end of a line if that loses at most half.
-fn head_of(text: &str, max: usize) -> &str {
-    let end = floor(text, max);
-    match text[..end].rfind('\n') {
-        Some(newline) if newline + 1 >= end / 2 && end < text.len() => &text[..newline + 1],
-        _ => &text[..end],
-    }
-}
-
-/// The end, from the beginning of a line if that loses at most half.
-fn tail_of(text: &str, max: usize) -> &str {
-    let want = text.len().saturating_sub(max);
-    let start = (want..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-    if start == 0 || text[..start].ends_with('\n') {
-        return &text[start..];
-    }
-    match text[start..].find('\n') {
-        Some(newline) if newline < (text.len() - start) / 2 => &text[start + newline + 1..],
-        _ => &text[start..],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
 
+    use super::super::tidied::{decoded, printed};
     use super::*;
 
     fn check(bytes: &[u8], max_bytes: usize, expected: Expect) {
@@ -435,7 +343,47 @@ mod tests {
         assert_eq!(shown.total, shown.shown + shown.omitted);
     }
 
+    #[test]
+    fn notes_on_long_lines_are_not_counted_as_printed() {
+        let lines: String = (0..20).map(|number| format!("{}\n", number.to_string().repeat(100))).collect();
+        check(
+            lines.as_bytes(),
+            200,
+            expect![[r#"
+            0000000000000000000000000000000000000000[… 60 more bytes in this line]
+            [… 2,718 bytes, 18 lines left out …]
+            1919191919191919191919191919191919191919[… 160 more bytes in this line]
+
+            -- total 3020, shown 82, omitted 2938, folded 0, lossy false
+        "#]],
+        );
+        // One line, of which there are only parts.
+        let shape = Shape { max_bytes: 100, max_line: 200, ..Shape::default() };
+        let shown = excerpt_of_parts(&[b'z'; 1000], &[b'z'; 1000], 10_000, &shape);
+        let z = shown.text.matches('z').count() as u64;
+        assert_eq!((shown.shown, shown.omitted), (z, 10_000 - z), "{}", shown.text);
+    }
+
     proptest! {
+        #[test]
+        fn what_is_shown_and_what_is_left_out_are_counted_exactly(
+            text in "[AB\n]{0,600}",
+            max_bytes in 0usize..400,
+            max_line in 1usize..60,
+            split in 0usize..600,
+        ) {
+            let shape = Shape { max_bytes, max_line, fold: 0, ..Shape::default() };
+            let split = split.min(text.len());
+            let parts = excerpt_of_parts(&text.as_bytes()[..split], &text.as_bytes()[split..], text.len() as u64, &shape);
+            for shown in [excerpt(text.as_bytes(), &shape), parts] {
+                let content = shown.text.matches(['A', 'B', '\n']).count() as u64;
+                // A line of its own says what is left out, and a break before it is its own where a line was cut.
+                let own = shown.text.matches("left out …]\n").count() as u64;
+                prop_assert!((shown.shown + own..=shown.shown + 2 * own).contains(&content), "{shown:?}");
+                prop_assert_eq!(shown.shown + shown.omitted, text.len() as u64);
+            }
+        }
+
         #[test]
         fn any_bytes_are_cut_without_panic_and_within_bounds(
             bytes in proptest::collection::vec(any::<u8>(), 0..600),

@@ -72,6 +72,24 @@ fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
     assert!(check(&mut reviewer).is_empty());
 }
 
+#[test]
+fn what_could_not_be_shown_stays_unread() {
+    let team = Team::new();
+    send(&mut team.agent("planner"), "reviewer", "important");
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = team.command("reviewer", &["inbox"]).stdout(full).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.matches("error:").count()), (Some(1), 1), "{said}");
+    assert!(said.contains("cannot write to standard output: No space left"), "{said}");
+    // And when whoever was to read it has gone.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = team.command("reviewer", &["inbox"]).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    assert!(team.hob("reviewer", &["inbox"]).contains("| important"));
+    assert_eq!(team.hob("reviewer", &["inbox"]), "No messages.\n");
+}
+
 /// A log of Thrum with so many agents of one role.
 fn crowd(dir: &Path, count: usize) {
     let agent = |n: usize| {
