@@ -3,6 +3,9 @@
 # standard error: what stands before it belongs to that frame.
 import ast, builtins, json, linecache, os, signal, sys, traceback, types
 
+# The longest value that is reported apart from the output, in characters.
+LONG = 10000
+
 
 class Driver:
     def __init__(self, nonce, frames):
@@ -97,12 +100,12 @@ class Driver:
         text = repr(value)
         kind = type(value)
         kind = kind.__name__ if kind.__module__ == "builtins" else kind.__module__ + "." + kind.__qualname__
-        report = {"type": kind}
-        if len(text) > 20000:
-            report["cut"] = len(text)
-            text = text[:12000] + "\n...\n" + text[-8000:]
-        report["value"] = text
-        return report
+        if len(text) <= LONG:
+            return {"type": kind, "value": text}
+        # Printed, as Python's own prompt does it: output is kept whole, and can be read in parts.
+        self.flush()
+        self.write(self.out, text + "\n")
+        return {"type": kind}
 
     def failure(self, error, name):
         trace = error.__traceback__
@@ -144,9 +147,12 @@ class Driver:
         self.number += 1
         payload = json.dumps(report)
         for descriptor, payload in ((self.out, payload), (self.err, "")):
-            text = ("%s %d %s\n" % (self.nonce, self.number, payload)).encode("ascii")
-            while text:
-                text = text[os.write(descriptor, text):]
+            self.write(descriptor, "%s %d %s\n" % (self.nonce, self.number, payload))
+
+    def write(self, descriptor, text):
+        rest = memoryview(text.encode("utf-8", "backslashreplace"))
+        while rest:
+            rest = rest[os.write(descriptor, rest):]
 
 
 def start(nonce, frames):

@@ -150,6 +150,30 @@ async fn python_says_where_the_syntax_is_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_shows_a_long_value_within_the_budget_and_keeps_the_rest() {
+    let session = session("python");
+    // Cut where there is little room; it is kept.
+    let request = EvalRequest { wait: LONG, max_bytes: 100, ..EvalRequest::new("list(range(1000))") };
+    let result = session.eval(request).await.expect("an answer");
+    let value = result.value.expect("a value");
+    assert!(value.starts_with("[0, 1, ") && value.ends_with(", 999]") && value.len() < 200, "{value}");
+    let note =
+        "100 of 4,890 bytes of the value are shown; repl_wait with eval 1 and a larger max_bytes shows it whole.";
+    assert_eq!(result.notes.last().map(String::as_str), Some(note));
+    let whole = session.wait(Some(result.eval), LONG, 12_000).await.expect("it is remembered");
+    assert_eq!((whole.value.map(|value| value.len()), whole.notes.contains(&note.to_owned())), (Some(4890), false));
+    // Printed where it is long: then it is output, with exact counts.
+    for code in ["import io; sys.stdout = io.StringIO(); list(range(100000))", "_"] {
+        let code = format!("import sys\n{code}");
+        let result = eval(&session, &code).await;
+        let truncated = result.truncated.expect("it is long");
+        assert_eq!((truncated.stdout.total, result.value, result.type_.as_deref()), (688_891, None, Some("list")));
+    }
+    assert_eq!(eval(&session, "'x' * 9998").await.value.map(|value| value.len()), Some(10_000));
+    session.stop("done").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bash() {
     check(
         "bash",

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts};
+use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 
 use super::capture::Capture;
 use super::machine::Record;
@@ -41,6 +41,19 @@ pub(super) fn result(record: &Record, frame: &Frame<'_>, now: Instant) -> EvalRe
         .then(|| Truncated { stdout: shown(&out, frame.dropped[0]), stderr: shown(&err, frame.dropped[1]) });
     let between =
         Between { stdout: show(&record.between[0], BETWEEN).text, stderr: show(&record.between[1], BETWEEN).text };
+    let value = record.verdict.value.as_deref().map(|value| {
+        let shape = Shape { max_bytes: frame.max_bytes, max_line: usize::MAX, strip: false, fold: 0 };
+        let cut = excerpt(value.as_bytes(), &shape);
+        if cut.omitted > 0 {
+            notes.push(format!(
+                "{} of {} bytes of the value are shown; repl_wait with eval {} and a larger max_bytes shows it whole.",
+                grouped(cut.shown),
+                grouped(cut.total),
+                frame.eval
+            ));
+        }
+        cut.text
+    });
     let ran = record.started.map(|started| record.ended.unwrap_or(now) - started).unwrap_or_default();
     EvalResult {
         session: frame.session.to_owned(),
@@ -49,7 +62,7 @@ pub(super) fn result(record: &Record, frame: &Frame<'_>, now: Instant) -> EvalRe
         completion: frame.completion,
         stdout: out.text,
         stderr: err.text,
-        value: record.verdict.value.clone(),
+        value,
         type_: record.verdict.type_.clone(),
         diagnostics: record.verdict.diagnostics.clone(),
         exception: record.verdict.exception.clone(),
