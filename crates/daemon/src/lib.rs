@@ -20,6 +20,7 @@ mod status;
 mod toolsets;
 
 pub use lifecycle::{Options, ServeError, serve};
+pub use parts::faults;
 pub use process::guardian;
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};

@@ -21,6 +21,9 @@ use crate::offer::Offers;
 use crate::toolsets::{Catalogue, ChoiceError, Toolset};
 use crate::{control, secrets};
 
+/// The toolsets there are.
+const TOOLSETS: [&str; 3] = ["repl", "mail", "cure"];
+
 /// What a model should know before its first call.
 const INSTRUCTIONS: &str = "hob keeps live REPL sessions for this project. repl_eval evaluates code at once and starts \
 the session by itself (cabal, stack, GHCi, Python or bash, as the project suggests); state stays between calls and \
@@ -77,17 +80,17 @@ impl Parts {
         let cure = cure::Cure::new(cure_options(config));
         let toolsets = vec![
             Toolset {
-                name: "repl",
+                name: TOOLSETS[0],
                 about: "live REPL sessions: evaluate, wait, read, interrupt, reload, query",
                 tools: repl::tools(repl.clone()),
             },
             Toolset {
-                name: "mail",
+                name: TOOLSETS[1],
                 about: "durable messages between agents: send, wait, groups, threads, search, receipts",
                 tools: ::mail::tools::tools(&desk),
             },
             Toolset {
-                name: "cure",
+                name: TOOLSETS[2],
                 about: "a compiler for the Cure language: check, format, state machines, help",
                 tools: cure::tools(&cure),
             },
@@ -229,8 +232,19 @@ fn cure_options(config: &Config) -> cure::Options {
     cure::Options { roots, run: run.then_some(limits) }
 }
 
-/// What the configuration means for the REPL part.
-fn repl_options(project: &Project, config: &Config, journal: Arc<Journal>) -> ReplOptions {
+/// What the configuration asks for and does not get: toolsets and profiles that are not there, or cannot be used.
+/// What only waits for a grant is no fault.
+pub fn faults(project: &Project, config: &Config) -> Vec<String> {
+    let (profiles, problems) = profiles(project, config);
+    let default = config.repl_profile.as_deref().map(|name| profiles.get_default(name));
+    let default = default.and_then(Result::err).filter(|why| matches!(why, ProfileError::UnknownDefault { .. }));
+    let toolset = crate::toolsets::unknown(&config.toolsets, &TOOLSETS);
+    let profiles = problems.into_iter().chain(default).map(|problem| problem.to_string());
+    toolset.map(|problem| problem.to_string()).into_iter().chain(profiles).collect()
+}
+
+/// The profiles that sessions may ask for, and what is wrong with others.
+fn profiles(project: &Project, config: &Config) -> (Profiles, Vec<ProfileError>) {
     let mut profiles = Profiles::builtin();
     let mut problems = Vec::new();
     if let Some(dir) = UserConfig::path().as_deref().and_then(Path::parent) {
@@ -255,6 +269,12 @@ fn repl_options(project: &Project, config: &Config, journal: Arc<Journal>) -> Re
     }
     // Nobody grants single files: an agent could have written them.
     problems.extend(profiles.add_dir(&project.hob_dir().join("profiles"), Origin::Untrusted));
+    (profiles, problems)
+}
+
+/// What the configuration means for the REPL part.
+fn repl_options(project: &Project, config: &Config, journal: Arc<Journal>) -> ReplOptions {
+    let (profiles, problems) = profiles(project, config);
     for problem in problems {
         tracing::error!(%problem, "a profile was left out");
     }

@@ -60,6 +60,12 @@ pub enum ChoiceError {
 /// Asks for every toolset there is.
 const EVERYTHING: &str = "all";
 
+/// The first of these toolsets that is none of those there are.
+pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> {
+    let name = wanted.iter().find(|name| *name != EVERYTHING && !known.contains(&name.as_str()))?;
+    Some(ChoiceError::UnknownToolset { name: name.clone(), known: known.join(", ") })
+}
+
 impl Catalogue {
     /// A catalogue. `enabled` names the toolsets for who names none; empty for all.
     pub(crate) fn new(
@@ -116,14 +122,12 @@ impl Catalogue {
         if wanted.is_empty() || wanted.iter().any(|name| name == EVERYTHING) {
             return Ok(Choice::Toolsets(self.toolsets.iter().map(|set| set.name).collect()));
         }
-        let find = |name: &String| {
-            self.toolsets
-                .iter()
-                .find(|set| set.name == name)
-                .map(|set| set.name)
-                .ok_or_else(|| ChoiceError::UnknownToolset { name: name.clone(), known: known(&self.toolsets) })
-        };
-        let mut names = wanted.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let all: Vec<&'static str> = self.toolsets.iter().map(|set| set.name).collect();
+        if let Some(error) = unknown(wanted, &all) {
+            return Err(error);
+        }
+        let mut names: Vec<&'static str> =
+            all.into_iter().filter(|name| wanted.iter().any(|one| one == name)).collect();
         names.sort_unstable();
         names.dedup();
         Ok(Choice::Toolsets(names))

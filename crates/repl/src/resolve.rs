@@ -64,7 +64,7 @@ fn choose<'a>(
         };
     }
     if let Some(name) = wanted.default_profile {
-        return Ok((profiles.get(name)?, cwd));
+        return Ok((profiles.get_default(name)?, cwd));
     }
     let detected = profiles.detect(&cwd, &caller.worktree, path);
     if !detected.packages.is_empty() {

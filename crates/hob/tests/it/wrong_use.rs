@@ -84,6 +84,33 @@ fn a_profile_that_is_not_granted_or_not_usable() {
     project.run(["trust", "--yes"]);
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
     assert_says(&said, &["\"mine\" in hob.toml is not usable: missing field `driver`", "hob stop"]);
+    let doctor = project.run(["doctor"]);
+    assert_eq!(doctor.code, Some(5), "{doctor:#?}");
+    assert_says(
+        &doctor.stdout,
+        &["!! hob.toml: the profile \"mine\" in hob.toml is not usable: missing field `driver`"],
+    );
+}
+
+#[test]
+fn a_configuration_that_names_what_there_is_not() {
+    let project = fresh();
+    project.write("hob.toml", "[repl]\nprofile = \"ghci96\"\n");
+    let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
+    assert_says(
+        &said,
+        &["the profile \"ghci96\" (`profile` under [repl])", "known are bash", "Correct it in hob.toml"],
+    );
+    project.run(["stop"]);
+    project.write("hob.toml", "toolsets = [\"repls\"]\n[repl]\nprofile = \"ghci96\"\n");
+    let said = failure(project.run(["tools"]), 3);
+    assert_says(&said, &["there is no toolset 'repls'; there are: repl, mail, cure"]);
+    let doctor = project.run(["doctor"]);
+    assert_eq!(doctor.code, Some(5), "{doctor:#?}");
+    assert_says(
+        &doctor.stdout,
+        &["!! hob.toml: there is no toolset 'repls'", "!! hob.toml: the configuration wants the profile"],
+    );
 }
 
 #[test]

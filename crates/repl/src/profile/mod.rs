@@ -155,6 +155,16 @@ pub enum ProfileError {
         /// Those there are.
         known: String,
     },
+    /// The configuration names it for sessions that name none, and nobody knows it.
+    #[error(
+        "the configuration wants the profile {name:?} (`profile` under [repl]), which there is not; known are {known}"
+    )]
+    UnknownDefault {
+        /// The name in the configuration.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
     /// A program is not installed.
     #[error("the profile {name:?} needs the program {program:?}, which is not in the PATH")]
     Missing {
@@ -198,6 +208,11 @@ impl ProfileError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             ProfileError::Unknown { .. } => vec!["Name one of those in `profile`, or leave it out.".to_owned()],
+            ProfileError::UnknownDefault { .. } => vec![
+                "Correct it in hob.toml, then `hob stop`: the next call starts a daemon that reads it again."
+                    .to_owned(),
+                "Or name one of those in `profile` of repl_start.".to_owned(),
+            ],
             ProfileError::Missing { install, .. } => [install.as_str(), "Or name another `profile`."]
                 .into_iter()
                 .filter(|hint| !hint.is_empty())
@@ -293,6 +308,14 @@ impl Profiles {
         self.by_name.get(name).ok_or_else(|| match self.left_out.get(name) {
             Some(why) => why.clone(),
             None => ProfileError::Unknown { name: name.to_owned(), known: self.names() },
+        })
+    }
+
+    /// The one that the configuration names for sessions that name none.
+    pub fn get_default(&self, name: &str) -> Result<&Profile, ProfileError> {
+        self.get(name).map_err(|error| match error {
+            ProfileError::Unknown { name, known } => ProfileError::UnknownDefault { name, known },
+            other => other,
         })
     }
 

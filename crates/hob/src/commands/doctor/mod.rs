@@ -90,11 +90,19 @@ fn project_findings(project: &Project) -> Vec<Finding> {
         FoundBy::Marker => "the nearest hob.toml or .hob upwards",
         FoundBy::CurrentDirectory => "the current directory",
     };
-    vec![Finding::good("root", format!("{} ({by})", project.root().display())), config(project), state(project)]
+    let mut findings = vec![Finding::good("root", format!("{} ({by})", project.root().display()))];
+    findings.extend(config(project));
+    findings.push(state(project));
+    findings
 }
 
-fn config(project: &Project) -> Finding {
-    match Config::load(project) {
+fn config(project: &Project) -> Vec<Finding> {
+    let config = Config::load(project);
+    let faults = config.as_ref().map(|config| daemon::faults(project, config)).unwrap_or_default();
+    if !faults.is_empty() {
+        return faults.into_iter().map(|fault| Finding::problem("hob.toml", fault)).collect();
+    }
+    vec![match config {
         Err(error) => Finding::problem("hob.toml", error.to_string()),
         Ok(config) if !config.withheld.is_empty() => {
             let keys: Vec<&str> = config.withheld.iter().map(|request| request.key.as_str()).collect();
@@ -102,7 +110,7 @@ fn config(project: &Project) -> Finding {
         }
         Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "reads well"),
         Ok(_) => Finding::good("hob.toml", "none, so the defaults hold"),
-    }
+    }]
 }
 
 fn state(project: &Project) -> Finding {
