@@ -32,6 +32,7 @@ pub use hello::{Hello, HelloAck, Readiness, Role};
 pub use lock::{Lock, LockError};
 pub use paths::{PathError, Project};
 pub use root::{FindError, FoundBy};
+pub use runtime::temporary;
 pub use trust::Trust;
 pub use user::UserConfig;
 

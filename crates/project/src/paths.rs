@@ -197,7 +197,7 @@ fn state_dir() -> PathBuf {
     absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").filter(|home| owner::is_mine(home)).map(|home| home.join(".local/state")))
         .map(|state| state.join("hob"))
-        .unwrap_or_else(|| env::temp_dir().join(format!("hob-{}", owner::me())))
+        .unwrap_or_else(|| runtime::temporary().join(format!("hob-{}", owner::me())))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, else `hob-UID` under the temp directory, mode 0700 and
+//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, else `hob-UID` under the temporary directory, mode 0700 and
 //! checked without following links (anybody may have put something of that name into a shared temp directory).
 
 use std::env;
@@ -13,7 +13,16 @@ use crate::paths::PathError;
 /// The runtime directory, made if need be.
 pub(crate) fn directory() -> Result<PathBuf, PathError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    directory_in(xdg.as_deref(), &env::temp_dir())
+    directory_in(xdg.as_deref(), &temporary())
+}
+
+/// The temporary directory: `$TMPDIR`, unless it names none (a job's directory outlived by its environment).
+pub fn temporary() -> PathBuf {
+    temporary_in(env::temp_dir())
+}
+
+fn temporary_in(said: PathBuf) -> PathBuf {
+    if said.is_dir() { said } else { PathBuf::from("/tmp") }
 }
 
 fn directory_in(xdg: Option<&Path>, temp: &Path) -> Result<PathBuf, PathError> {
@@ -53,6 +62,15 @@ pub(crate) fn private(path: &Path) -> Result<(), PathError> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_temporary_directory_that_is_gone_is_not_used() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(temporary_in(temp.path().to_owned()), temp.path());
+        assert_eq!(temporary_in(temp.path().join("gone")), Path::new("/tmp"));
+        fs::write(temp.path().join("file"), "").unwrap();
+        assert_eq!(temporary_in(temp.path().join("file")), Path::new("/tmp"));
+    }
 
     #[test]
     fn made_private_and_links_refused() {

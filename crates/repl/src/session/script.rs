@@ -17,7 +17,7 @@ pub(super) struct Scripts {
 impl Scripts {
     /// `name` is unguessable and unique.
     pub(super) fn new(name: &str) -> Scripts {
-        Scripts { path: std::env::temp_dir().join(format!("hob-{name}.script")), written: false }
+        Scripts { path: project::temporary().join(format!("hob-{name}.script")), written: false }
     }
 
     /// Writes the script, if there is one, and puts its path where the code refers to it.
