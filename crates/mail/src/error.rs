@@ -63,7 +63,7 @@ pub enum StoreError {
 pub enum Refusal {
     #[error("nobody here is called {address:?}: no agent, group or role")]
     UnknownRecipient { address: String, nearest: Vec<String> },
-    #[error("{address} reaches nobody but its own sender")]
+    #[error("{address:?} reaches nobody but its own sender")]
     NoRecipients { address: String },
     #[error("{count} recipients; a message may have {limit}")]
     TooManyRecipients { count: usize, limit: usize },

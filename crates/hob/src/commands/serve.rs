@@ -18,8 +18,12 @@ pub(crate) struct Serve {
     #[arg(long, hide = true)]
     pub(crate) background: bool,
     /// Serve HTTP too, at an address of this machine such as 127.0.0.1:7117; `hob init --http` shows how to connect
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address of this machine and a port, such as 127.0.0.1:7117".to_owned())
 }
 
 impl Serve {

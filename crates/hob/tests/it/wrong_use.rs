@@ -45,7 +45,7 @@ fn a_wrong_argument_name() {
     assert!(answer.is_error);
     assert_says(&answer.text, &["cod", "code"]);
     let answer = peer.call("repl_eval", json!({"code": "1", "wait_ms": -1}));
-    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a whole number"]);
+    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a whole number from 0 on"]);
     let ran = project.run(["call", "repl_eval", "--cod", "1"]);
     assert_eq!(ran.code, Some(2));
     assert_says(&ran.stderr, &["unexpected argument '--cod'", "'--code'"]);
@@ -151,6 +151,13 @@ fn a_second_daemon() {
     project.run(["tools"]).ok();
     let said = failure(project.run(["serve"]), 1);
     assert_says(&said, &["another daemon", "pid", "hob stop"]);
+}
+
+#[test]
+fn an_address_that_is_none() {
+    let said = fresh().run(["serve", "--http", "localhost:7117"]);
+    assert_eq!(said.code, Some(2), "{said:#?}");
+    assert_says(&said.stderr, &["'localhost:7117' for '--http <ADDR>'", "such as 127.0.0.1:7117"]);
 }
 
 /// `git clean -xfd` takes the state directory of a running daemon away, and a shell of another login has another runtime

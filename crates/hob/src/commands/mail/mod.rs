@@ -81,7 +81,31 @@ fn ask(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Fai
         Value::Object(arguments) => arguments.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         _ => Map::new(),
     };
-    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+    let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    if result["isError"] == true {
+        for block in result["content"].as_array_mut().into_iter().flatten() {
+            block["text"] = in_commands(block["text"].as_str().unwrap_or_default()).into();
+        }
+    }
+    Ok(result)
+}
+
+/// What agents do by tools, people do by commands.
+const COMMANDS: [(&str, &str); 9] = [
+    ("list_agents", "`hob agents`"),
+    ("list_groups", "`hob group list`"),
+    ("create_group", "`hob group create`"),
+    ("get_group", "`hob group show`"),
+    ("add_group_member", "`hob group add`"),
+    ("register_agent", "`hob quickstart`"),
+    ("check_messages", "`hob inbox`"),
+    ("search_messages", "`hob search`"),
+    ("delivery_status", "`hob call delivery_status`"),
+];
+
+/// A hint for people.
+fn in_commands(hint: &str) -> String {
+    COMMANDS.iter().fold(hint.to_owned(), |hint, (tool, command)| hint.replace(tool, command))
 }
 
 /// The text of a message: as given, or from a file (`-` for stdin), so that no shell has to quote it.
