@@ -193,7 +193,7 @@ async fn every_acknowledged_send_survives_the_loss_of_all_that_was_not_synced() 
         );
     }
     let syncs = steps.iter().filter(|step| matches!(step, Step::Sync { .. })).count();
-    // The machine crashes after each of many steps: every seventh, and after the last.
+    // The machine crashes after each of many steps, and after the last.
     let mut points = 0;
     for end in (0..=steps.len()).filter(|end| end % 41 == 0 || *end == steps.len()) {
         let crashed = dir.path().join(format!("crash-{end}"));

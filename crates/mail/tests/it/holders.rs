@@ -14,17 +14,21 @@ use tokio::sync::watch;
 use crate::place::{LONG, limits};
 use crate::postgres::Server;
 
-/// A connection that stands, and says nothing.
-struct Standing(watch::Sender<bool>);
+/// A connection that stands and says nothing, until its client's end hangs up; and what cancels the call on it.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) hang_up: watch::Sender<bool>,
+    pub(crate) cancel: watch::Sender<bool>,
+}
 
-impl Peer for Standing {
+impl Peer for Line {
     fn notify(&self, _: &str, _: Box<RawValue>) -> Result<(), NotifyError> {
         Ok(())
     }
     fn progress(&self, _: Progress) {}
     fn log(&self, _: LogLevel, _: &str, _: Box<RawValue>) {}
     fn closed(&self) -> watch::Receiver<bool> {
-        self.0.subscribe()
+        self.hang_up.subscribe()
     }
 }
 
@@ -43,10 +47,11 @@ pub(crate) async fn desk(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> Arc
     })
 }
 
-/// A call on a connection that stands; and what cancels it.
-pub(crate) fn call_of(caller: Caller) -> (Context, watch::Sender<bool>) {
-    let (cancel, cancelled) = watch::channel(false);
-    (Context::new(Arc::new(Standing(watch::channel(false).0)), Arc::new(caller), cancelled, None), cancel)
+/// A call on a connection of its own, and the client's end of that.
+pub(crate) fn call_of(caller: Caller) -> (Context, Line) {
+    let line = Line { hang_up: watch::channel(false).0, cancel: watch::channel(false).0 };
+    let cancelled = line.cancel.subscribe();
+    (Context::new(Arc::new(line.clone()), Arc::new(caller), cancelled, None), line)
 }
 
 fn connection(name: &str, takeover: bool) -> Context {

@@ -8,6 +8,7 @@ mod crash;
 mod defects;
 mod faults;
 mod holders;
+mod lives;
 mod machines;
 mod model;
 mod place;

@@ -47,7 +47,7 @@ impl Store for Small {
     }
 }
 
-struct House {
+pub(crate) struct House {
     disk: Arc<Small>,
     desk: Arc<Desk>,
     _temp: tempfile::TempDir,
@@ -55,7 +55,7 @@ struct House {
 
 impl House {
     /// With `ann` and `bob`, each in its worktree; `ann` has written to `bob`.
-    async fn new() -> House {
+    pub(crate) async fn new() -> House {
         let temp = tempfile::tempdir().unwrap();
         let store = MemoryStore::new(Clock::system(), limits());
         let disk = Arc::new(Small { store, is_full: AtomicBool::new(false) });
@@ -92,14 +92,14 @@ impl House {
     }
 
     /// The contents of what is handed out.
-    async fn check(&self, cx: &Context) -> Vec<String> {
+    pub(crate) async fn check(&self, cx: &Context) -> Vec<String> {
         let checked = self.ok(cx, "check_messages", json!({})).await;
         let messages = checked["messages"].as_array().unwrap();
         messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
     }
 }
 
-fn caller(name: &str, connection: u64) -> Caller {
+pub(crate) fn caller(name: &str, connection: u64) -> Caller {
     let run = Some(format!("run-{name}"));
     Caller { connection, run, ..testkit::caller(&Path::new("/w").join(name), name) }
 }
@@ -153,10 +153,10 @@ async fn an_answer_that_was_lost_is_not_confirmed_before_it_is_taken_back() {
 #[tokio::test]
 async fn an_answer_that_was_given_up_is_not_confirmed_before_it_is_taken_back() {
     let house = House::new().await;
-    let (first, cancel) = call_of(caller("bob", 2));
+    let (first, line) = call_of(caller("bob", 2));
     assert_eq!(house.check(&first).await, ["one"]);
     house.fills_up(true);
-    cancel.send_replace(true);
+    line.cancel.send_replace(true);
     let (next, _) = call_of(caller("bob", 2));
     house.refused(&next, "check_messages", json!({})).await;
     house.fills_up(false);
