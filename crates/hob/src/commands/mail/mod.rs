@@ -30,12 +30,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use client::Control;
+use client::control::ControlError;
 use project::{Hello, Project};
 use serde_json::{Map, Value};
 
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 
+/// How many daemons may die over one send.
+const DAEMONS: u8 = 3;
 /// The longest text that is read from a file or stdin: more than a message may hold, so that the tool says what is wrong.
 const READ_MAX: u64 = 4 << 20;
 
@@ -73,15 +76,36 @@ impl Who {
         let result = ask(&mut control, tool, arguments)?;
         finish(&result, as_json)
     }
+
+    /// Sends a message and prints what became of it. It has a key, of its own if none was given: should the daemon die
+    /// over it, the next one is asked the same, and sends it once.
+    fn send(&self, project: &Project, mut control: Control, arguments: Value, as_json: bool) -> Result<Exit, Failure> {
+        let mut arguments = arguments;
+        let key = &mut arguments["idempotency_key"];
+        if key.is_null() {
+            *key = client::new_run().into();
+        }
+        for _ in 1..DAEMONS {
+            match called(&mut control, "send_message", arguments.clone()) {
+                Err(ControlError::Lost { .. }) => control = self.connect(project)?,
+                answer => return finish(&answer.map_err(control_failure)?, as_json),
+            }
+        }
+        finish(&ask(&mut control, "send_message", arguments)?, as_json)
+    }
 }
 
 /// Calls a tool. Arguments that are null are left out.
 fn ask(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
+    called(control, tool, arguments).map_err(control_failure)
+}
+
+fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, ControlError> {
     let arguments: Map<String, Value> = match arguments {
         Value::Object(arguments) => arguments.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         _ => Map::new(),
     };
-    let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
+    let mut result = control.call(tool, arguments, |_| {}, |_, _| {})?;
     if result["isError"] == true {
         for block in result["content"].as_array_mut().into_iter().flatten() {
             block["text"] = in_commands(block["text"].as_str().unwrap_or_default()).into();

@@ -46,6 +46,6 @@ impl Reply {
             "to": format!("agent:{}", answered["from"].as_str().unwrap_or_default()),
             "content": content, "priority": self.priority, "reply_to": self.id,
         });
-        finish(&ask(&mut control, "send_message", arguments)?, self.json)
+        self.who.send(project, control, arguments, self.json)
     }
 }

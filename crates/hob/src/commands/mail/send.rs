@@ -44,6 +44,6 @@ impl Send {
             "to": self.to, "content": content, "priority": self.priority, "reply_to": self.reply_to,
             "idempotency_key": self.idempotency_key,
         });
-        self.who.call(project, "send_message", arguments, self.json)
+        self.who.send(project, self.who.connect(project)?, arguments, self.json)
     }
 }

@@ -1,9 +1,10 @@
 //! What may die: an agent, its waiters, the daemon. No message does.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::json;
-use testkit::{kill_hard, until};
+use testkit::{has_program, kill_hard, until};
 
 use super::{Team, check, ok, send, start_waiting};
 
@@ -63,6 +64,41 @@ fn a_shell_s_waiter_outlives_the_daemon() {
     assert!(String::from_utf8_lossy(&rung.stdout).contains(&id));
     // It only told: the message still waits.
     assert_eq!(check(&mut team.agent("reviewer")), ["ring"]);
+}
+
+/// Keeps everybody else from writing into the store until its input ends.
+const HOLD: &str = "import sqlite3, sys
+store = sqlite3.connect(sys.argv[1], isolation_level=None)
+store.execute('BEGIN IMMEDIATE')
+print('held', flush=True)
+sys.stdin.read()
+store.execute('ROLLBACK')";
+
+#[test]
+fn a_send_from_a_shell_outlives_the_daemon_and_is_sent_once() {
+    if !has_program("python3") {
+        return;
+    }
+    let team = Team::new();
+    let mut hold = team.project.command("python3");
+    hold.args(["-c", HOLD]).arg(team.project.root().join(".hob/mail.db")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut hold = hold.spawn().unwrap();
+    let mut held = String::new();
+    BufReader::new(hold.stdout.take().unwrap()).read_line(&mut held).unwrap();
+    assert_eq!(held, "held\n");
+    let mut send = team.command("planner", &["send", "once", "--to", "reviewer"]);
+    let send = send.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the daemon to have it", || {
+        let status = team.hob("planner", &["status", "--json"]);
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        status["connections"].as_array().unwrap().iter().any(|one| one["pid"] == send.id()).then_some(())
+    });
+    kill_hard(team.project.daemon_pid().unwrap());
+    drop(hold.stdin.take());
+    assert!(hold.wait().unwrap().success());
+    let sent = send.wait_with_output().unwrap();
+    assert!(sent.status.success(), "{sent:?}");
+    assert_eq!(check(&mut team.agent("reviewer")), ["once"]);
 }
 
 #[test]
