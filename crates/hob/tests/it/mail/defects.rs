@@ -4,6 +4,7 @@ use serde_json::json;
 use testkit::kill_hard;
 
 use super::pushed::{served, token};
+use super::trouble::crowd;
 use super::{Team, check, ok, refused, send, send_after_a_death, start_waiting};
 use crate::websocket::WebSocket;
 
@@ -144,13 +145,25 @@ fn defect_10_a_broadcast_is_one_message_and_its_filters_apply() {
     let all = ok(&mut planner, "broadcast_message", json!({"content": "all"}));
     assert_eq!((&all["status"], &all["sent_to"]), (&json!("sent"), &json!(["reviewer", "tester"])));
     assert_eq!((&all["total_sent"], all["message_ids"].as_array().unwrap().len()), (&json!(2), 1));
-    let filtered = json!({"content": "some", "filter": {"status": "active", "exclude": ["tester"]}});
-    assert_eq!(ok(&mut planner, "broadcast_message", filtered)["sent_to"], json!(["reviewer"]));
-    let nobody = json!({"content": "none", "filter": {"exclude": ["tester", "reviewer"]}});
+    // One who was never here.
+    let log = team.project.top().join(".thrum");
+    crowd(&log, 1);
+    team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
+    let mut sent_to = |filter: serde_json::Value| {
+        let sent = ok(&mut planner, "broadcast_message", json!({"content": "some", "filter": filter}));
+        sent["sent_to"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(sent_to(json!({"status": "all", "exclude": ["reviewer", "tester"]})), ["c0"]);
+    assert_eq!(sent_to(json!({"status": "active", "exclude": ["tester"]})), ["reviewer"]);
+    let everyone = ok(&mut planner, "send_message", json!({"to": "@everyone", "content": "all"}));
+    assert_eq!(everyone["recipient_status"], "mixed");
+    let offline = ok(&mut planner, "send_message", json!({"to": "c0", "content": "all"}));
+    assert_eq!(offline["recipient_status"], "offline");
+    let nobody = json!({"content": "none", "filter": {"exclude": ["tester", "reviewer", "c0"]}});
     let nobody = ok(&mut planner, "broadcast_message", nobody);
     assert_eq!((&nobody["status"], &nobody["total_sent"]), (&json!("no_recipients"), &json!(0)));
-    assert_eq!(check(&mut team.agent("tester")), ["all"]);
-    assert_eq!(check(&mut team.agent("reviewer")), ["all", "some"]);
+    assert_eq!(check(&mut team.agent("tester")), ["all", "all"]);
+    assert_eq!(check(&mut team.agent("reviewer")), ["all", "some", "all"]);
 }
 
 #[test]

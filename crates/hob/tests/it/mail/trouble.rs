@@ -91,7 +91,7 @@ fn what_could_not_be_shown_stays_unread() {
 }
 
 /// A log of Thrum with so many agents of one role.
-fn crowd(dir: &Path, count: usize) {
+pub(super) fn crowd(dir: &Path, count: usize) {
     let agent = |n: usize| {
         json!({"type": "agent.register", "timestamp": "2026-02-13T10:00:00Z", "event_id": format!("evt_{n}"), "v": 1,
                "agent_id": format!("c{n}"), "kind": "agent", "name": format!("c{n}"), "role": "crowd", "module": "all"})
@@ -127,6 +127,42 @@ fn five_hundred_recipients_and_not_one_more_and_a_broadcast_is_narrower() {
     import(501);
     let said = refused(&mut planner, "send_message", json!({"to": "role:crowd", "content": "one more"}));
     assert!(said.contains("501 recipients; a message may have 500"), "{said}");
+}
+
+#[test]
+fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read() {
+    const ROOM: usize = 10_000;
+    let team = Team::new();
+    let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
+    let message = |content: &str| json!({"to": "agent:reviewer", "content": content});
+    let sent: Vec<i64> = (0..ROOM).map(|n| planner.start_call("send_message", message(&n.to_string()))).collect();
+    for id in sent {
+        let answer = planner.answer(id);
+        assert!(!answer.is_error, "{}", answer.text);
+    }
+    let said = refused(&mut planner, "send_message", message("one more"));
+    assert!(said.contains("The mailbox of reviewer is full") && said.contains("try again later"), "{said}");
+    let all = ok(&mut planner, "broadcast_message", json!({"content": "to all"}));
+    assert_eq!((&all["status"], &all["sent_to"]), (&json!("partial"), &json!(["tester"])));
+    assert_eq!(all["failed_to"], json!(["reviewer"]));
+    assert_eq!(check(&mut team.agent("tester")), ["to all"]);
+    let mut got = Vec::new();
+    let mut take = |reviewer: &mut testkit::McpPeer| {
+        let checked = ok(reviewer, "check_messages", json!({"limit": 500}));
+        let messages = checked["messages"].as_array().unwrap();
+        got.extend(messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()));
+        !messages.is_empty()
+    };
+    // What is in hand is not yet read, and takes room.
+    take(&mut reviewer);
+    refused(&mut planner, "send_message", message("one more"));
+    take(&mut reviewer);
+    ok(&mut planner, "send_message", message("one more"));
+    while take(&mut reviewer) {}
+    assert_eq!(got.pop().as_deref(), Some("one more"));
+    let mut numbers: Vec<usize> = got.iter().map(|content| content.parse().unwrap()).collect();
+    numbers.sort_unstable();
+    assert!(numbers.iter().copied().eq(0..ROOM), "{} came", numbers.len());
 }
 
 /// Runs as root of its own on a small disk: sends until there is no room, makes room, and counts.
