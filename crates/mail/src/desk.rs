@@ -138,16 +138,26 @@ impl Desk {
     /// Who calls, with the right to its name.
     pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let caller = caller(cx)?;
-        if let Some(present) = self.present(caller.connection) {
+        let returned = match self.present(caller.connection) {
             // Those that only look ask nothing of the store that would tell.
-            return match self.holders.lost(&present.mail, &present.session).await {
-                Some(refusal) => Err(failed(refusal)),
-                None => Ok((present.mail, present.session)),
-            };
-        }
+            Some(present) => match self.holders.lost(&present.mail, &present.session).await {
+                None => return Ok((present.mail, present.session)),
+                // It was taken, and taken back from where the caller stands: its own again.
+                Some(Refusal::Fenced { holder: Some(by), .. }) if self.holder(caller).is_ok_and(|me| me == by) => {
+                    Some(present.session.agent)
+                }
+                Some(refusal) => return Err(failed(refusal)),
+            },
+            None => None,
+        };
         let holder = self.holder(caller)?;
-        let worktree = PathBuf::from(&holder.worktree);
-        let agent = self.identities.resolve(caller.name.as_deref(), &worktree).map_err(nameless)?;
+        let agent = match returned {
+            Some(agent) => agent,
+            None => {
+                let worktree = PathBuf::from(&holder.worktree);
+                self.identities.resolve(caller.name.as_deref(), &worktree).map_err(nameless)?
+            }
+        };
         let identity = self.identities.get(&agent);
         // Whoever has a file was registered here once; a new database only does not know it yet.
         let create = identity.is_some();

@@ -39,6 +39,23 @@ fn a_takeover_fences_the_old_holder_and_tells_it() {
 }
 
 #[test]
+fn who_takes_a_name_back_has_it_on_all_its_connections() {
+    let team = Team::new();
+    let mut old = team.agent("planner");
+    send(&mut old, "reviewer", "before");
+    let mut thief = team.agent_with("tester", &["--profile", "thrum", "--as", "planner", "--takeover"]);
+    send(&mut thief, "reviewer", "as another");
+    let said = refused(&mut old, "send_message", json!({"to": "reviewer", "content": "not yet"}));
+    assert!(said.contains("take it back with --takeover"), "{said}");
+    // As it was told to.
+    team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead", "--takeover"]);
+    send(&mut old, "reviewer", "mine again");
+    assert_eq!(check(&mut old), [""; 0]);
+    assert!(refused(&mut thief, "check_messages", json!({})).contains("taken over"));
+    assert_eq!(check(&mut team.agent("reviewer")), ["before", "as another", "mine again"]);
+}
+
+#[test]
 fn one_holder_has_many_connections() {
     let team = Team::new();
     let (mut first, mut second) = (team.agent("planner"), team.agent("planner"));
