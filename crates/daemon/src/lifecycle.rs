@@ -257,6 +257,9 @@ struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
+    /// Heard so that it does not end the daemon: a write beyond the limit on files' sizes, which whoever started the first
+    /// front-end may have had, then fails as one on a full disk does.
+    _too_large: Signal,
 }
 
 impl Signals {
@@ -265,6 +268,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            _too_large: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 

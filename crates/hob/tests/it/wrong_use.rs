@@ -319,6 +319,15 @@ fn a_disk_that_fills_up() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files() {
+    let project = fresh();
+    let script = "ulimit -f 64; hob call repl_start --profile bash; \
+                  hob call repl_eval --code 'x=alive; head -c 1000000 /dev/zero | tr \"\\0\" x'; hob call repl_eval --code 'echo is $x'";
+    let said = Ran::of(project.command("bash").args(["-c", script])).ok();
+    assert_says(&said, &["of 1,000,000 bytes of stdout shown", "is alive\n[main #2: done"]);
+}
+
+#[test]
 fn a_daemon_that_hangs_is_named() {
     let project = fresh();
     project.run(["tools"]).ok();
