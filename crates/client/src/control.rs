@@ -25,7 +25,7 @@ pub struct Control {
 pub enum ControlError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("the daemon went away before it answered {method}; call again, the next call starts a new one")]
+    #[error("the daemon went away before it answered {method}; {}", after(method))]
     Lost { method: String },
     #[error("{message}")]
     Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
@@ -33,6 +33,17 @@ pub enum ControlError {
         "the daemon's answer to {method} is not what it should be: {reason}; `hob stop` ends a daemon of another version"
     )]
     Odd { method: String, reason: String },
+}
+
+/// What to do about an answer that is lost.
+fn after(method: &str) -> &'static str {
+    match method {
+        "tools/call" => {
+            "the call may have run, wholly or in part: before you repeat it, which starts a new daemon, make sure that \
+             running it twice does no harm"
+        }
+        _ => "call again, the next call starts a new one",
+    }
 }
 
 /// A progress report of a running tool.
@@ -317,12 +328,15 @@ mod tests {
             lost.to_string(),
             "the daemon went away before it answered ping; call again, the next call starts a new one"
         );
+        let lost = control.call("repl_eval", Map::new(), |_| {}, |_, _| {}).unwrap_err().to_string();
+        assert!(lost.contains("may have run, wholly or in part"), "{lost}");
         drop(control);
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"repl_eval","arguments":{},"_meta":{"progressToken":1}}}
             {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"nope","arguments":{},"_meta":{"progressToken":2}}}
             {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"toolset":"repl"}}
             {"jsonrpc":"2.0","id":4,"method":"ping","params":{}}
+            {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"repl_eval","arguments":{},"_meta":{"progressToken":5}}}
         "#]]
         .assert_eq(&asked.join().unwrap());
     }
