@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::patience::Patience;
 use super::waits::Errand;
 use crate::error::{MailError, StoreError};
-use crate::store::Store;
 use crate::store::change::{Claim, Claimed, HandBack};
+use crate::store::{Along, Store};
 
 /// How long it is tried at least to clear up an uncertain claim, before it is handed back unseen.
 const CLEAR_UP: Duration = Duration::from_secs(5);
@@ -41,12 +41,59 @@ pub(super) async fn claim_for_caller(
 /// Where what was claimed will come.
 pub(super) type Coming = oneshot::Receiver<Result<Handout, MailError>>;
 
-/// A claim to be begun by whoever wakes the caller, in that very moment: the store has it before the caller has heard of
-/// anything. What comes of it comes to [`accept`].
-pub(super) fn errand(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Instant) -> (Errand, Coming) {
-    let (store, runtime) = (Arc::clone(store), runtime.clone());
-    let (answer, coming) = oneshot::channel();
-    (Box::new(move || begin(&store, &runtime, claim, deadline, answer)), coming)
+/// A claim that is made along with what wakes the caller, or begun in that moment. What comes of it comes to [`accept`].
+pub(super) struct ClaimErrand {
+    store: Arc<dyn Store>,
+    runtime: Handle,
+    claim: Claim,
+    deadline: Instant,
+    answer: Answer,
+}
+
+impl ClaimErrand {
+    pub(super) fn new(
+        store: &Arc<dyn Store>,
+        runtime: &Handle,
+        claim: Claim,
+        deadline: Instant,
+    ) -> (ClaimErrand, Coming) {
+        let (answer, coming) = oneshot::channel();
+        (ClaimErrand { store: Arc::clone(store), runtime: runtime.clone(), claim, deadline, answer }, coming)
+    }
+}
+
+impl Errand for ClaimErrand {
+    fn along(self: Box<Self>) -> Along {
+        let claim = self.claim.clone();
+        let mut untold = Untold(Some(self));
+        Along::change(claim, move |claimed| {
+            let Some(errand) = untold.0.take() else { return };
+            let mut handout = Handout::new(&errand.store, &errand.runtime, &errand.claim);
+            let handout = claimed.map(|claimed| {
+                handout.claimed = claimed;
+                handout
+            });
+            // When nobody takes it, it is dropped and goes back.
+            let _ = errand.answer.send(handout.map_err(MailError::Refused));
+        })
+    }
+
+    fn begin(self: Box<Self>) {
+        begin(&self.store, &self.runtime, self.claim, self.deadline, self.answer);
+    }
+}
+
+/// A claim that the store may not have made along after all: it is then begun, by a task, since the store may be in the
+/// middle of something.
+struct Untold(Option<Box<ClaimErrand>>);
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        if let Some(errand) = self.0.take() {
+            let runtime = errand.runtime.clone();
+            runtime.spawn(async move { errand.begin() });
+        }
+    }
 }
 
 /// Gives what was claimed to the caller, who has it from then on. Cancel safe: until then it goes back.
@@ -62,12 +109,7 @@ type Answer = oneshot::Sender<Result<Handout, MailError>>;
 
 /// Hands the claim to the store now, and waits for its answer in a task.
 fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Instant, answer: Answer) {
-    let handout = Handout {
-        claimed: Claimed::default(),
-        back: HandBack { session: claim.session.id.clone(), token: claim.token },
-        store: Arc::clone(store),
-        runtime: runtime.clone(),
-    };
+    let handout = Handout::new(store, runtime, &claim);
     let mut filling = Box::pin(async move {
         let filled = handout.fill(claim, deadline, &answer).await;
         // When nobody takes it, it is dropped and goes back.
@@ -90,6 +132,12 @@ pub(super) struct Handout {
 }
 
 impl Handout {
+    /// Nothing yet.
+    fn new(store: &Arc<dyn Store>, runtime: &Handle, claim: &Claim) -> Handout {
+        let back = HandBack { session: claim.session.id.clone(), token: claim.token };
+        Handout { claimed: Claimed::default(), back, store: Arc::clone(store), runtime: runtime.clone() }
+    }
+
     /// Claims, again and again over a store that is away for a moment, for as long as the caller is there. A refused claim
     /// of that kind has taken nothing; an uncertain one is made again with the same token, which gives the same messages.
     /// When that stays uncertain they are handed back, so that no later call confirms what nobody has seen.

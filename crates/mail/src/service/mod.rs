@@ -94,6 +94,8 @@ impl Mail {
 
     /// Hears of news, without keeping the mail alive by it.
     fn listen(self: &Arc<Mail>) {
+        let waits = Arc::clone(&self.waits);
+        self.store.accompany(Arc::new(move |arrivals| waits.along(arrivals)));
         let (waits, weak) = (Arc::clone(&self.waits), Arc::downgrade(self));
         self.store.listen(Arc::new(move |wake| match wake {
             crate::store::Wake::Mail(arrivals) => waits.wake(&arrivals),

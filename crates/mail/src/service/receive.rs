@@ -9,7 +9,7 @@ use project::journal::Record;
 use tokio::time::Instant;
 
 use super::Mail;
-use super::claiming::{accept, claim_for_caller, errand, token};
+use super::claiming::{ClaimErrand, accept, claim_for_caller, token};
 use super::waits::Ticket;
 use crate::error::{MailError, Refusal};
 use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
@@ -151,7 +151,7 @@ impl Mail {
         claim: &Claim,
         deadline: Instant,
     ) -> Result<(Claimed, bool), MailError> {
-        let (errand, mut coming) = errand(&self.store, &self.runtime, claim.clone(), deadline);
+        let (errand, mut coming) = ClaimErrand::new(&self.store, &self.runtime, claim.clone(), deadline);
         ticket.leave(errand);
         // A bell may still ring: for what came before the errand was left.
         let is_over = tokio::select! {

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Mail;
 use super::patience::Patience;
-use super::waits::Ticket;
+use super::waits::{Errand, Ticket};
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{Floor, MessageView, Session};
-use crate::store::query;
+use crate::store::{Along, query};
 
 /// How many messages are read ahead.
 const AHEAD: usize = 32;
@@ -57,15 +58,34 @@ impl Subscription {
                 return Ok(message);
             }
             let is_waiting = self.after < self.waiting_until;
+            self.ticket.forget();
             let found = self.mail.store.look(self.fetch(is_waiting)).await?;
             self.take(found.messages);
             match (self.read.is_empty(), is_waiting) {
                 // What waited has been told; from here on everything is.
                 (true, true) => self.after = self.waiting_until,
-                (true, false) => self.ticket.woken().await,
+                (true, false) => {
+                    let news = self.news().await;
+                    self.take(news.map(|found| found.messages).unwrap_or_default());
+                }
                 (false, _) => {}
             }
         }
+    }
+
+    /// Waits for news, and reads them along with what brings them. `None`: there is something to look for.
+    async fn news(&self) -> Option<query::Fetched> {
+        let (answer, mut coming) = oneshot::channel();
+        self.ticket.leave(LookErrand { fetch: self.fetch(false), answer });
+        tokio::select! {
+            biased;
+            found = &mut coming => return found.ok(),
+            () = self.ticket.woken() => {}
+        }
+        if self.ticket.take_back() {
+            return None;
+        }
+        coming.await.ok()
     }
 
     /// The cursor: everything that comes is after it, and everything before was given.
@@ -92,6 +112,23 @@ impl Subscription {
         }
         self.read = found.into();
     }
+}
+
+/// A look that is made along with what wakes a subscriber.
+struct LookErrand {
+    fetch: query::Fetch,
+    answer: oneshot::Sender<query::Fetched>,
+}
+
+impl Errand for LookErrand {
+    fn along(self: Box<Self>) -> Along {
+        let LookErrand { fetch, answer } = *self;
+        // A subscriber that is gone needs nothing.
+        Along::query(fetch, move |found| _ = answer.send(found))
+    }
+
+    /// The subscriber hears that nothing was read, and looks.
+    fn begin(self: Box<Self>) {}
 }
 
 impl Mail {

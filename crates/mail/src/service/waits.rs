@@ -1,20 +1,24 @@
 //! Who waits for mail, and waking them. A wake is only a hint: the waiter looks into the store, and whoever registers
 //! before looking misses nothing.
 //!
-//! A waiter may leave what it would do first when woken, an errand: it is then begun by whoever wakes, on the spot, which
-//! saves the way to the waiter and back.
+//! A waiter may leave what it would do first when woken, an errand. The store does it along with the change that brings
+//! the news, or else whoever wakes begins it on the spot: that saves the way to the waiter and back.
 
 use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 
 use tokio::sync::Notify;
 
 use crate::error::Refusal;
 use crate::model::{AgentName, Floor};
-use crate::store::Arrival;
+use crate::store::{Along, Arrival};
 
 /// Waiters that one daemon bears.
 const MOST: usize = 20_000;
+/// Errands that are done along with one transaction: whoever made it waits for them. The others are begun after it.
+const ALONG: usize = 32;
 
 /// All waiters.
 #[derive(Default)]
@@ -38,15 +42,20 @@ struct Waiter {
     number: u64,
     floor: Floor,
     bell: Arc<Notify>,
-    errand: Option<Errand>,
+    errand: Option<Box<dyn Errand>>,
 }
 
-/// What a waiter would do first when it is woken. It must not block.
-pub(crate) type Errand = Box<dyn FnOnce() + Send>;
+/// What a waiter would do first when it is woken. It tells the waiter by itself what came of it.
+pub(crate) trait Errand: Send {
+    /// To be done along with what brings the news.
+    fn along(self: Box<Self>) -> Along;
+    /// Begins it, after the news. Must not block.
+    fn begin(self: Box<Self>);
+}
 
 impl Waiter {
     /// Rings, unless there is an errand: that tells by itself.
-    fn wake(&mut self, errands: &mut Vec<Errand>) {
+    fn wake(&mut self, errands: &mut Vec<Box<dyn Errand>>) {
         match self.errand.take() {
             Some(errand) => errands.push(errand),
             None => self.bell.notify_one(),
@@ -68,9 +77,14 @@ impl Ticket {
         self.bell.notified().await;
     }
 
+    /// Forgets a wake: whoever looks now sees what it was for.
+    pub(crate) fn forget(&self) {
+        let _ = pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop()));
+    }
+
     /// Leaves an errand for the next wake, which then rings no bell.
-    pub(crate) fn leave(&self, errand: Errand) {
-        self.with(|waiter| waiter.errand = Some(errand));
+    pub(crate) fn leave(&self, errand: impl Errand + 'static) {
+        self.with(|waiter| waiter.errand = Some(Box::new(errand)));
     }
 
     /// Takes the errand back. False: it has been begun.
@@ -116,6 +130,19 @@ impl Waits {
         Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, bell })
     }
 
+    /// What those whom arrivals concern want done along with them. They are rung by [`Waits::wake`] all the same.
+    pub(crate) fn along(&self, arrivals: &[Arrival]) -> Vec<Along> {
+        let (mut state, mut errands) = (self.state(), Vec::new());
+        for arrival in arrivals {
+            let Some(mailbox) = state.by_agent.get_mut(&arrival.agent) else { continue };
+            let concerned = mailbox.waiters.iter_mut().filter(|waiter| waiter.floor.passes(arrival.priority));
+            let room = ALONG - errands.len();
+            errands.extend(concerned.filter_map(|waiter| waiter.errand.take()).take(room));
+        }
+        drop(state);
+        errands.into_iter().map(|errand| errand.along()).collect()
+    }
+
     /// Wakes those whom arrivals concern. Of several who wait for one mailbox all look, and the store gives each
     /// message to one of them.
     pub(crate) fn wake(&self, arrivals: &[Arrival]) {
@@ -127,7 +154,7 @@ impl Waits {
             }
         }
         drop(state);
-        errands.into_iter().for_each(|errand| errand());
+        errands.into_iter().for_each(|errand| errand.begin());
     }
 
     /// Wakes those whose mailbox has another tip than last time, or has none on record.
@@ -141,7 +168,7 @@ impl Waits {
             }
         }
         drop(state);
-        errands.into_iter().for_each(|errand| errand());
+        errands.into_iter().for_each(|errand| errand.begin());
     }
 
     /// Those for whom somebody waits.

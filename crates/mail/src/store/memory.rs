@@ -4,11 +4,14 @@ mod deliver;
 mod look;
 mod rows;
 
+use std::cell::RefCell;
+use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::along::{Done, Listeners};
 use super::change::{Change, Changed};
 use super::query::{Found, Query};
-use super::{Arrival, BoxFuture, Ear, News, Store, Wake};
+use super::{Along, Arrival, BoxFuture, Companions, Ear, News, Store, Wake};
 use crate::error::{Refusal, StoreError};
 use crate::model::{Clock, Limits};
 use rows::Rows;
@@ -16,13 +19,13 @@ use rows::Rows;
 /// All of a space, in memory.
 pub struct MemoryStore {
     rows: Mutex<Rows>,
-    ear: Mutex<Option<Ear>>,
+    listeners: Mutex<Listeners>,
 }
 
 impl MemoryStore {
     /// An empty one.
     pub fn new(clock: Clock, limits: Limits) -> MemoryStore {
-        MemoryStore { rows: Mutex::new(Rows::new(clock, limits)), ear: Mutex::default() }
+        MemoryStore { rows: Mutex::new(Rows::new(clock, limits)), listeners: Mutex::default() }
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -30,12 +33,28 @@ impl MemoryStore {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Does what those who wait for it want done along.
+    fn make_along(&self, rows: &mut Rows, arrivals: &[Arrival]) -> Vec<Done> {
+        let Some(companions) = self.listeners().companions.filter(|_| !arrivals.is_empty()) else { return Vec::new() };
+        let make = |rows: &mut Rows, along: Along| -> Result<Done, Infallible> {
+            let rows = RefCell::new(rows);
+            along.make(
+                |change| Ok(apply(&mut rows.borrow_mut(), change)),
+                |query| Ok(look::answer(&rows.borrow(), query)),
+            )
+        };
+        companions(arrivals).into_iter().flat_map(|along| make(rows, along)).collect()
+    }
+
+    fn listeners(&self) -> Listeners {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn wake(&self, arrivals: Vec<Arrival>) {
         if arrivals.is_empty() {
             return;
         }
-        let ear = self.ear.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(ear) = ear {
+        if let Some(ear) = self.listeners().ear {
             ear(Wake::Mail(arrivals));
         }
     }
@@ -43,11 +62,14 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
-        let (result, arrivals) = {
+        let (result, arrivals, done) = {
             let mut rows = self.rows();
             let result = apply(&mut rows, change);
-            (result, std::mem::take(&mut rows.arrivals))
+            let arrivals = std::mem::take(&mut rows.arrivals);
+            let done = self.make_along(&mut rows, &arrivals);
+            (result, arrivals, done)
         };
+        done.into_iter().for_each(|tell| tell());
         self.wake(arrivals);
         Box::pin(std::future::ready(result.map_err(StoreError::Refused)))
     }
@@ -58,7 +80,11 @@ impl Store for MemoryStore {
     }
 
     fn listen(&self, ear: Ear) {
-        *self.ear.lock().unwrap_or_else(PoisonError::into_inner) = Some(ear);
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).ear = Some(ear);
+    }
+
+    fn accompany(&self, companions: Companions) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).companions = Some(companions);
     }
 
     fn news(&self) -> News {

@@ -18,6 +18,7 @@
 //! 8. One clock, the store's, gives all times; no time orders anything.
 //! 9. What a limit refuses changes nothing.
 
+pub mod along;
 pub mod change;
 pub mod memory;
 mod message;
@@ -30,6 +31,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+pub use along::{Along, Companions};
 pub use change::{Change, Changed, Operation};
 pub use query::{Found, Lookup, Query};
 
@@ -59,6 +61,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Sets who hears of news, in place of whoever did before.
     fn listen(&self, ear: Ear);
+
+    /// Sets who is asked what to do along with changes that bring news, in place of whoever was before. A store may leave
+    /// it out: those who wait are woken all the same, and ask then.
+    fn accompany(&self, _companions: Companions) {}
 
     /// How sure wakes are.
     fn news(&self) -> News;

@@ -18,9 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
 
+use super::along::Listeners;
 use super::change::{Change, Changed};
 use super::query::{Found, Query};
-use super::{BoxFuture, Ear, News, Store};
+use super::{BoxFuture, Companions, Ear, News, Store};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
 use writer::{Job, Writer};
@@ -55,7 +56,7 @@ pub struct SqliteStore {
     jobs: Mutex<Option<std::sync::mpsc::Sender<Job>>>,
     room: Semaphore,
     reading: Arc<Reading>,
-    news: Arc<Mutex<Option<Ear>>>,
+    listeners: Arc<Mutex<Listeners>>,
     writer: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -104,10 +105,10 @@ impl SqliteStore {
         let (db, space) = prepared.map_err(|error| cannot_open(error, &options.path))?;
         sync_folder(&options.path)?;
         let file = Arc::new(OpenFile::of(&options.path)?);
-        let news = Arc::new(Mutex::new(None));
+        let listeners = Arc::<Mutex<Listeners>>::default();
         let (jobs, taken) = std::sync::mpsc::channel();
         let checkpoints = connect(&options).map_err(explain)?;
-        let writer = Writer::new(db, space, &options, Arc::clone(&file), Arc::clone(&news));
+        let writer = Writer::new(db, space, &options, Arc::clone(&file), Arc::clone(&listeners));
         let thread = std::thread::Builder::new().name("mail-writer".into());
         let thread = thread.spawn(move || writer.run(taken, checkpoints));
         let thread = thread.map_err(|error| StoreError::Failed { reason: format!("start the writer: {error}") })?;
@@ -122,7 +123,7 @@ impl SqliteStore {
             jobs: Mutex::new(Some(jobs)),
             room: Semaphore::new(CHANGES),
             reading: Arc::new(reading),
-            news,
+            listeners,
             writer: Mutex::new(Some(thread)),
         })
     }
@@ -188,7 +189,11 @@ impl Store for SqliteStore {
     }
 
     fn listen(&self, ear: Ear) {
-        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(ear);
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).ear = Some(ear);
+    }
+
+    fn accompany(&self, companions: Companions) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).companions = Some(companions);
     }
 
     fn news(&self) -> News {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mail::store::change::{Change, Changed};
 use mail::store::query::{Found, Query};
-use mail::store::{BoxFuture, Ear, News, Store};
+use mail::store::{BoxFuture, Companions, Ear, News, Store};
 use mail::{Floor, MailError, SendRequest, StoreError, WaitRequest};
 
 use crate::place::{Hand, Place, again, limits};
@@ -81,6 +81,15 @@ impl Store for Faulty {
                 });
             }
             _ => ear(wake),
+        }));
+    }
+
+    fn accompany(&self, companions: Companions) {
+        let drawn = AtomicU64::new(3);
+        self.inner.accompany(Arc::new(move |arrivals| {
+            let mut along = companions(arrivals);
+            along.retain(|_| !drawn.fetch_add(1, Ordering::SeqCst).is_multiple_of(3));
+            along
         }));
     }
 

@@ -3,6 +3,7 @@
 // The lints' own exception for tests covers only functions that are marked as tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod along;
 mod contract;
 mod crash;
 mod defects;

@@ -1,7 +1,7 @@
-//! The one thread that writes. It takes what has gathered, makes all of it in one transaction, syncs once, answers all,
-//! then wakes those who wait.
+//! The one thread that writes. It takes what has gathered, makes all of it in one transaction together with what those
+//! want who wait for its news, syncs once, answers all, then wakes whoever else waits.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{OpenFile, SqliteOptions, explain};
+use super::{OpenFile, SqliteOptions, explain, look};
 use crate::error::{Refusal, StoreError};
 use crate::model::words::words;
 use crate::model::{Clock, Limits};
+use crate::store::along::{Done, Listeners};
 use crate::store::change::{Change, Changed};
-use crate::store::{Arrival, Ear, Wake};
+use crate::store::{Along, Arrival, Wake};
 
 /// Changes of one transaction.
 const GROUP: usize = 256;
@@ -75,7 +76,7 @@ pub(super) struct Writer {
     pub(super) arrivals: Vec<Arrival>,
     /// How far the search for old mail has come.
     pub(super) purged_to: i64,
-    news: Arc<Mutex<Option<Ear>>>,
+    listeners: Arc<Mutex<Listeners>>,
     file: Arc<OpenFile>,
     is_syncing: Option<bool>,
     /// How large the last synced group was, and how long it took.
@@ -90,7 +91,7 @@ impl Writer {
         space: i64,
         options: &SqliteOptions,
         file: Arc<OpenFile>,
-        news: Arc<Mutex<Option<Ear>>>,
+        listeners: Arc<Mutex<Listeners>>,
     ) -> Writer {
         Writer {
             db,
@@ -99,7 +100,7 @@ impl Writer {
             limits: options.limits.clone(),
             arrivals: Vec::new(),
             purged_to: 0,
-            news,
+            listeners,
             file,
             is_syncing: None,
             last: (0, Duration::ZERO),
@@ -165,6 +166,10 @@ impl Writer {
 
     /// The next job; while there is none the search index is brought up.
     fn next(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
+        if let Ok(job) = jobs.try_recv() {
+            return Some(job);
+        }
+        self.be_ready();
         while self.is_behind {
             match jobs.recv_timeout(INDEX_AFTER) {
                 Ok(job) => return Some(job),
@@ -182,6 +187,7 @@ impl Writer {
                     }
                 }
                 if !self.is_behind {
+                    self.be_ready();
                     break;
                 }
                 match jobs.try_recv() {
@@ -200,10 +206,10 @@ impl Writer {
         if changes.is_empty() {
             return;
         }
-        let mut results = Vec::with_capacity(changes.len());
-        match self.transact(changes.iter().map(|(change, _)| &**change), durable, &mut results) {
-            Ok(()) => self.answer(changes, results),
-            Err(error) if changes.len() == 1 => self.answer(changes, vec![Err(error)]),
+        let (mut results, mut along) = (Vec::with_capacity(changes.len()), Vec::new());
+        match self.transact(changes.iter().map(|(change, _)| &**change), durable, &mut results, &mut along) {
+            Ok(()) => self.answer(changes, results, along),
+            Err(error) if changes.len() == 1 && along.is_empty() => self.answer(changes, vec![Err(error)], along),
             Err(_) => {
                 for change in changes {
                     self.make(vec![change], durable);
@@ -212,8 +218,15 @@ impl Writer {
         }
     }
 
-    fn answer(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, results: Vec<Result<Changed, StoreError>>) {
+    /// Tells first those who waited: they have waited longest.
+    fn answer(
+        &mut self,
+        changes: Vec<(Box<Change>, Answer<Changed>)>,
+        results: Vec<Result<Changed, StoreError>>,
+        along: Vec<Option<Done>>,
+    ) {
         let arrivals = std::mem::take(&mut self.arrivals);
+        along.into_iter().flatten().for_each(|tell| tell());
         for ((_, answer), result) in changes.into_iter().zip(results) {
             // Whoever asked may be gone; the change stands.
             let _ = answer.send(result);
@@ -221,19 +234,23 @@ impl Writer {
         // Whoever is woken may ask at once, from here: its question is next.
         if !arrivals.is_empty() {
             self.is_behind = true;
-            let ear = self.news.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if let Some(ear) = ear {
+            if let Some(ear) = self.listeners().ear {
                 ear(Wake::Mail(arrivals));
             }
         }
     }
 
-    /// One transaction. On an error nothing of it has happened, and there are no arrivals.
+    fn listeners(&self) -> Listeners {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One transaction, with what is done along. On an error nothing of it has happened, and there are no arrivals.
     fn transact<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
         durable: bool,
         results: &mut Vec<Result<Changed, StoreError>>,
+        along: &mut Vec<Option<Done>>,
     ) -> Result<(), StoreError> {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
@@ -242,11 +259,14 @@ impl Writer {
             self.sync_commits(durable)?;
             self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
             for change in changes {
-                match self.apply(change) {
-                    Ok(changed) => results.push(Ok(changed)),
-                    Err(Fault::Refused(refusal)) => results.push(Err(refusal.into())),
-                    Err(Fault::Sql(error)) => return Err(error),
-                }
+                results.push(self.attempt(change)?.map_err(StoreError::Refused));
+            }
+            let companions = if self.arrivals.is_empty() { None } else { self.listeners().companions };
+            for one in companions.map(|companions| companions(&self.arrivals)).unwrap_or_default() {
+                // On record before it is tried: it may be what fails.
+                along.push(None);
+                let done = self.make_along(one)?;
+                along.push(Some(done));
             }
             self.db.prepare_cached("COMMIT")?.execute([])?;
             Ok(())
@@ -261,6 +281,17 @@ impl Writer {
         })
     }
 
+    fn make_along(&mut self, along: Along) -> rusqlite::Result<Done> {
+        let this = RefCell::new(self);
+        along.make(
+            |change| this.borrow_mut().attempt(&change),
+            |query| {
+                let this = this.borrow();
+                look::answer(&this.db, this.space, this.clock.now(), &this.limits, query)
+            },
+        )
+    }
+
     /// Whether commits wait for the disk.
     fn sync_commits(&mut self, durable: bool) -> rusqlite::Result<()> {
         if self.is_syncing != Some(durable) {
@@ -269,6 +300,12 @@ impl Writer {
             self.is_syncing = Some(durable);
         }
         Ok(())
+    }
+
+    /// Prepares for a change that has to be durable, while nobody waits for it.
+    fn be_ready(&mut self) {
+        // Should it fail, it is tried again with that change, which then fails too.
+        let _ = self.sync_commits(true);
     }
 
     #[allow(clippy::unit_arg)]
@@ -291,6 +328,15 @@ impl Writer {
             Change::Purge(it) => Changed::Purge(self.purge(it)?),
             Change::Import(it) => Changed::Import(self.import(it)?),
         })
+    }
+
+    /// Makes one change; a refused one has written nothing.
+    fn attempt(&mut self, change: &Change) -> rusqlite::Result<Result<Changed, Refusal>> {
+        match self.apply(change) {
+            Ok(changed) => Ok(Ok(changed)),
+            Err(Fault::Refused(refusal)) => Ok(Err(refusal)),
+            Err(Fault::Sql(error)) => Err(error),
+        }
     }
 
     fn bring_up_index(&mut self) -> Result<(), StoreError> {
