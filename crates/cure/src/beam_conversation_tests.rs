@@ -142,14 +142,21 @@ module Times do
       other -> other
     end
 
-  def main(): Any =
+  # A kettle that was shaken while it was warm. Where the machine stood still so long that it was hot by then, another.
+  def shaken(tries: Nat): {Any, Int} =
     let kettle = start_fsm(:Kettle)
     let _ = fsm_send(kettle, :on)
     let _ = sleep(100)
+    let now = monotonic_time()
     let _ = fsm_send(kettle, :shake)
-    let shaken = monotonic_time()
+    let _ = fsm_state(kettle)
+    if tries == 0 or same(fsm_history(kettle), [{:Cold, :on, :Warm}, {:Warm, :shake, :Warm}]) then {kettle, now}
+    else shaken(tries - 1)
+
+  def main(): Any =
+    let {kettle, at} = shaken(50)
     let boiled = until(kettle, :Cold)
-    let anew = monotonic_time() - shaken >= 600
+    let anew = monotonic_time() - at >= 600
     let _ = fsm_send(kettle, :on)
     {anew, boiled, until(kettle, :Off), fsm_history(kettle)}
 end
