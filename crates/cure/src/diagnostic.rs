@@ -313,7 +313,17 @@ impl Diagnostic {
     /// With the lines of source it speaks of, for people; in colours for a terminal.
     pub fn render(&self, origin: &str, source: &str, color: bool) -> String {
         use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-        let range = |span: Span| clamp(source, span);
+        // Of a long text the renderer gets the lines that it shows, and those between.
+        let spans = || std::iter::once(self.span).chain(self.related.iter().map(|(span, _)| *span));
+        let start = spans().map(|span| clamp(source, span).start).min().unwrap_or(0);
+        let end = spans().map(|span| clamp(source, span).end).max().unwrap_or(0);
+        let from = source[..start].rfind('\n').map_or(0, |at| at + 1);
+        let to = source[end..].find('\n').map_or(source.len(), |at| end + at + 1);
+        let line = source[..from].bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let range = |span: Span| {
+            let range = clamp(source, span);
+            range.start - from..range.end - from
+        };
         let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
         let mut primary = AnnotationKind::Primary.span(range(self.span));
         if let Some(label) = &self.label {
@@ -321,7 +331,8 @@ impl Diagnostic {
         }
         let related = self.related.iter();
         let context = related.map(|(span, label)| AnnotationKind::Context.span(range(*span)).label(label.as_str()));
-        let snippet = Snippet::source(source).path(origin).annotation(primary).annotations(context);
+        let shown = Snippet::source(&source[from..to]).line_start(line).path(origin);
+        let snippet = shown.annotation(primary).annotations(context);
         let id = self.code.to_string();
         let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(id.as_str())).element(snippet);
         for hint in &self.hints {
