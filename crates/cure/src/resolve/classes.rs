@@ -224,9 +224,8 @@ impl<'a> Collector<'a, '_> {
     fn instance_name(&self, class: &ClassInfo, key: &str) -> Name {
         let plain = format!("{}_{}", short(&class.full), short(key));
         let taken = |name: &str| {
-            let begins = format!("{name}_");
             self.out.interface.instances.iter().any(|known| *known.function == *name)
-                || self.out.interface.functions.keys().any(|(known, _)| **known == *name || known.starts_with(&begins))
+                || self.out.interface.functions.keys().any(|(known, _)| **known == *name)
         };
         if taken(&plain) { Name::from(format!("{}_{key}", class.full)) } else { Name::from(plain) }
     }

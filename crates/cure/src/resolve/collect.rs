@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
 use super::scope::Scope;
-use super::written::Reader;
+use super::written::{Reader, counts};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::syntax::ast::*;
 use crate::types::ty::Ty;
@@ -227,6 +227,12 @@ impl<'a> Collector<'a, '_> {
             }
         }
         reader.finish(true);
+        for param in &def.params {
+            if counts(&ty, &param.name) && ty.any(&mut |part| matches!(part, Ty::Param(name) if *name == param.name)) {
+                let message = format!("`{}` is a type here and a number there", param.name);
+                self.error(code::TYPE_FORM, param.span, message);
+            }
+        }
         self.plain(ty, def.body.span)
     }
 

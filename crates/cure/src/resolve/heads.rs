@@ -9,7 +9,7 @@ use super::scope::Function;
 use super::written::Reader;
 use crate::diagnostic::{Diagnostic, code};
 use crate::syntax::ast::*;
-use crate::types::ty::{Ty, show};
+use crate::types::ty::{Ty, show_both};
 
 impl<'a> Collector<'a, '_> {
     /// The head of a function from its clauses. `class_param` is a type parameter that is there already.
@@ -55,7 +55,7 @@ impl<'a> Collector<'a, '_> {
         reader.finish(false);
         let Reader { params, lengths, errors, .. } = reader;
         for (name, span) in &lengths {
-            let number = |ty: &Ty| matches!(ty, Ty::Wrong) || base_of(ty).is_con("Int");
+            let number = |ty: &Ty| matches!(ty, Ty::Wrong) || ty.unrefined().is_con("Int");
             if types.iter().any(|(param, ty)| param == name && !number(ty)) {
                 let message = format!("`{name}` counts as a length here, so it has to be a number: `{name}: Nat`");
                 errors.push(Diagnostic::error(code::TYPE_FORM, *span, message));
@@ -122,9 +122,9 @@ impl<'a> Collector<'a, '_> {
     /// The clauses of a function agree in their types.
     fn same_head(&mut self, first: &Signature, clause: &Def) {
         let head = self.signature(&[clause], None);
-        let text = |ty: &Ty| show(ty, &|_| "_".to_owned());
+        let texts = |one: &Ty, other: &Ty| show_both(one, other, &|_| "_".to_owned());
         for ((param, (_, ty)), (_, wanted)) in clause.params.iter().zip(&head.params).zip(&first.params) {
-            let (found, wanted) = (text(ty), text(wanted));
+            let (found, wanted) = texts(ty, wanted);
             if found != wanted && !matches!(ty, Ty::Wrong) {
                 let message = format!("the first clause of `{}` says {wanted} here, this one {found}", first.name);
                 let error = self.error(code::MISMATCH, param.name.span, message);
@@ -134,7 +134,7 @@ impl<'a> Collector<'a, '_> {
                     .push("the clauses of a function have the same types; give the other one another name".to_owned());
             }
         }
-        let (found, wanted) = (text(&head.result), text(&first.result));
+        let (found, wanted) = texts(&head.result, &first.result);
         if found != wanted
             && let Some(result) = &clause.result
         {
@@ -253,13 +253,5 @@ impl<'a> Collector<'a, '_> {
                 }
             }
         }
-    }
-}
-
-/// Without refinements.
-fn base_of(ty: &Ty) -> &Ty {
-    match ty {
-        Ty::Refined(base, _) => base_of(base),
-        other => other,
     }
 }

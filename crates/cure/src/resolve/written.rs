@@ -346,7 +346,7 @@ pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
 }
 
 /// Whether a parameter of an alias is a number: it stands in a length or in a condition.
-fn counts(ty: &Ty, param: &Name) -> bool {
+pub(super) fn counts(ty: &Ty, param: &Name) -> bool {
     ty.any(&mut |part| match part {
         Ty::Seq(_, _, Len::Named(named)) => named.factors.iter().any(|(name, _)| name == param),
         Ty::Refined(_, pred) => {

@@ -343,7 +343,7 @@ impl Run<'_> {
     /// How many heads values of this position can have, if that is a matter of their type.
     fn heads(&self, path: &Path, head: &Head) -> Option<usize> {
         let place: &Place = self.places.seen.get(path)?;
-        match (&place.ty, head) {
+        match (place.ty.unrefined(), head) {
             (Ty::Any, _) => None,
             (_, Head::Tuple(_)) => Some(1),
             (_, Head::Nil | Head::Cons) => Some(2),
@@ -352,8 +352,9 @@ impl Run<'_> {
                 TypeInfoKind::Record(_) => Some(1),
                 TypeInfoKind::Alias(_) => None,
             },
-            (_, Head::Literal(text)) if text == "true" || text == "false" => Some(2),
-            (_, Head::Literal(text)) if text == "()" => Some(1),
+            // Atoms are written so too, and there are more of them.
+            (ty, Head::Literal(_)) if ty.is_con("Bool") => Some(2),
+            (ty, Head::Literal(_)) if ty.is_con("Unit") => Some(1),
             _ => None,
         }
     }

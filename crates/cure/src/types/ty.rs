@@ -169,6 +169,14 @@ impl Ty {
         matches!(self, Ty::Con(name, args) if args.is_empty() && &**name == wanted)
     }
 
+    /// Without the conditions on the whole.
+    pub(crate) fn unrefined(&self) -> &Ty {
+        match self {
+            Ty::Refined(base, _) => base.unrefined(),
+            other => other,
+        }
+    }
+
     /// With every part changed, inner ones first; `change` says what becomes of a part, or keeps it.
     pub(crate) fn map(&self, change: &mut impl FnMut(&Ty) -> Option<Ty>) -> Ty {
         if let Some(changed) = change(self) {
@@ -201,18 +209,33 @@ pub(crate) fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
     }
 }
 
-/// The type as it is written in the source.
+/// The type as it is written in the source. The names of modules are left out; a reader has them before the eyes.
 pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
-    let list = |types: &[Ty]| types.iter().map(|ty| show(ty, name_of)).collect::<Vec<_>>().join(", ");
+    written(ty, name_of, &|full| full.rsplit('.').next().unwrap_or(full))
+}
+
+/// Two types side by side; with the names of modules, where they would look the same without.
+pub(crate) fn show_both(one: &Ty, other: &Ty, name_of: &impl Fn(Sym) -> String) -> (String, String) {
+    match (show(one, name_of), show(other, name_of)) {
+        (first, second) if first == second => {
+            let full = |ty: &Ty| written(ty, name_of, &|full| full);
+            (full(one), full(other))
+        }
+        both => both,
+    }
+}
+
+fn written(ty: &Ty, name_of: &impl Fn(Sym) -> String, of: &impl Fn(&str) -> &str) -> String {
+    let show = |ty: &Ty| written(ty, name_of, of);
+    let list = |types: &[Ty]| types.iter().map(show).collect::<Vec<_>>().join(", ");
     match ty {
         Ty::Con(name, args) => {
-            // The module's name is left out; a reader has it before the eyes.
-            let short = name.rsplit('.').next().unwrap_or(name);
+            let short = of(name);
             if args.is_empty() { short.to_owned() } else { format!("{short}({})", list(args)) }
         }
         Ty::Seq(seq, element, len) => {
             let name = if *seq == Seq::List { "List" } else { "Vector" };
-            let element = show(element, name_of);
+            let element = show(element);
             match len {
                 Len::Unknown => format!("{name}({element})"),
                 Len::Term(term) => format!("{name}({element}, {})", show_linear(term, name_of)),
@@ -221,13 +244,13 @@ pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
         }
         Ty::Tuple(parts) => format!("{{{}}}", list(parts)),
         Ty::Fn(params, result) => match &params[..] {
-            [only] if !matches!(only, Ty::Fn(..)) => format!("{} => {}", show(only, name_of), show(result, name_of)),
-            _ => format!("fn({}) -> {}", list(params), show(result, name_of)),
+            [only] if !matches!(only, Ty::Fn(..)) => format!("{} => {}", show(only), show(result)),
+            _ => format!("fn({}) -> {}", list(params), show(result)),
         },
         Ty::Param(name) => name.to_string(),
         Ty::Ctor(name) if &**name == "Tuple2" => "Pair".to_owned(),
-        Ty::Ctor(name) => name.rsplit('.').next().unwrap_or(name).to_owned(),
-        Ty::App(head, args) => format!("{}({})", show(head, name_of), list(args)),
+        Ty::Ctor(name) => of(name).to_owned(),
+        Ty::App(head, args) => format!("{}({})", show(head), list(args)),
         Ty::Meta(_) => "_".to_owned(),
         Ty::Refined(_, pred) => pred.text.clone(),
         Ty::Any => "Any".to_owned(),

@@ -7,7 +7,7 @@ use crate::resolve::scope::Scope;
 use crate::syntax::ast::Name;
 use crate::types::solver::{Formula, Linear, Sym};
 use crate::types::tree::{Dictionary, Tree, VarId};
-use crate::types::ty::{self, Len, Ty};
+use crate::types::ty::{self, Len, Ty, names_in};
 
 use super::Program;
 
@@ -86,6 +86,8 @@ pub(super) struct Body<'p> {
     pub given: Vec<(Name, Ty, VarId)>,
     /// What the names in the types of the head stand for.
     pub head_names: HashMap<Name, Linear>,
+    /// The values that symbols stand for: of parameters, and of names.
+    values: HashMap<Sym, Term>,
     /// Type parameters that are written differently in the body and in the head.
     pub renamed: HashMap<Name, Name>,
 }
@@ -110,6 +112,7 @@ impl<'p> Body<'p> {
             lengths_used: HashMap::new(),
             given: Vec::new(),
             head_names: HashMap::new(),
+            values: HashMap::new(),
             renamed: HashMap::new(),
         }
     }
@@ -140,6 +143,57 @@ impl<'p> Body<'p> {
 
     pub(super) fn symbol_name(&self, sym: Sym) -> Option<&str> {
         self.symbols.get(sym.0 as usize)?.as_deref()
+    }
+
+    /// Says which value the symbol of a parameter stands for.
+    pub(super) fn stands_for(&mut self, sym: Sym, value: &Term) {
+        if let Term::Int(term) = value {
+            if term.as_symbol() == Some(sym) {
+                return;
+            }
+            self.axioms.push(Formula::eq(&Linear::symbol(sym), term));
+        }
+        self.values.insert(sym, value.clone());
+    }
+
+    /// What a number in a type is; the symbol of a parameter may stand for something else.
+    pub(super) fn meant(&self, term: &Linear) -> Term {
+        match term.as_symbol().and_then(|sym| self.values.get(&sym)) {
+            None | Some(Term::Int(_)) => Term::Int(term.clone()),
+            Some(other) => other.clone(),
+        }
+    }
+
+    /// Whether a type speaks of values that have come up since `first`, and that nothing before says.
+    pub(super) fn speaks_of_later(&self, ty: &Ty, first: usize) -> bool {
+        self.resolved(ty).any(&mut |part| match part {
+            Ty::Seq(_, _, Len::Term(length)) => self.is_later(length, first),
+            Ty::Refined(_, pred) => {
+                let mut later = false;
+                names_in(&pred.condition, &mut |name| {
+                    later |= *name != *pred.var
+                        && pred.names.get(name).is_some_and(|term| self.is_later(&self.length(term), first));
+                });
+                later
+            }
+            _ => false,
+        })
+    }
+
+    fn is_later(&self, term: &Linear, first: usize) -> bool {
+        let later = |sym: &Sym| {
+            sym.0 as usize >= first
+                && match self.values.get(sym) {
+                    Some(Term::Int(term) | Term::Sign(term)) => self.is_later(term, first),
+                    _ => true,
+                }
+        };
+        term.factors.keys().any(later)
+    }
+
+    /// How many symbols there are.
+    pub(super) fn count(&self) -> usize {
+        self.symbols.len()
     }
 
     /// A symbol of a length: never negative.
@@ -195,8 +249,12 @@ impl<'p> Body<'p> {
     }
 
     pub(super) fn show(&self, ty: &Ty) -> String {
-        let name = |sym: Sym| self.symbol_name(sym).map_or_else(|| "_".to_owned(), str::to_owned);
-        ty::show(&self.resolved(ty), &name)
+        ty::show(&self.resolved(ty), &|sym| self.symbol_name(sym).unwrap_or("_").to_owned())
+    }
+
+    pub(super) fn show_both(&self, one: &Ty, other: &Ty) -> (String, String) {
+        let name = |sym| self.symbol_name(sym).unwrap_or("_").to_owned();
+        ty::show_both(&self.resolved(one), &self.resolved(other), &name)
     }
 
     pub(super) fn local(&self, name: &str) -> Option<&Local> {

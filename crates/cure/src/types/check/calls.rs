@@ -1,4 +1,4 @@
-//! Calls: of functions, methods, constructors and function values; and functions as values.
+//! Calls: of functions, methods, constructors and function values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::Literal;
-use crate::resolve::interface::{ClassInfo, Constructor, Signature};
+use crate::resolve::interface::{Constructor, Signature};
 use crate::resolve::scope::Function;
 use crate::syntax::ast::*;
 use crate::types::solver::{Formula, Linear, Sym};
 use crate::types::tree::{Tree, TreeKind};
-use crate::types::ty::{Len, Ty, names_in};
+use crate::types::ty::{Len, Ty};
 
 /// Whether the value is one of several, or comes behind `let`s.
 pub(super) fn is_choice(expr: &Expr) -> bool {
@@ -21,13 +21,13 @@ pub(super) fn is_choice(expr: &Expr) -> bool {
 }
 
 /// A signature made ready for one use.
-struct Use {
-    params: Vec<(Name, Ty)>,
-    result: Ty,
-    types: HashMap<Name, Ty>,
+pub(super) struct Use {
+    pub(super) params: Vec<(Name, Ty)>,
+    pub(super) result: Ty,
+    pub(super) types: HashMap<Name, Ty>,
     /// Parameters that stand for numbers in types.
-    symbols: HashMap<Name, Sym>,
-    lengths: Vec<Sym>,
+    pub(super) symbols: HashMap<Name, Sym>,
+    pub(super) lengths: Vec<Sym>,
 }
 
 impl Body<'_> {
@@ -80,7 +80,13 @@ impl Body<'_> {
         }
     }
 
-    fn module_function(&mut self, module: &Name, function: &Ident, arity: Option<u32>, span: Span) -> Option<Function> {
+    pub(super) fn module_function(
+        &mut self,
+        module: &Name,
+        function: &Ident,
+        arity: Option<u32>,
+        span: Span,
+    ) -> Option<Function> {
         let Some(interface) = self.scope.modules.get(module).cloned() else {
             let error = self.error(code::UNKNOWN_MODULE, span, format!("there is no module `{module}`"));
             error.hints.push("modules are found by their declared name".to_owned());
@@ -90,7 +96,16 @@ impl Body<'_> {
         let open = |one: &&Arc<Signature>| one.exported || one.module == self.program.module;
         let plain = match arity {
             Some(arity) => interface.functions.get(&(name.clone(), arity)).filter(open),
-            None => interface.functions.values().find(|one| one.name == *name && open(one)),
+            None => {
+                let all = interface.functions.values().filter(|one| one.name == *name && open(one));
+                let mut all: Vec<_> = all.map(|one| (one.params.len() as u32, one)).collect();
+                all.sort_by_key(|(arity, _)| *arity);
+                if all.len() > 1 {
+                    self.ambiguous(&format!("{module}.{name}"), all.iter().map(|(arity, _)| *arity), span);
+                    return None;
+                }
+                all.pop().map(|(_, one)| one)
+            }
         };
         if let Some(signature) = plain {
             return Some(Function::Plain(signature.clone()));
@@ -103,14 +118,17 @@ impl Body<'_> {
                 return Some(Function::Method(class.clone(), at as u32));
             }
         }
-        let others: Vec<_> =
-            interface.functions.keys().filter(|(known, _)| known == name).map(|(_, arity)| *arity).collect();
-        match (others.first(), arity) {
-            (Some(other), Some(arity)) if *other != arity => {
-                let message = format!("`{module}.{name}` takes {other} argument(s), not {arity}");
+        let others = interface.functions.values().filter(|one| one.name == *name && open(one));
+        let mut others: Vec<_> = others.map(|one| one.params.len()).collect();
+        others.sort_unstable();
+        let private = interface.functions.keys().any(|(known, _)| known == name);
+        match arity {
+            Some(arity) if !others.is_empty() => {
+                let others: Vec<_> = others.iter().map(ToString::to_string).collect();
+                let message = format!("`{module}.{name}` takes {} argument(s), not {arity}", others.join(" or "));
                 self.error(code::ARITY, span, message);
             }
-            (Some(_), _) => {
+            _ if private => {
                 self.error(code::UNKNOWN_NAME, function.span, format!("`{name}` is private to `{module}`"));
             }
             _ => {
@@ -124,7 +142,7 @@ impl Body<'_> {
     }
 
     /// `A.Red` where A has such a constructor.
-    fn constructor_in(&self, module: &Name, name: &Ident) -> Option<Arc<Constructor>> {
+    pub(super) fn constructor_in(&self, module: &Name, name: &Ident) -> Option<Arc<Constructor>> {
         self.scope.modules.get(module)?.constructors.get(&name.name).cloned()
     }
 
@@ -138,18 +156,6 @@ impl Body<'_> {
                 self.infer_all(args);
                 self.wrong(span)
             }
-        }
-    }
-
-    pub(super) fn qualified_value(&mut self, module: &Name, function: &Ident, span: Span) -> Val {
-        if let Some(constructor) = self.constructor_in(module, function)
-            && constructor.fields.is_empty()
-        {
-            return self.construct_as(&constructor, &[], None, span);
-        }
-        match self.module_function(module, function, None, span) {
-            Some(found) => self.value_of(&found, span),
-            None => self.wrong(span),
         }
     }
 
@@ -199,7 +205,7 @@ impl Body<'_> {
         Val { tree: tree(kind, span), ty: result, term }
     }
 
-    fn make_use(&mut self, signature: &Signature, class: Option<(&Name, Ty)>) -> Use {
+    pub(super) fn make_use(&mut self, signature: &Signature, class: Option<(&Name, Ty)>) -> Use {
         let mut types: HashMap<Name, Ty> = HashMap::new();
         for param in &signature.type_params {
             types.insert(param.clone(), self.meta());
@@ -216,8 +222,10 @@ impl Body<'_> {
             names.insert(name.clone(), Linear::symbol(sym));
         }
         let mut symbols = HashMap::new();
-        for (name, _) in &signature.params {
+        for (name, _) in signature.params.iter().filter(|(name, _)| &**name != "_") {
             let sym = self.symbol(None);
+            // Nothing is known of the argument until it has been checked.
+            self.stands_for(sym, &Term::Opaque);
             symbols.insert(name.clone(), sym);
             names.insert(name.clone(), Linear::symbol(sym));
         }
@@ -275,8 +283,8 @@ impl Body<'_> {
                 other => other,
             };
             let val = self.check(&args[at], &base);
-            if let (Term::Int(term), Some(sym)) = (&val.term, ready.symbols.get(name)) {
-                self.axioms.push(Formula::eq(&Linear::symbol(*sym), term));
+            if let Some(sym) = ready.symbols.get(name) {
+                self.stands_for(*sym, &val.term);
             }
             trees[at] = Some(val.tree);
             vals[at] = (val.ty, val.term);
@@ -293,7 +301,8 @@ impl Body<'_> {
             if length.factors.keys().all(|sym| !self.open_lens.contains(sym)) {
                 let goal = Formula::le(&Linear::number(0), &length);
                 let name = &signature.name;
-                let what = |_: &Self| format!("an argument of `{name}` is too short: its length does not fit the type");
+                let what =
+                    |_: &Self| format!("the length of an argument of `{name}` does not fit the type: it is too short");
                 self.require(&goal, span, code::Pair(code::LENGTH, code::LENGTH), what, None);
             } else {
                 // Nothing says which length it is; it is one all the same.
@@ -319,7 +328,12 @@ impl Body<'_> {
         trees.into_iter().map(|found| found.unwrap_or_else(|| self.wrong(span).tree)).collect()
     }
 
-    fn dictionaries_of(&mut self, signature: &Signature, types: &HashMap<Name, Ty>, span: Span) -> Vec<Tree> {
+    pub(super) fn dictionaries_of(
+        &mut self,
+        signature: &Signature,
+        types: &HashMap<Name, Ty>,
+        span: Span,
+    ) -> Vec<Tree> {
         let empty = HashMap::new();
         let constraints = signature.constraints.iter();
         constraints
@@ -382,7 +396,13 @@ impl Body<'_> {
         }
     }
 
-    fn construct_as(&mut self, constructor: &Constructor, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
+    pub(super) fn construct_as(
+        &mut self,
+        constructor: &Constructor,
+        args: &[Expr],
+        hint: Option<&Ty>,
+        span: Span,
+    ) -> Val {
         let name = &constructor.name;
         if constructor.fields.len() != args.len() {
             let message = format!("`{name}` takes {} argument(s), not {}", constructor.fields.len(), args.len());
@@ -402,94 +422,4 @@ impl Body<'_> {
         }
         Val { tree: tree(TreeKind::Tuple(elements), span), ty, term: Term::Opaque }
     }
-
-    /// A function, method or constructor as a value, by name.
-    pub(super) fn function_value(&mut self, name: &Name, arity: Option<u32>, span: Span) -> Val {
-        if let Some(constructor) = self.scope.constructor(name).cloned()
-            && !constructor.fields.is_empty()
-        {
-            return self.constructor_value(name, constructor.fields.len(), span);
-        }
-        if let Some(function) = arity.and_then(|arity| self.scope.function(name, arity)) {
-            return self.value_of(function, span);
-        }
-        match self.scope.functions_named(name) {
-            [] => self.unknown_name(name, span),
-            [(_, function)] => self.value_of(function, span),
-            several => {
-                let arities: Vec<_> = several.iter().map(|(arity, _)| format!("{name}/{arity}")).collect();
-                let message = format!("`{name}` could be {}", arities.join(" or "));
-                let hint = "write a function that calls the one you mean: `fn(x) -> … end`".to_owned();
-                self.error(code::AMBIGUOUS, span, message).hints.push(hint);
-                self.wrong(span)
-            }
-        }
-    }
-
-    /// `Circle` as a function: `fn(x) -> Circle(x) end`.
-    fn constructor_value(&mut self, name: &Name, fields: usize, span: Span) -> Val {
-        let ident = |at: usize| Ident { name: Name::from(format!("field {at}")), span };
-        let params = (0..fields).map(|at| Param { name: ident(at), ty: None }).collect();
-        let arg = |at: usize| Expr { kind: ExprKind::Name(ident(at).name), span };
-        let callee = Box::new(Expr { kind: ExprKind::Name(name.clone()), span });
-        let body = Expr { kind: ExprKind::Call(callee, (0..fields).map(arg).collect()), span };
-        self.infer(&Expr { kind: ExprKind::Lambda(params, Box::new(body)), span })
-    }
-
-    fn value_of(&mut self, function: &Function, span: Span) -> Val {
-        let (signature, class): (Arc<Signature>, Option<(Arc<ClassInfo>, u32)>) = match function {
-            Function::Plain(signature) => (signature.clone(), None),
-            Function::Method(class, at) => (class.methods[*at as usize].clone(), Some((class.clone(), *at))),
-        };
-        let result = self.program.result_of(&signature);
-        if signature.precondition.is_some() || needs_names(&signature, &result) {
-            let message =
-                format!("`{}` has conditions on its arguments that a function value cannot carry", signature.name);
-            let hint = "wrap it: `fn(x) -> … end`, where the conditions can be proved".to_owned();
-            self.error(code::PRECONDITION, span, message).hints.push(hint);
-            return self.wrong(span);
-        }
-        let class_ty = class.as_ref().map(|_| self.meta());
-        let ready = match (&class, &class_ty) {
-            (Some((class, _)), Some(ty)) => self.make_use(&signature, Some((&class.param, ty.clone()))),
-            _ => self.make_use(&signature, None),
-        };
-        let dictionaries = self.dictionaries_of(&signature, &ready.types, span);
-        let arity = signature.params.len() as u32;
-        let kind = match (class, class_ty) {
-            (Some((class, at)), Some(ty)) => {
-                let hole = self.want(class.full.clone(), ty, span);
-                if dictionaries.is_empty() {
-                    TreeKind::MethodValue(hole, at)
-                } else {
-                    // What the method needs besides its class comes first: `fn(x) -> method(dictionaries…, x) end`.
-                    let params: Vec<_> = (0..arity).map(|_| self.fresh_var()).collect();
-                    let own = params.iter().map(|var| tree(TreeKind::Var(*var), span));
-                    let args = dictionaries.into_iter().chain(own).collect();
-                    TreeKind::Lambda(params, Box::new(tree(TreeKind::Method(hole, at, args), span)))
-                }
-            }
-            _ if signature.module == self.program.module => {
-                TreeKind::LocalValue(signature.name.clone(), arity, dictionaries)
-            }
-            _ => TreeKind::RemoteValue(signature.module.clone(), signature.name.clone(), arity, dictionaries),
-        };
-        let ty = Ty::Fn(ready.params.into_iter().map(|(_, ty)| ty).collect(), Box::new(ready.result));
-        Val { tree: tree(kind, span), ty, term: Term::Opaque }
-    }
-}
-
-/// Whether a signature's types speak of its parameters or of lengths.
-fn needs_names(signature: &Signature, result: &Ty) -> bool {
-    let mut speaks = |part: &Ty| match part {
-        Ty::Refined(_, pred) => {
-            let mut other = false;
-            names_in(&pred.condition, &mut |name| other |= *name != *pred.var);
-            other
-        }
-        Ty::Seq(_, _, Len::Named(length)) => !length.factors.is_empty(),
-        _ => false,
-    };
-    let types = signature.params.iter().map(|(_, ty)| ty);
-    !signature.len_params.is_empty() || types.chain(std::iter::once(result)).any(|ty| ty.any(&mut speaks))
 }

@@ -60,6 +60,14 @@ impl Body<'_> {
                 let val = self.function_value(name, Some(params.len() as u32), expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
+            (ExprKind::Field(..), Ty::Fn(params, _)) if self.qualified(expr).is_some() => {
+                let arity = Some(params.len() as u32);
+                let val = match self.qualified(expr) {
+                    Some((module, function)) => self.qualified_value(&module, &function, arity, expr.span),
+                    None => self.wrong(expr.span),
+                };
+                self.coerce(val, &wanted, expr.span)
+            }
             (ExprKind::Name(_) | ExprKind::Call(..) | ExprKind::Record(..), _) => {
                 let val = self.infer_with(expr, Some(&wanted));
                 self.coerce(val, &wanted, expr.span)
@@ -298,7 +306,7 @@ impl Body<'_> {
     }
 
     fn lambda(&mut self, params: &[Param], body: &Expr, expected: Option<(&[Ty], &Ty)>, span: Span) -> Val {
-        let (locals, facts) = (self.locals.len(), self.facts.len());
+        let (locals, facts, first) = (self.locals.len(), self.facts.len(), self.count());
         let mut vars = Vec::new();
         let mut types = Vec::new();
         for (at, param) in params.iter().enumerate() {
@@ -324,7 +332,14 @@ impl Body<'_> {
         self.locals.truncate(locals);
         self.facts.truncate(facts);
         let kind = TreeKind::Lambda(vars, Box::new(body.tree));
-        Val { tree: tree(kind, span), ty: Ty::Fn(types, Box::new(result)), term: Term::Opaque }
+        let ty = Ty::Fn(types, Box::new(result));
+        // It is called more than once, and those values are others each time.
+        if self.speaks_of_later(&ty, first) {
+            let message = format!("the type of this function speaks of values inside of it: {}", self.show(&ty));
+            let hint = "its lengths and conditions are over what is known outside; write the types of its parameters";
+            self.error(code::NEEDS_TYPE, span, message).hints.push(hint.to_owned());
+        }
+        Val { tree: tree(kind, span), ty, term: Term::Opaque }
     }
 
     fn block(&mut self, statements: &[Stmt], expected: &Ty, span: Span) -> Val {

@@ -247,7 +247,10 @@ impl Body<'_> {
         for (name, _) in &signature.params {
             let sym = self.symbol(Some(name));
             symbols.push(sym);
-            names.insert(name.clone(), Linear::symbol(sym));
+            // Several may be called `_`, and none of them is spoken of.
+            if &**name != "_" {
+                names.insert(name.clone(), Linear::symbol(sym));
+            }
         }
         self.head_names = names.clone();
         let mut head = Head {
@@ -263,6 +266,7 @@ impl Body<'_> {
             let ty = self.opened(&ty);
             let mut facts = Vec::new();
             let term = self.term_at(&ty, sym, &mut facts);
+            self.stands_for(sym, &term);
             self.facts.extend(facts);
             if let Ty::Seq(_, _, Len::Term(length)) = self.base(&ty) {
                 self.facts.push(Formula::le(&Linear::number(0), &length));
@@ -312,10 +316,22 @@ impl Body<'_> {
             self.error(code::NEEDS_TYPE, signature.span, message).hints.push(hint);
             return Ty::Wrong;
         }
-        self.outside(&result)
+        let mut lost = false;
+        let outside = self.outside(&result, false, &mut lost);
+        if lost {
+            let name = &signature.name;
+            let message =
+                format!("what `{name}` returns takes arguments whose type speaks of values inside of `{name}`");
+            let hint = format!("write the type of the result: `def {name}(…): Type = …`");
+            self.error(code::NEEDS_TYPE, signature.span, message).hints.push(hint);
+            return Ty::Wrong;
+        }
+        outside
     }
 
-    fn outside(&self, ty: &Ty) -> Ty {
+    /// A type over the parameters of the head. What speaks of other values is forgotten; where it is `exact`, in what a
+    /// function takes, nothing may be, and `lost` says that something was.
+    fn outside(&self, ty: &Ty, exact: bool, lost: &mut bool) -> Ty {
         let name_of = |sym: Sym| {
             let own = Linear::symbol(sym);
             self.head_names.iter().find(|(_, term)| **term == own).map(|(name, _)| name.clone())
@@ -328,15 +344,29 @@ impl Body<'_> {
                     (Some(factors), Some(constant)) => Len::Named(Arc::new(NamedLen { constant, factors })),
                     _ => Len::Unknown,
                 };
-                Some(Ty::Seq(*seq, Box::new(self.outside(element)), length))
+                *lost |= exact && length == Len::Unknown;
+                Some(Ty::Seq(*seq, Box::new(self.outside(element, exact, lost)), length))
+            }
+            Ty::Fn(params, result) => {
+                let params = params.iter().map(|param| self.outside(param, true, lost)).collect();
+                Some(Ty::Fn(params, Box::new(self.outside(result, exact, lost))))
+            }
+            Ty::Con(name, args) if !exact => {
+                let covariant = self.scope.type_by_full(name).is_none_or(|info| info.covariant);
+                Some(Ty::Con(name.clone(), args.iter().map(|arg| self.outside(arg, !covariant, lost)).collect()))
+            }
+            Ty::App(head, args) if !exact => {
+                let args = args.iter().map(|arg| self.outside(arg, true, lost)).collect();
+                Some(Ty::applied((**head).clone(), args))
             }
             Ty::Refined(base, pred) if !pred.names.is_empty() => {
-                let base = self.outside(base);
+                let base = self.outside(base, exact, lost);
                 let mut same = true;
                 names_in(&pred.condition, &mut |name| {
                     same &= *name == *pred.var || pred.names.get(name) == self.head_names.get(name);
                 });
                 if !same {
+                    *lost |= exact;
                     return Some(base);
                 }
                 let (var, text) = (pred.var.clone(), pred.text.clone());

@@ -117,14 +117,14 @@ impl Program<'_> {
     }
 }
 
-/// The name of an instance's method on the BEAM.
+/// The name of an instance's method on the BEAM. No name of a program holds a `$`, so it is nobody else's.
 fn method_name(instance: &str, method: &str) -> Name {
-    Name::from(format!("{instance}_{method}"))
+    Name::from(format!("{instance}${method}"))
 }
 
 /// The name of a class's default on the BEAM.
 pub(crate) fn default_name(class: &str, method: &str) -> Name {
-    Name::from(format!("{}_default_{method}", short(class)))
+    Name::from(format!("{}$default${method}", short(class)))
 }
 
 /// The classes and types that an instance is given.

@@ -100,7 +100,13 @@ impl Program<'_> {
         let Some(_) = &fsm.payload else { return Vec::new() };
         let info = self.scope.ty(&fsm.name.name);
         match info.map(|info| &info.kind) {
-            Some(TypeInfoKind::Record(fields)) => fields.clone(),
+            Some(TypeInfoKind::Record(fields)) => {
+                if info.is_some_and(|info| !info.params.is_empty()) {
+                    let message = format!("the data of a machine is of one type, `{}` has parameters", fsm.name.name);
+                    self.errors.borrow_mut().push(Diagnostic::error(code::TYPE_FORM, fsm.name.span, message));
+                }
+                fields.clone()
+            }
             _ => {
                 let message = format!("the data of {0} needs a record `{0}`", fsm.name.name);
                 let hint = format!("define it: `record {} do … end`", fsm.name.name);

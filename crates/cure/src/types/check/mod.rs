@@ -19,6 +19,7 @@ pub(crate) mod places;
 mod prove;
 mod records;
 mod subtype;
+mod values;
 
 use std::cell::RefCell;
 

@@ -218,11 +218,13 @@ impl Body<'_> {
         if &*name != "Std.Core.Result" || args.len() != 2 {
             return self.piped(value, right, span);
         }
-        let mark = self.locals.len();
+        // What holds of the value in `Ok` holds only where there is one.
+        let (mark, facts) = (self.locals.len(), self.facts.len());
         let inner = self.bind(&Name::from("|>"), &args[0], None);
         let local = Val { tree: tree(TreeKind::Var(inner), left.span), ty: args[0].clone(), term: Term::Opaque };
         let applied = self.piped(local, right, span);
         self.locals.truncate(mark);
+        self.facts.truncate(facts);
         let error = self.fresh_var();
         let (ok, ty) = match self.base(&applied.ty) {
             Ty::Con(result, parts) if &*result == "Std.Core.Result" => {

@@ -225,10 +225,13 @@ impl Body<'_> {
             }
             PatternKind::Float(value) => {
                 self.literal_type(ty, &Ty::float(), span);
-                if let Term::Sign(term) = term {
-                    found.tests.push(Formula::eq(term, &Linear::number(sign(*value))));
+                match term {
+                    Term::Sign(term) => {
+                        found.tests.push(Formula::eq(term, &Linear::number(sign(*value))));
+                        found.whole &= *value == 0.0;
+                    }
+                    _ => found.whole = false,
                 }
-                found.whole &= *value == 0.0;
                 Shape::Literal(Literal::Float(*value))
             }
             PatternKind::Bool(value) => {
@@ -244,6 +247,7 @@ impl Body<'_> {
             PatternKind::Atom(name) => self.constant(Literal::Atom(name.clone()), &Ty::atom(), ty, found, span),
             PatternKind::Unit => {
                 self.literal_type(ty, &Ty::unit(), span);
+                found.whole &= self.base(ty).is_con("Unit");
                 Shape::Literal(Literal::atom("unit"))
             }
             PatternKind::Charlist(text) => {
@@ -279,9 +283,9 @@ impl Body<'_> {
     fn named(&mut self, term: &Linear, name: &str) -> Linear {
         match term.as_symbol() {
             Some(sym) if self.symbol_name(sym).is_none() => {
-                let named = Linear::symbol(self.symbol(Some(name)));
-                self.axioms.push(Formula::eq(&named, term));
-                named
+                let named = self.symbol(Some(name));
+                self.stands_for(named, &Term::Int(term.clone()));
+                Linear::symbol(named)
             }
             _ => term.clone(),
         }
@@ -335,20 +339,23 @@ impl Body<'_> {
             }
             _ => found.whole = false,
         }
+        // The rest of what may be anything may be anything.
+        let any = matches!(self.base(&at.ty), Ty::Any);
+        let tail = |body: &Self, by: usize| match any {
+            true => Ty::Any,
+            false => Ty::Seq(seq, Box::new(element.clone()), shorter(body, &length, by)),
+        };
         // A cell is a position with two below it: its head and its tail.
         let mut cells = Vec::new();
         let mut here = at.path.clone();
         for (before, part) in elements.iter().enumerate() {
-            let tail_ty = Ty::Seq(seq, Box::new(element.clone()), shorter(self, &length, before));
-            self.see(&here, &tail_ty, &Term::Opaque, found.places);
+            let ty = tail(self, before);
+            self.see(&here, &ty, &Term::Opaque, found.places);
             let head = self.below(&here, (None, 0), &element, &Term::Opaque, found.places);
             cells.push(self.pattern(part, &head, found));
             here.push((None, 1));
         }
-        let ty = match self.base(&at.ty) {
-            Ty::Any => Ty::Any,
-            _ => Ty::Seq(seq, Box::new(element), shorter(self, &length, elements.len())),
-        };
+        let ty = tail(self, elements.len());
         let last = match rest {
             Some(rest) => self.pattern(rest, &Spot { path: here, ty, term: Term::Opaque }, found),
             None => {

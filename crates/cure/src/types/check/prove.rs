@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Span, code};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::types::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
-use crate::types::ty::Pred;
+use crate::types::ty::{Pred, names_in};
 
 /// What became of a question.
 #[derive(Debug)]
@@ -23,26 +23,25 @@ pub(super) enum Proof {
 impl Body<'_> {
     /// The condition of a refinement for this value.
     pub(super) fn predicate(&mut self, pred: &Pred, value: &Term) -> Formula {
-        let term = self.condition(&pred.condition, &|name| {
-            if name == &*pred.var {
-                return Some(value.clone());
-            }
-            pred.names.get(name).map(|term| Term::Int(term.clone()))
-        });
-        match term {
-            Term::Bool(formula) => formula,
-            // Of a value that the solver does not follow, nothing is known.
-            _ if is_opaque(value) => {
-                let sym = self.symbol(None);
-                Formula::le(&Linear::number(1), &Linear::symbol(sym))
-            }
-            // Nothing is known of it but that it is the same for the same value.
-            _ => self.opaque_condition(&format!("{} of {value:?} with {:?}", pred.text, pred.condition.span)),
+        let mut named: Vec<(&str, Term)> = vec![(&*pred.var, value.clone())];
+        if !pred.names.is_empty() {
+            names_in(&pred.condition, &mut |name| {
+                if let Some((name, term)) = pred.names.get_key_value(name)
+                    && !named.iter().any(|(known, _)| *known == &**name)
+                {
+                    named.push((name, self.meant(term)));
+                }
+            });
         }
-    }
-
-    fn opaque_condition(&mut self, key: &str) -> Formula {
-        let sym = self.opaque_symbol(key);
+        let known = |name: &str| named.iter().find(|(known, _)| *known == name).map(|(_, term)| term);
+        if let Term::Bool(formula) = self.condition(&pred.condition, &|name| known(name).cloned()) {
+            return formula;
+        }
+        // Nothing is known of it but that it is the same for the same values, where it is known which these are.
+        let sym = match said(&pred.condition, &known) {
+            Some(key) => self.opaque_symbol(&key),
+            None => self.symbol(None),
+        };
         Formula::le(&Linear::number(1), &Linear::symbol(sym))
     }
 
@@ -228,18 +227,33 @@ impl Body<'_> {
 
 /// The same thing as a claim: messages begin with what is wrong.
 fn claim(what: &str) -> String {
-    what.replacen(" does not hold", " holds", 1).replacen(" may be zero", " is never zero", 1).replacen(
-        "does not fit",
-        "fits",
-        1,
-    )
+    what.replacen(" does not hold", " holds", 1)
+        .replacen(" may be zero", " is never zero", 1)
+        .replacen("does not fit", "fits", 1)
+        .trim_end_matches(": it is too short")
+        .to_owned()
 }
 
-fn is_opaque(term: &Term) -> bool {
+/// A condition with its values in it; nothing if it is not known which they are.
+fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<String> {
+    Some(match &expr.kind {
+        ExprKind::Name(name) => identity(known(name)?)?,
+        ExprKind::Unary(operator, inner) => format!("{operator:?} {}", said(inner, known)?),
+        ExprKind::Binary(operator, _, left, right) => {
+            format!("({} {operator:?} {})", said(left, known)?, said(right, known)?)
+        }
+        literal => format!("{literal:?}"),
+    })
+}
+
+/// What tells a value from all others, if that is known of it.
+fn identity(term: &Term) -> Option<String> {
     match term {
-        Term::Opaque => true,
-        Term::Tuple(parts) => parts.iter().any(is_opaque),
-        Term::Int(_) | Term::Bool(_) | Term::Sign(_) => false,
+        // A sign that is a number is that of many values; each symbol is of one.
+        Term::Opaque => None,
+        Term::Sign(sign) if sign.factors.is_empty() => None,
+        Term::Int(_) | Term::Bool(_) | Term::Sign(_) => Some(format!("{term:?}")),
+        Term::Tuple(parts) => parts.iter().map(identity).collect::<Option<Vec<_>>>().map(|parts| parts.join(", ")),
     }
 }
 

@@ -30,7 +30,7 @@ impl Body<'_> {
 
     pub(super) fn explain(&mut self, outcome: Result<(), Misfit>, actual: &Ty, expected: &Ty, span: Span) {
         let Err(misfit) = outcome else { return };
-        let (expected, actual) = (self.show(expected), self.show(actual));
+        let (expected, actual) = self.show_both(expected, actual);
         match misfit {
             Misfit::Types => {
                 let error = self.error(code::MISMATCH, span, format!("expected {expected}, found {actual}"));
@@ -67,7 +67,13 @@ impl Body<'_> {
                 Ok(())
             }
             (Ty::Refined(base, _), _) => self.subtype(base, &e, term, span),
-            (Ty::App(_, args), _) => self.same_applied(&a, &e, args.len(), span),
+            (Ty::App(_, args), _) => {
+                self.same_applied(&a, &e, args.len(), span)?;
+                match &e {
+                    Ty::Seq(_, _, length) => self.same_length(&Len::Unknown, length),
+                    _ => Ok(()),
+                }
+            }
             (_, Ty::App(_, args)) => self.same_applied(&a, &e, args.len(), span),
             (Ty::Con(one, args), Ty::Con(other, wanted)) if one == other && args.len() == wanted.len() => {
                 let covariant = self.scope.type_by_full(one).is_none_or(|info| info.covariant);
