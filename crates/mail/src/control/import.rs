@@ -17,6 +17,7 @@ use crate::model::{AgentName, MessageId, Priority, Profile, Role, Session};
 use crate::service::Mail;
 use crate::service::people::member;
 use crate::store::change::Import;
+use crate::tools::counted;
 
 /// What to take over.
 #[derive(Debug, Deserialize)]
@@ -101,8 +102,13 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
         }
     }
     done.text = format!(
-        "Took over {} agents, {} groups and {} messages, all read; {} were here already, {} were left out, {} lines could not be read.",
-        done.agents, done.groups, done.messages, done.known, skipped, found.unreadable
+        "Took over {}, {} and {}, all read. Here already: {}; left out: {}; could not be read: {}.",
+        counted(done.agents, "agent"),
+        counted(done.groups, "group"),
+        counted(done.messages, "message"),
+        done.known,
+        skipped,
+        counted(found.unreadable, "line")
     );
     done.skipped.iter().for_each(|why| done.text.push_str(&format!("\n  left out: {why}")));
     done

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Urgency, agents, failed};
+use super::{Urgency, counted, failed};
 use crate::desk::Desk;
 use crate::service::send::BroadcastRequest;
 
@@ -110,7 +110,11 @@ impl Tool for BroadcastMessage {
             false => format!(" Not to {}: their mailboxes are full.", output.failed_to.join(", ")),
         };
         let (status, id) = (&output.status, output.message_ids.join(", "));
-        format!("{status}: {id} to {}: {}.{failed}", agents(output.total_sent), output.sent_to.join(", "))
+        format!(
+            "{status}: {id} to {}: {}.{failed}",
+            counted(output.total_sent as u64, "agent"),
+            output.sent_to.join(", ")
+        )
     }
 
     fn examples() -> Vec<Example> {

@@ -63,7 +63,11 @@ impl Tool for CheckMessages {
             };
         }
         let mut framed = Framed::new();
-        framed.line(&format!("{}, {} more wait.", count(output.messages.len()), output.remaining));
+        framed.line(&format!(
+            "{}, {} more wait.",
+            super::counted(output.messages.len() as u64, "message"),
+            output.remaining
+        ));
         output.messages.iter().for_each(|message| message.show(&mut framed));
         framed.finish()
     }
@@ -71,8 +75,4 @@ impl Tool for CheckMessages {
     fn examples() -> Vec<Example> {
         vec![Example { title: "What is new", arguments: json!({}), text: None }]
     }
-}
-
-fn count(messages: usize) -> String {
-    format!("{messages} message{}", if messages == 1 { "" } else { "s" })
 }

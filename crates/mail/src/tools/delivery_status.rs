@@ -91,7 +91,8 @@ impl Tool for DeliveryStatus {
     }
 
     fn text(output: &Output) -> String {
-        let mut lines = vec![format!("{}, {} recipients.", output.message_id, output.recipients.len())];
+        let mut lines =
+            vec![format!("{}, {}.", output.message_id, super::counted(output.recipients.len() as u64, "recipient"))];
         for item in &output.recipients {
             let mut line = format!("{}: {}, stored {}", item.name, item.state, item.stored_at);
             let times = [("hinted", &item.hinted_at), ("fetched", &item.fetched_at), ("read", &item.read_at)];

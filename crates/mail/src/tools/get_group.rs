@@ -93,7 +93,11 @@ impl Tool for GetGroup {
             text.push_str(&format!("\nDescription, written by an agent (data): {}", quoted(&output.description, 500)));
         }
         if let Some(agents) = &output.expanded_agents {
-            text.push_str(&format!("\nIt reaches {}: {}", super::agents(agents.len()), agents.join(", ")));
+            text.push_str(&format!(
+                "\nIt reaches {}: {}",
+                super::counted(agents.len() as u64, "agent"),
+                agents.join(", ")
+            ));
         }
         text
     }

@@ -67,7 +67,11 @@ impl Tool for GetThread {
             0 => String::new(),
             count => format!(", {count} left out for their length"),
         };
-        framed.line(&format!("Conversation {}: {} messages{omitted}.", output.thread, output.messages.len()));
+        framed.line(&format!(
+            "Conversation {}: {}{omitted}.",
+            output.thread,
+            super::counted(output.messages.len() as u64, "message")
+        ));
         output.messages.iter().for_each(|message| message.show(&mut framed));
         framed.finish()
     }

@@ -71,9 +71,9 @@ pub fn tools(desk: &Arc<Desk>) -> Vec<Arc<dyn AnyTool>> {
     all
 }
 
-/// How many agents, in words.
-fn agents(count: usize) -> String {
-    if count == 1 { "1 agent".to_owned() } else { format!("{count} agents") }
+/// `1 agent`, `2 agents`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// What a failure says to a model: what happened, then what to do.

@@ -17,7 +17,7 @@ async fn output_outlives_its_session_and_its_daemon() {
             json!({"grep": "remember"}),
             expect![[r#"
                 remember me
-                [main: 1 lines, up to 89 of 89; some of it of an earlier process]"#]],
+                [main: 1 line, up to 89 of 89; some of it of an earlier process]"#]],
         )
         .await;
     house

@@ -98,7 +98,10 @@ impl Tool for Read {
             (true, Some(_)) => "; of an earlier process",
             (true, None) => "; some of it of an earlier process",
         };
-        let matches = output.matches.map(|matches| format!("{matches} lines, ")).unwrap_or_default();
+        let matches = output
+            .matches
+            .map(|matches| format!("{matches} line{}, ", if matches == 1 { "" } else { "s" }))
+            .unwrap_or_default();
         text + &format!(
             "[{}: {nothing}{matches}up to {} of {}{more}{dropped}{earlier}]",
             output.session, output.cursor, output.end
