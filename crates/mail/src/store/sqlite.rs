@@ -259,6 +259,8 @@ pub(crate) fn explain(error: rusqlite::Error) -> StoreError {
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC => {
             StoreError::Uncertain { reason }
         }
+        // No room for the index of the log, which stands in a file of its own.
+        ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => StoreError::DiskFull,
         _ => StoreError::Failed { reason },
     }
 }

@@ -1,5 +1,6 @@
 //! What a store says when the disk or the file is not as it should be: a clear error, and nothing lost.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -111,6 +112,14 @@ async fn a_full_disk_and_a_read_only_one_are_clear_errors_and_lose_nothing() {
     assert!(said.contains("both told"), "{said}");
 }
 
+/// Takes the room that is left, to the last byte: a system may give a large piece of it in vain, and a small one not.
+fn fill(dir: &Path) {
+    let mut ballast = std::fs::File::create(dir.join("ballast")).unwrap();
+    for piece in [1 << 16, 1 << 12, 1] {
+        while ballast.write(&vec![0; piece]).is_ok() {}
+    }
+}
+
 /// Not a test by itself: runs on the small disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_small_disk() {
@@ -128,7 +137,7 @@ async fn on_a_small_disk() {
     };
     assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
     // To the last byte; what has its name is let in all the same, and finds what the search index cannot take up.
-    let _ = std::fs::write(dir.join("ballast"), vec![0; 8 << 20]);
+    fill(dir);
     while place.send(&ann, "bob", "tiny").await.is_ok() {
         stored += 1;
         assert!(stored < 2_000);
@@ -147,6 +156,14 @@ async fn on_a_small_disk() {
     place.send(&ann, "bob", "room again").await.unwrap();
     let counts = place.mail.inbox(&bob.agent).await.unwrap();
     assert_eq!(counts.total(), stored + 1);
+    place.mail.close().await;
+    // Where there is not even room to open it, that is what is said.
+    fill(dir);
+    let error = refused(&dir.join("mail.db"));
+    assert!(matches!(error, StoreError::DiskFull), "{error}");
+    std::fs::remove_file(dir.join("ballast")).unwrap();
+    let place = open(&dir.join("mail.db")).await;
+    assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
     place.mail.close().await;
     assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(dir).status().unwrap().success());
     let error = refused(&dir.join("mail.db"));
