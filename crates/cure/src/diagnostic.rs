@@ -1,7 +1,9 @@
 //! What the compiler says about a program: a code, a place, a message, and where possible a hint and a fix. The
-//! codes stand in [`code`]; rendering for people is at the end.
+//! codes stand in [`code`].
 
+use std::cell::Cell;
 use std::fmt;
+use std::ops::Range;
 
 /// A range of bytes in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
@@ -119,10 +121,14 @@ pub mod code {
         CHARACTER = 1;
         /// A string, atom, character list or interpolation without its end.
         UNTERMINATED = 2;
-        /// Something that begins like a number and is none.
+        /// Something that begins like a number and is none that can be read.
         NUMBER = 3;
         /// The text is larger than the compiler takes.
         TOO_LARGE = 4;
+        /// How many more there are than are told.
+        TOO_MANY = 5;
+        /// A name that is longer than names can be.
+        LONG_NAME = 6;
         /// Something else was expected here.
         EXPECTED = 101;
         /// A block without its `end`.
@@ -253,7 +259,7 @@ impl Diagnostic {
             severity: Severity::Error,
             code,
             span,
-            message: message.into(),
+            message: shortened(message.into()),
             label: None,
             related: Vec::new(),
             hints: Vec::new(),
@@ -274,7 +280,7 @@ impl Diagnostic {
 
     /// Says what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
-        self.hints.push(hint.into());
+        self.hints.push(shortened(hint.into()));
         self
     }
 
@@ -309,43 +315,19 @@ impl Diagnostic {
         }
         text
     }
-
-    /// With the lines of source it speaks of, for people; in colours for a terminal.
-    pub fn render(&self, origin: &str, source: &str, color: bool) -> String {
-        use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-        // Of a long text the renderer gets the lines that it shows, and those between.
-        let spans = || std::iter::once(self.span).chain(self.related.iter().map(|(span, _)| *span));
-        let start = spans().map(|span| clamp(source, span).start).min().unwrap_or(0);
-        let end = spans().map(|span| clamp(source, span).end).max().unwrap_or(0);
-        let from = source[..start].rfind('\n').map_or(0, |at| at + 1);
-        let to = source[end..].find('\n').map_or(source.len(), |at| end + at + 1);
-        let line = source[..from].bytes().filter(|byte| *byte == b'\n').count() + 1;
-        let range = |span: Span| {
-            let range = clamp(source, span);
-            range.start - from..range.end - from
-        };
-        let level = if self.is_error() { Level::ERROR } else { Level::WARNING };
-        let mut primary = AnnotationKind::Primary.span(range(self.span));
-        if let Some(label) = &self.label {
-            primary = primary.label(label.as_str());
-        }
-        let related = self.related.iter();
-        let context = related.map(|(span, label)| AnnotationKind::Context.span(range(*span)).label(label.as_str()));
-        let shown = Snippet::source(&source[from..to]).line_start(line).path(origin);
-        let snippet = shown.annotation(primary).annotations(context);
-        let id = self.code.to_string();
-        let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(id.as_str())).element(snippet);
-        for hint in &self.hints {
-            group = group.element(Level::HELP.message(hint.as_str()));
-        }
-        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        renderer.render(&[group])
-    }
 }
 
-/// A range that lies in the text, on boundaries of characters.
-fn clamp(source: &str, span: Span) -> std::ops::Range<usize> {
-    floor(source, span.start)..floor(source, span.end).max(floor(source, span.start))
+/// The longest message, in bytes: what was written may be quoted in it, and that may be anything.
+const LONGEST: usize = 2_000;
+
+fn shortened(mut message: String) -> String {
+    if message.len() > LONGEST {
+        let tail = message.split_off(floor(&message, (message.len() - 200) as u32));
+        message.truncate(floor(&message, (LONGEST - 200) as u32));
+        message.push_str(" … ");
+        message.push_str(&tail);
+    }
+    message
 }
 
 /// The nearest boundary of characters at or before a byte.
@@ -362,20 +344,67 @@ fn floor(text: &str, at: u32) -> usize {
 pub struct Lines<'a> {
     text: &'a str,
     starts: Vec<u32>,
+    /// A place that was asked for, and its column: places are asked for in order, and a line may be long.
+    last: Cell<(u32, usize)>,
 }
 
 impl<'a> Lines<'a> {
     /// Finds them.
     pub fn new(text: &'a str) -> Lines<'a> {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
-        Lines { text, starts: std::iter::once(0).chain(breaks).collect() }
+        Lines { text, starts: std::iter::once(0).chain(breaks).collect(), last: Cell::new((0, 1)) }
     }
 
     /// Line and column of a byte, from 1; columns count characters.
     pub fn place(&self, at: u32) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at) - 1;
-        let start = self.starts[line] as usize;
-        let end = floor(self.text, at);
-        (line + 1, self.text[start..end.max(start)].chars().count() + 1)
+        let start = self.starts[line];
+        let end = floor(self.text, at) as u32;
+        let (known, column) = self.last.get();
+        let (from, before) = if (start..=end).contains(&known) { (known, column) } else { (start, 1) };
+        let column = before + self.text[from as usize..end.max(from) as usize].chars().count();
+        self.last.set((end, column));
+        (line + 1, column)
+    }
+
+    /// The text.
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The line of a byte, without its end.
+    pub(crate) fn around(&self, at: u32) -> Range<usize> {
+        let line = self.starts.partition_point(|start| *start <= at) - 1;
+        let end = self.starts.get(line + 1).map_or(self.text.len(), |next| *next as usize - 1);
+        self.starts[line] as usize..end
+    }
+
+    /// The nearest boundary of characters at or before a byte.
+    pub(crate) fn floor(&self, at: u32) -> usize {
+        floor(self.text, at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_right_in_whatever_order_they_are_asked_for() {
+        let text = "až\n\nžžž c\n";
+        let lines = Lines::new(text);
+        let slow = |at: usize| {
+            let before = &text[..at];
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+        };
+        let places: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+        for first in &places {
+            for second in &places {
+                assert_eq!(lines.place(*first as u32), slow(*first));
+                assert_eq!(lines.place(*second as u32), slow(*second));
+            }
+        }
+        assert_eq!(lines.place(2), (1, 2), "inside of a character");
     }
 }

@@ -5,6 +5,7 @@
 //! interpreter or a BEAM file. Nothing but `tools` knows of MCP.
 
 pub mod beam;
+mod bounded;
 mod cases;
 pub mod diagnostic;
 mod eval;
@@ -13,6 +14,7 @@ pub mod fsm;
 mod lower;
 mod part;
 mod prompts;
+mod render;
 mod report;
 mod resolve;
 mod resources;

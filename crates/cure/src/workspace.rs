@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::bounded::bounded;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::files::{self, cure_files};
 use crate::session::load::{Session, qualified};
@@ -228,6 +229,7 @@ impl Index {
             }
             diagnostics.sort_by_key(|one| (one.span, one.code.0));
             diagnostics.dedup();
+            let diagnostics = bounded(diagnostics);
             let (path, text, problem) = (path.clone(), source.text.clone(), source.problem.clone());
             report.files.push(FileReport { path, text, diagnostics, problem });
         }

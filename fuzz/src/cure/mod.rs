@@ -58,7 +58,7 @@ fn told(diagnostics: &[Diagnostic], text: &str) {
     for one in diagnostics {
         let line = one.line(&lines);
         assert!(one.span.start <= one.span.end, "{line}");
-        assert!(!one.render("t.cure", text, false).is_empty());
+        assert!(!one.render("t.cure", &lines, false).is_empty());
         if let Some(fix) = &one.fix {
             assert!(text.get(fix.span.start as usize..fix.span.end as usize).is_some(), "{line}: cannot be fixed");
         }

@@ -1,6 +1,7 @@
 //! A module's definitions: from its syntax to its interface, with everything that is wrong in heads and types.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
@@ -102,6 +103,10 @@ impl<'a> Collector<'a, '_> {
     fn types(&mut self) {
         let mut seen: HashMap<Name, Span> = HashMap::new();
         let mut aliases: Vec<&'a TypeDef> = Vec::new();
+        let own = own_types(self.module);
+        let defs =
+            self.module.items.iter().filter_map(|item| if let Item::Type(def) = item { Some(def) } else { None });
+        let sums: HashSet<Span> = defs.filter(|def| self.is_sum(def, &own)).map(|def| def.name.span).collect();
         for item in &self.module.items {
             let (name, params) = match item {
                 Item::Record(record) => (&record.name, &record.params),
@@ -115,7 +120,7 @@ impl<'a> Collector<'a, '_> {
                 continue;
             }
             if let Item::Type(def) = item
-                && !self.is_sum(def)
+                && !sums.contains(&def.name.span)
             {
                 aliases.push(def);
                 continue;
@@ -132,15 +137,16 @@ impl<'a> Collector<'a, '_> {
         for item in &self.module.items {
             match item {
                 Item::Record(record) => self.record(record),
-                Item::Type(def) if self.is_sum(def) => self.sum(def),
+                Item::Type(def) if sums.contains(&def.name.span) => self.sum(def),
                 _ => {}
             }
         }
         self.variance();
     }
 
-    /// Whether a definition makes a new type: it has several constructors, or one that is no type.
-    fn is_sum(&self, def: &TypeDef) -> bool {
+    /// Whether a definition makes a new type: it has several constructors, or one that is no type. `own` counts the types
+    /// of the module by name.
+    fn is_sum(&self, def: &TypeDef, own: &HashMap<&Name, usize>) -> bool {
         match &def.body.kind {
             TypeKind::Union(_) => true,
             TypeKind::Name(name, _) => {
@@ -148,11 +154,9 @@ impl<'a> Collector<'a, '_> {
                     "Int", "Float", "String", "Bool", "Atom", "Unit", "Any", "Nat", "Pos", "Charlist", "List",
                     "Vector", "Pair",
                 ];
-                let own = self.module.items.iter().any(|item| match item {
-                    Item::Record(record) => record.name.name == *name,
-                    Item::Type(other) => other.name.name == *name && *name != def.name.name,
-                    _ => false,
-                });
+                // The definition itself is none of them.
+                let itself = usize::from(*name == def.name.name);
+                let own = own.get(name).is_some_and(|count| *count > itself);
                 let param = def.params.iter().any(|param| param.name == *name);
                 let imported = *name != def.name.name && self.scope.ty(name).is_some();
                 !(own || param || imported || builtin.contains(&&**name))
@@ -161,50 +165,66 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    /// Aliases in the order of their dependence.
-    fn aliases(&mut self, mut open: Vec<&'a TypeDef>) {
-        while !open.is_empty() {
-            let names: HashSet<&str> = open.iter().map(|def| &*def.name.name).collect();
-            let ready = |def: &&TypeDef| !mentions(&def.body, &names);
-            let Some(at) = open.iter().position(ready) else {
-                for def in open {
-                    let message = format!("the type `{}` is defined by itself", def.name.name);
-                    let error = self.error(code::INFINITE_TYPE, def.name.span, message);
-                    error.hints.push(
-                        "a type that contains itself needs a constructor: `type Tree = Leaf | Node(Tree, Tree)`"
-                            .to_owned(),
-                    );
-                    let info = TypeInfo {
-                        full: def.name.name.clone(),
-                        params: Vec::new(),
-                        kind: TypeInfoKind::Alias(Ty::Wrong),
-                        covariant: true,
-                    };
-                    self.scope.add_type(def.name.name.clone(), Arc::new(info));
+    /// Aliases in the order of their dependence; of those that are ready, the first.
+    fn aliases(&mut self, all: Vec<&'a TypeDef>) {
+        let places: HashMap<&Name, usize> = all.iter().enumerate().map(|(at, def)| (&def.name.name, at)).collect();
+        let mut waits: Vec<usize> = vec![0; all.len()];
+        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
+        for (at, def) in all.iter().enumerate() {
+            mentioned(&def.body, &mut |name| {
+                if let Some(needed) = places.get(name) {
+                    waits[at] += 1;
+                    dependents[*needed].push(at);
                 }
-                return;
-            };
-            let def = open.remove(at);
-            let params: Vec<Name> = def.params.iter().map(|param| param.name.clone()).collect();
-            let mut ty = self.alias(def, &params);
-            for class in &def.derive {
-                let message = "an alias derives nothing: it is another name for a type that has its own instances";
-                self.error(code::INSTANCE, class.span, message);
-            }
-            // The name of an alias is how its type is written in messages.
-            if let (Ty::Refined(base, pred), true) = (&ty, params.is_empty()) {
-                let pred = crate::types::ty::Pred {
-                    var: pred.var.clone(),
-                    condition: pred.condition.clone(),
-                    names: HashMap::new(),
-                    text: def.name.name.to_string(),
-                };
-                ty = Ty::Refined(base.clone(), Arc::new(pred));
-            }
-            let info =
-                TypeInfo { full: self.full(&def.name.name), params, kind: TypeInfoKind::Alias(ty), covariant: true };
-            self.publish(&def.name.name, info);
+            });
         }
+        let mut ready: BTreeSet<usize> = (0..all.len()).filter(|at| waits[*at] == 0).collect();
+        let mut done = vec![false; all.len()];
+        while let Some(at) = ready.pop_first() {
+            self.add_alias(all[at]);
+            done[at] = true;
+            for dependent in &dependents[at] {
+                waits[*dependent] -= 1;
+                if waits[*dependent] == 0 {
+                    ready.insert(*dependent);
+                }
+            }
+        }
+        for (def, _) in all.into_iter().zip(done).filter(|(_, done)| !done) {
+            let message = format!("the type `{}` is defined by itself", def.name.name);
+            let error = self.error(code::INFINITE_TYPE, def.name.span, message);
+            error.hints.push(
+                "a type that contains itself needs a constructor: `type Tree = Leaf | Node(Tree, Tree)`".to_owned(),
+            );
+            let info = TypeInfo {
+                full: def.name.name.clone(),
+                params: Vec::new(),
+                kind: TypeInfoKind::Alias(Ty::Wrong),
+                covariant: true,
+            };
+            self.scope.add_type(def.name.name.clone(), Arc::new(info));
+        }
+    }
+
+    fn add_alias(&mut self, def: &'a TypeDef) {
+        let params: Vec<Name> = def.params.iter().map(|param| param.name.clone()).collect();
+        let mut ty = self.alias(def, &params);
+        for class in &def.derive {
+            let message = "an alias derives nothing: it is another name for a type that has its own instances";
+            self.error(code::INSTANCE, class.span, message);
+        }
+        // The name of an alias is how its type is written in messages.
+        if let (Ty::Refined(base, pred), true) = (&ty, params.is_empty()) {
+            let pred = crate::types::ty::Pred {
+                var: pred.var.clone(),
+                condition: pred.condition.clone(),
+                names: HashMap::new(),
+                text: def.name.name.to_string(),
+            };
+            ty = Ty::Refined(base.clone(), Arc::new(pred));
+        }
+        let info = TypeInfo { full: self.full(&def.name.name), params, kind: TypeInfoKind::Alias(ty), covariant: true };
+        self.publish(&def.name.name, info);
     }
 
     /// What an alias stands for. Its parameters may be types and numbers; a condition behind it is over its value.
@@ -245,16 +265,14 @@ impl<'a> Collector<'a, '_> {
     fn record(&mut self, record: &'a Record) {
         let params: Vec<Name> = record.params.iter().map(|param| param.name.clone()).collect();
         let mut fields: Vec<(Name, Ty)> = Vec::new();
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
         for (name, ty) in &record.fields {
-            if let Some((first, _)) =
-                record.fields.iter().find(|(first, _)| first.name == name.name && first.span != name.span)
-                && fields.iter().any(|(known, _)| *known == name.name)
-            {
-                let first = first.span;
+            if let Some(first) = seen.get(&name.name).copied() {
                 let error = self.error(code::DUPLICATE, name.span, format!("the field `{}` is there twice", name.name));
                 error.related.push((first, "first here".to_owned()));
                 continue;
             }
+            seen.insert(&name.name, name.span);
             let ty = self.read(&params, ty);
             fields.push((name.name.clone(), ty));
         }
@@ -270,6 +288,7 @@ impl<'a> Collector<'a, '_> {
             _ => std::slice::from_ref(&def.body),
         };
         let mut constructors = Vec::new();
+        let mut tags: HashMap<Name, Name> = HashMap::new();
         for alternative in alternatives {
             let TypeKind::Name(name, args) = &alternative.kind else {
                 let hint = "name each alternative: `type T = A(Int) | B`".to_owned();
@@ -284,11 +303,16 @@ impl<'a> Collector<'a, '_> {
                 params: params.clone(),
                 fields,
             });
-            let same_tag = constructors.iter().find(|other: &&Arc<Constructor>| other.tag == constructor.tag);
-            if let Some(other) = same_tag.filter(|other| other.name != *name) {
-                let message =
-                    format!("`{}` and `{name}` are the same at run time: both are marked `{}`", other.name, other.tag);
-                self.error(code::DUPLICATE, alternative.span, message);
+            match tags.entry(constructor.tag.clone()) {
+                Entry::Occupied(other) if other.get() != name => {
+                    let (other, tag) = (other.get(), &constructor.tag);
+                    let message = format!("`{other}` and `{name}` are the same at run time: both are marked `{tag}`");
+                    self.error(code::DUPLICATE, alternative.span, message);
+                }
+                Entry::Occupied(_) => {}
+                Entry::Vacant(free) => {
+                    free.insert(name.clone());
+                }
             }
             if self.out.interface.constructors.insert(name.clone(), constructor.clone()).is_some() {
                 self.error(code::DUPLICATE, alternative.span, format!("the constructor `{name}` is defined twice"));
@@ -307,45 +331,74 @@ impl<'a> Collector<'a, '_> {
         );
     }
 
-    /// Marks the types of this module that hold functions.
+    /// Marks the types of this module that hold functions, and those that hold such types.
     fn variance(&mut self) {
-        loop {
-            let holds = |ty: &Ty| {
+        let full = |name: &Name| self.full(name);
+        let mut open: Vec<Name> = Vec::new();
+        let mut holders: HashMap<Name, Vec<Name>> = HashMap::new();
+        for (name, info) in &self.out.interface.types {
+            let mut holds = |ty: &Ty| {
                 ty.any(&mut |part| match part {
                     Ty::Fn(..) => true,
-                    Ty::Con(name, _) => self.scope.type_by_full(name).is_some_and(|info| !info.covariant),
+                    Ty::Con(inner, _) => {
+                        holders.entry(inner.clone()).or_default().push(name.clone());
+                        self.scope.type_by_full(inner).is_some_and(|info| !info.covariant)
+                    }
                     _ => false,
                 })
             };
-            let inside = |info: &TypeInfo| match &info.kind {
+            let found = match &info.kind {
                 TypeInfoKind::Alias(_) => false,
-                TypeInfoKind::Sum(all) => all.iter().any(|one| one.fields.iter().any(holds)),
+                TypeInfoKind::Sum(all) => all.iter().any(|one| one.fields.iter().any(&mut holds)),
                 TypeInfoKind::Record(fields) => fields.iter().any(|(_, ty)| holds(ty)),
             };
-            let types = self.out.interface.types.iter();
-            let changed: Vec<_> = types
-                .filter(|(_, info)| info.covariant && inside(info))
-                .map(|(name, info)| (name.clone(), info.clone()))
-                .collect();
-            if changed.is_empty() {
-                return;
+            if found {
+                open.push(name.clone());
             }
-            for (name, info) in changed {
+        }
+        let mut marked: HashSet<Name> = HashSet::new();
+        while let Some(name) = open.pop() {
+            if marked.insert(name.clone()) {
+                open.extend(holders.remove(&full(&name)).unwrap_or_default());
+            }
+        }
+        for name in marked {
+            if let Some(info) = self.out.interface.types.get(&name).cloned() {
                 self.publish(&name, TypeInfo { covariant: false, ..(*info).clone() });
             }
         }
     }
 }
 
-/// Whether a written type names one of these.
-fn mentions(ty: &Type, names: &HashSet<&str>) -> bool {
+/// Calls the closure with every name in a written type.
+fn mentioned(ty: &Type, seen: &mut impl FnMut(&Name)) {
     match &ty.kind {
-        TypeKind::Name(name, args) => names.contains(&**name) || args.iter().any(|arg| mentions(arg, names)),
-        TypeKind::Fn(params, result) => params.iter().any(|param| mentions(param, names)) || mentions(result, names),
-        TypeKind::Union(all) | TypeKind::Tuple(all) => all.iter().any(|one| mentions(one, names)),
-        TypeKind::Refined(_, base, _) => mentions(base, names),
-        TypeKind::Len(_) | TypeKind::Missing => false,
+        TypeKind::Name(name, args) => {
+            seen(name);
+            args.iter().for_each(|arg| mentioned(arg, seen));
+        }
+        TypeKind::Fn(params, result) => {
+            params.iter().for_each(|param| mentioned(param, seen));
+            mentioned(result, seen);
+        }
+        TypeKind::Union(all) | TypeKind::Tuple(all) => all.iter().for_each(|one| mentioned(one, seen)),
+        TypeKind::Refined(_, base, _) => mentioned(base, seen),
+        TypeKind::Len(_) | TypeKind::Missing => {}
     }
+}
+
+/// How often a module defines each type.
+fn own_types(module: &Module) -> HashMap<&Name, usize> {
+    let mut own = HashMap::new();
+    for item in &module.items {
+        let name = match item {
+            Item::Record(record) => &record.name.name,
+            Item::Type(def) => &def.name.name,
+            _ => continue,
+        };
+        *own.entry(name).or_insert(0) += 1;
+    }
+    own
 }
 
 /// The atom that marks the values of a constructor.

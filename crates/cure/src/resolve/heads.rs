@@ -1,13 +1,13 @@
 //! The heads of functions: of definitions, of functions of Erlang, and those that machines add.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::collect::{Collector, Group};
-use super::interface::{Signature, TypeInfoKind};
+use super::interface::{Interface, Signature, TypeInfoKind};
 use super::scope::Function;
 use super::written::Reader;
-use crate::diagnostic::{Diagnostic, code};
+use crate::diagnostic::{Diagnostic, Span, code};
 use crate::syntax::ast::*;
 use crate::types::ty::{Ty, show_both};
 
@@ -23,12 +23,13 @@ impl<'a> Collector<'a, '_> {
         (reader.params, reader.implicit) = (params, true);
         reader.values = first.params.iter().map(|param| param.name.name.clone()).collect();
         let mut types = Vec::new();
-        for (at, param) in first.params.iter().enumerate() {
-            let before = first.params[..at].iter().find(|other| other.name.name == param.name.name);
-            if let (Some(before), true) = (before, &*param.name.name != "_") {
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        for param in &first.params {
+            let before = *seen.entry(&param.name.name).or_insert(param.name.span);
+            if before != param.name.span && &*param.name.name != "_" {
                 let message = format!("the parameter `{}` is there twice", param.name.name);
                 let error = Diagnostic::error(code::DUPLICATE, param.name.span, message);
-                reader.errors.push(error.related(before.name.span, "first here"));
+                reader.errors.push(error.related(before, "first here"));
             }
             let ty = match &param.ty {
                 Some(ty) => reader.read(ty),
@@ -54,14 +55,16 @@ impl<'a> Collector<'a, '_> {
         }
         reader.finish(false);
         let Reader { params, lengths, errors, .. } = reader;
+        let by_name: HashMap<&Name, &Ty> = types.iter().map(|(name, ty)| (name, ty)).collect();
         for (name, span) in &lengths {
             let number = |ty: &Ty| matches!(ty, Ty::Wrong) || ty.unrefined().is_con("Int");
-            if types.iter().any(|(param, ty)| param == name && !number(ty)) {
+            if by_name.get(name).is_some_and(|ty| !number(ty)) {
                 let message = format!("`{name}` counts as a length here, so it has to be a number: `{name}: Nat`");
                 errors.push(Diagnostic::error(code::TYPE_FORM, *span, message));
             }
         }
         let lengths = lengths.into_iter().map(|(name, _)| name);
+        let len_params = lengths.filter(|name| !by_name.contains_key(name)).collect();
         for (param, bounds) in &first.type_params {
             constraints.extend(bounds.iter().map(|class| (class.clone(), Ty::Param(param.name.clone()))));
         }
@@ -72,7 +75,6 @@ impl<'a> Collector<'a, '_> {
                 None => self.no_class(&class),
             }
         }
-        let len_params = lengths.filter(|name| !types.iter().any(|(param, _)| param == name)).collect();
         Signature {
             module: self.module.name.name.clone(),
             name: first.name.name.clone(),
@@ -220,37 +222,34 @@ impl<'a> Collector<'a, '_> {
             }
             return;
         };
+        let Interface { functions, constructors, types, classes, .. } = &mut self.out.interface;
+        let methods: HashSet<Name> =
+            classes.values().flat_map(|class| &class.methods).map(|method| method.name.clone()).collect();
+        let mut known: HashMap<Name, Vec<u32>> = HashMap::new();
+        functions.keys().for_each(|(name, arity)| known.entry(name.clone()).or_default().push(*arity));
+        let mut unknown = Vec::new();
         for export in exports {
             let name = &export.name.name;
-            let mut found = self.out.interface.constructors.contains_key(name)
-                || self.out.interface.types.contains_key(name)
-                || self.out.interface.classes.contains_key(name);
-            found |= self
-                .out
-                .interface
-                .classes
-                .values()
-                .any(|class| class.methods.iter().any(|method| method.name == *name));
-            let mut arities = Vec::new();
-            for ((known, arity), signature) in &mut self.out.interface.functions {
-                if known == name {
-                    arities.push(*arity);
-                    if export.arity.is_none_or(|wanted| wanted == *arity) {
-                        all(Arc::make_mut(signature));
-                        found = true;
-                    }
+            let mut found = constructors.contains_key(name) || types.contains_key(name) || classes.contains_key(name);
+            found |= methods.contains(name);
+            let arities = known.get(name).map_or(&[][..], |arities| arities);
+            for arity in arities.iter().filter(|arity| export.arity.is_none_or(|wanted| wanted == **arity)) {
+                if let Some(signature) = functions.get_mut(&(name.clone(), *arity)) {
+                    all(Arc::make_mut(signature));
+                    found = true;
                 }
             }
             if !found {
-                let what = export.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
-                let error = self.error(
-                    code::UNKNOWN_EXPORT,
-                    export.name.span,
-                    format!("`{what}` is exported, but not defined"),
-                );
-                if let Some(arity) = arities.first() {
-                    error.hints.push(format!("there is `{name}/{arity}`"));
-                }
+                unknown.push((export, arities.iter().min().copied()));
+            }
+        }
+        for (export, arity) in unknown {
+            let name = &export.name.name;
+            let what = export.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
+            let message = format!("`{what}` is exported, but not defined");
+            let error = self.error(code::UNKNOWN_EXPORT, export.name.span, message);
+            if let Some(arity) = arity {
+                error.hints.push(format!("there is `{name}/{arity}`"));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What names mean inside one module: its own definitions first, then what it imports, then the prelude.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -30,7 +31,12 @@ pub(crate) struct Scope {
     instances: HashMap<(Name, Name), Arc<InstanceInfo>>,
     /// Names imported from modules that are not there: that has been said, and is not said again at each use.
     pub missing: HashSet<Name>,
+    /// How many names were compared with ones that are not known.
+    compared: Cell<usize>,
 }
+
+/// How many names are compared in search of what was meant. Past that nobody wants to know any more.
+const MOST_COMPARED: usize = 300_000;
 
 impl Scope {
     /// Makes a function known. What was known before under this name and number of parameters is hidden.
@@ -115,39 +121,53 @@ impl Scope {
         heads
     }
 
+    /// The candidate that differs least, if it differs little, for a hint.
+    pub(crate) fn near<'a>(&self, name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+        let mut left = MOST_COMPARED.saturating_sub(self.compared.get());
+        let counted = std::iter::from_fn(|| {
+            left = left.checked_sub(1)?;
+            candidates.next()
+        });
+        let found = nearest(name, counted);
+        self.compared.set(MOST_COMPARED - left);
+        found.filter(|_| left > 0)
+    }
+
     /// The known name most like this one, for a hint.
     pub(crate) fn nearest(&self, name: &str) -> Option<String> {
         let names = self.functions.keys().chain(self.constructors.keys());
-        nearest(name, names.map(|name| &**name))
+        self.near(name, names.map(|name| &**name))
     }
 
     /// The known constructor most like this one, for a hint.
     pub(crate) fn nearest_constructor(&self, name: &str) -> Option<String> {
-        nearest(name, self.constructors.keys().map(|name| &**name))
+        self.near(name, self.constructors.keys().map(|name| &**name))
     }
 
     /// The known class most like this one, for a hint.
     pub(crate) fn nearest_class(&self, name: &str) -> Option<String> {
-        nearest(name, self.classes.keys().map(|name| &**name))
+        self.near(name, self.classes.keys().map(|name| &**name))
     }
 
     /// The known type most like this one, for a hint.
     pub(crate) fn nearest_type(&self, name: &str) -> Option<String> {
         let builtin = ["Int", "Float", "String", "Bool", "Atom", "Unit", "Nat", "Pos", "Any", "List", "Vector", "Pair"];
-        nearest(name, self.types.keys().map(|name| &**name).chain(builtin))
+        self.near(name, self.types.keys().map(|name| &**name).chain(builtin))
     }
 }
 
 /// The candidate that differs least, if it differs little.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
-    let near = candidates.map(|other| (distance(name, other), other)).filter(|(far, _)| (1..=limit).contains(far));
+    let near =
+        candidates.map(|other| (distance(name, other, limit), other)).filter(|(far, _)| (1..=limit).contains(far));
     near.min().map(|(_, other)| other.to_owned())
 }
 
-/// How many letters have to be changed, added, removed or swapped with their neighbours.
-fn distance(a: &str, b: &str) -> usize {
-    if a.len().abs_diff(b.len()) > 3 {
+/// How many letters have to be changed, added, removed or swapped with their neighbours; of more than the limit, any
+/// number.
+fn distance(a: &str, b: &str, limit: usize) -> usize {
+    if a.len().abs_diff(b.len()) > limit {
         return usize::MAX;
     }
     let b: Vec<char> = b.chars().collect();

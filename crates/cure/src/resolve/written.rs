@@ -1,6 +1,6 @@
 //! From types as written to types.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use num_traits::ToPrimitive;
@@ -24,6 +24,8 @@ pub(crate) struct Reader<'a> {
     pub params: Vec<Name>,
     /// The lengths that are named, and where first.
     pub lengths: Vec<(Name, Span)>,
+    /// The names of these.
+    seen: HashSet<Name>,
     /// The names of values that conditions and lengths may speak of.
     pub values: Vec<Name>,
     /// Names in conditions that were none of those when they were read.
@@ -43,6 +45,7 @@ impl<'a> Reader<'a> {
             errors,
             params: Vec::new(),
             lengths: Vec::new(),
+            seen: HashSet::new(),
             values: Vec::new(),
             pending: Vec::new(),
             kinds: HashMap::new(),
@@ -53,16 +56,16 @@ impl<'a> Reader<'a> {
     /// Says which names mean nothing. Where the types are not those of a function's head, no new lengths come up.
     pub(crate) fn finish(&mut self, no_new_lengths: bool) {
         let pending = std::mem::take(&mut self.pending);
+        let values: HashSet<Name> = self.values.iter().cloned().collect();
         for (name, span) in pending {
-            let length = !no_new_lengths && self.lengths.iter().any(|(known, _)| *known == name);
-            if !length && !self.values.contains(&name) {
+            let length = !no_new_lengths && self.seen.contains(&name);
+            if !length && !values.contains(&name) {
                 let hint = "a condition speaks of the value itself, and in the head of a function of its parameters";
                 self.error(code::UNKNOWN_NAME, span, format!("`{name}` is not defined here"), Some(hint));
             }
         }
         if no_new_lengths {
-            let unknown: Vec<_> =
-                self.lengths.iter().filter(|(name, _)| !self.values.contains(name)).cloned().collect();
+            let unknown: Vec<_> = self.lengths.iter().filter(|(name, _)| !values.contains(name)).cloned().collect();
             for (name, span) in unknown {
                 let hint = "lengths get their names in the head of a function: `def f(v: Vector(Int, n))`";
                 self.error(code::UNKNOWN_NAME, span, format!("the length `{name}` is not known here"), Some(hint));
@@ -278,7 +281,7 @@ impl Reader<'_> {
     }
 
     fn length_name(&mut self, name: &Name, span: Span) {
-        if !self.lengths.iter().any(|(known, _)| known == name) {
+        if self.seen.insert(name.clone()) {
             self.lengths.push((name.clone(), span));
         }
     }
@@ -287,15 +290,18 @@ impl Reader<'_> {
         match &expr.kind {
             ExprKind::Int(value) => match value.to_i64().and_then(|value| value.checked_mul(factor)) {
                 Some(value) => {
-                    sum.constant = sum.constant.saturating_add(value);
-                    true
+                    let total = sum.constant.checked_add(value);
+                    set(&mut sum.constant, total)
                 }
                 None => false,
             },
             ExprKind::Name(name) => {
                 self.length_name(name, expr.span);
                 match sum.factors.iter_mut().find(|(known, _)| known == name) {
-                    Some((_, times)) => *times += factor,
+                    Some((_, times)) => {
+                        let total = times.checked_add(factor);
+                        return set(times, total);
+                    }
                     None => sum.factors.push((name.clone(), factor)),
                 }
                 true
@@ -321,6 +327,14 @@ impl Reader<'_> {
             _ => false,
         }
     }
+}
+
+/// Puts a number in its place, if there is one.
+fn set(place: &mut i64, value: Option<i64>) -> bool {
+    value.is_some_and(|value| {
+        *place = value;
+        true
+    })
 }
 
 /// Whole numbers from zero on.
@@ -381,7 +395,7 @@ fn with_lengths(ty: &Ty, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Ty {
                 for (inner, factor) in &length.factors {
                     let factor = factor.saturating_mul(*times);
                     match sum.factors.iter_mut().find(|(known, _)| known == inner) {
-                        Some((_, known)) => *known += factor,
+                        Some((_, known)) => *known = known.saturating_add(factor),
                         None => sum.factors.push((inner.clone(), factor)),
                     }
                 }

@@ -102,11 +102,12 @@ fn import_one(scope: &mut Scope, interface: &Interface, one: &ast::Export, diagn
     let name = &one.name.name;
     let here = one.alias.as_ref().map_or(name, |alias| &alias.name);
     let mut found = false;
-    for ((known, arity), signature) in &interface.functions {
-        if known == name && one.arity.is_none_or(|wanted| wanted == *arity) && signature.exported {
-            scope.add_function(here.clone(), *arity, Function::Plain(signature.clone()));
-            found = true;
-        }
+    let exactly = one.arity.map(|arity| interface.functions.get_key_value(&(name.clone(), arity)));
+    let all = one.arity.is_none().then(|| interface.functions.iter().filter(|((known, _), _)| known == name));
+    let fit = exactly.flatten().into_iter().chain(all.into_iter().flatten());
+    for ((_, arity), signature) in fit.filter(|(_, one)| one.exported) {
+        scope.add_function(here.clone(), *arity, Function::Plain(signature.clone()));
+        found = true;
     }
     for class in interface.classes.values() {
         for (at, method) in class.methods.iter().enumerate() {
@@ -136,7 +137,7 @@ fn import_one(scope: &mut Scope, interface: &Interface, one: &ast::Export, diagn
     let what = one.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
     let error = Diagnostic::error(code::UNKNOWN_NAME, one.name.span, format!("`{module}` has no `{what}`"));
     let arity = interface.functions.keys().find(|(known, _)| known == name).map(|(_, arity)| arity);
-    let near = crate::resolve::scope::nearest(name, interface.functions.keys().map(|(name, _)| &**name));
+    let near = scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
     diagnostics.push(match (arity, near) {
         (Some(arity), _) if one.arity != Some(*arity) => error.hint(format!("there is `{name}/{arity}`")),
         (Some(_), _) => error.hint("it is private to its module"),

@@ -30,9 +30,14 @@ enum State {
 pub(crate) struct Session<'a> {
     text: &'a str,
     here: &'a [ast::Module],
+    /// The modules of the text by name; of two of one name, the first.
+    named: HashMap<&'a Name, &'a ast::Module>,
     sources: &'a dyn Sources,
     states: HashMap<Name, State>,
+    /// How many modules of others wait for one of theirs.
     depth: usize,
+    /// How many modules of the text do; only in a circle do many.
+    inner: usize,
     /// The modules that were checked now and not taken from before.
     pub(crate) checked: Vec<Name>,
 }
@@ -64,7 +69,44 @@ impl Importing {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(text: &'a str, here: &'a [ast::Module], sources: &'a dyn Sources) -> Session<'a> {
-        Session { text, here, sources, states: HashMap::new(), depth: 0, checked: Vec::new() }
+        let mut named = HashMap::new();
+        for module in here {
+            named.entry(&module.name.name).or_insert(module);
+        }
+        Session { text, here, named, sources, states: HashMap::new(), depth: 0, inner: 0, checked: Vec::new() }
+    }
+
+    /// Checks the modules of the text, each after those that it uses, so that long chains need no recursion.
+    pub(crate) fn all(&mut self) -> Vec<Arc<Loaded>> {
+        let here = self.here;
+        let mut met: HashSet<&Name> = HashSet::new();
+        for module in here {
+            // Not met before it is needed: of a circle, the first written is the first checked.
+            if met.contains(&module.name.name) {
+                continue;
+            }
+            let mut open = vec![(module, self.needs_here(module))];
+            while let Some((_, needs)) = open.last_mut() {
+                match needs.pop() {
+                    Some(next) if met.insert(&next.name.name) => open.push((next, self.needs_here(next))),
+                    Some(_) => {}
+                    None => {
+                        open.pop().and_then(|(ready, _)| self.load(&ready.name.name));
+                    }
+                }
+            }
+        }
+        here.iter().filter_map(|module| self.load(&module.name.name)).collect()
+    }
+
+    /// The modules of the text that another one imports or calls into.
+    fn needs_here(&self, module: &ast::Module) -> Vec<&'a ast::Module> {
+        let imports = module.items.iter().filter_map(|item| match item {
+            ast::Item::Import(import) => Some(import.module.name.clone()),
+            _ => None,
+        });
+        let names = imports.chain(qualified(self.text, module.span));
+        names.filter_map(|name| self.named.get(&name).copied()).collect()
     }
 
     /// The module of this name. `None` if there is none, or if it is being checked already.
@@ -74,9 +116,14 @@ impl<'a> Session<'a> {
             Some(State::Running) => return None,
             None => {}
         }
-        if let Some(module) = self.here.iter().find(|module| module.name.name == *name) {
+        if let Some(module) = self.named.get(name).copied() {
+            if self.is_deep() {
+                return None;
+            }
             self.states.insert(name.clone(), State::Running);
+            self.inner += 1;
             let (loaded, _) = self.check(module, self.text);
+            self.inner -= 1;
             return self.done(name, Some(Arc::new(loaded)));
         }
         if let Some(text) = standard::source(name) {
@@ -109,7 +156,7 @@ impl<'a> Session<'a> {
 
     /// Whether nothing more can be looked for.
     pub(super) fn is_deep(&self) -> bool {
-        self.depth >= MOST_DEEP
+        self.depth + self.inner >= MOST_DEEP
     }
 
     fn done(&mut self, name: &Name, loaded: Option<Arc<Loaded>>) -> Option<Arc<Loaded>> {
@@ -123,7 +170,7 @@ impl<'a> Session<'a> {
         let module = modules.iter().find(|module| module.name.name == *name)?;
         let loaded = Arc::new(self.check(module, text).0);
         // A text may hold a module of a library's name, which then is no library.
-        if loaded.uses.iter().all(|used| !self.here.iter().any(|one| one.name.name == *used)) {
+        if !loaded.uses.iter().any(|used| self.named.contains_key(used)) {
             STANDARD.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), loaded.clone());
         }
         Some(loaded)

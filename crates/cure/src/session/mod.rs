@@ -9,6 +9,7 @@ pub(crate) mod loaded;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::bounded::bounded;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::eval::limits::{Failure, Limits, Stop};
 use crate::eval::machine::Machine;
@@ -205,28 +206,24 @@ pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
     }
     let modules = syntax::modules(&parsed.tree());
     let mut session = Session::new(text, &modules, sources);
-    let mut loaded = Vec::new();
-    for module in &modules {
-        if let Some(one) = session.load(&module.name.name) {
-            loaded.push(one);
-        }
-    }
+    let loaded = session.all();
     let found = session.found();
     duplicates(&modules, &mut diagnostics);
     for one in &loaded {
         diagnostics.extend(one.diagnostics.iter().cloned());
     }
+    let here: HashSet<&Name> = modules.iter().map(|module| &module.name.name).collect();
     for import in modules.iter().flat_map(|module| &module.items) {
         let ast::Item::Import(import) = import else { continue };
         let (name, span) = (&import.module.name, import.module.span);
-        let here = modules.iter().any(|module| module.name.name == *name);
-        if found.get(name).is_some_and(|module| !here && !module.broken && module.has_errors()) {
+        if found.get(name).is_some_and(|module| !here.contains(name) && !module.broken && module.has_errors()) {
             let message = format!("the module `{name}` has errors of its own");
             diagnostics.push(Diagnostic::warning(code::UNKNOWN_MODULE, span, message));
         }
     }
     diagnostics.sort_by_key(|one| (one.span, one.code.0));
     diagnostics.dedup();
+    let diagnostics = bounded(diagnostics);
     Compilation { diagnostics, modules: loaded, syntax: modules, found }
 }
 

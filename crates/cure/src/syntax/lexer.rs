@@ -1,7 +1,9 @@
 //! From text to tokens. Every byte ends in exactly one token, so the tree loses nothing; what is no token of the
 //! language becomes `Unknown` and a diagnostic.
 
+use super::build::literals;
 use super::kind::{KEYWORDS, PUNCTUATION, SyntaxKind as K};
+use crate::bounded::Errors;
 use crate::diagnostic::{Diagnostic, Span, code};
 
 /// A token: its kind and how many bytes it is long.
@@ -14,7 +16,7 @@ pub(crate) struct Token {
 }
 
 /// The tokens of a text, and what is wrong with them.
-pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
+pub(crate) fn lex(text: &str) -> (Vec<Token>, Errors) {
     let mut ends: Vec<usize> = Vec::new();
     loop {
         let (tokens, errors, unclosed) = lex_with(text, &ends);
@@ -27,16 +29,20 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Diagnostic>) {
     }
 }
 
+/// The longest name, in bytes: that of an atom.
+const LONGEST_NAME: usize = 255;
+/// The longest integer that is read, in bytes. What is computed may be longer.
+const MOST_DIGITS: usize = 100_000;
 /// How many strings without an end are looked for.
 const MOST_UNCLOSED: usize = 8;
 
 /// The tokens, where some strings end with their line; and where the string begins that has no end, if there is one.
-fn lex_with(text: &str, ends: &[usize]) -> (Vec<Token>, Vec<Diagnostic>, Option<usize>) {
+fn lex_with(text: &str, ends: &[usize]) -> (Vec<Token>, Errors, Option<usize>) {
     let mut lexer = Lexer {
         text,
         at: 0,
         tokens: Vec::with_capacity(text.len() / 3),
-        errors: Vec::new(),
+        errors: Errors::default(),
         open: Vec::new(),
         ends,
         spanning: None,
@@ -62,7 +68,7 @@ struct Lexer<'t> {
     text: &'t str,
     at: usize,
     tokens: Vec<Token>,
-    errors: Vec<Diagnostic>,
+    errors: Errors,
     /// The interpolations that are open, innermost last.
     open: Vec<Open>,
     /// Where strings begin that end with their line.
@@ -114,8 +120,10 @@ impl Lexer<'_> {
             }
             b'\'' => self.quoted_atom(),
             b':' if matches!(self.byte(1), b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+                let start = self.at;
                 self.at += 1;
                 self.skip(is_word);
+                self.named(start + 1, self.at);
                 K::Atom
             }
             b'{' => {
@@ -145,8 +153,17 @@ impl Lexer<'_> {
     fn word(&mut self) -> K {
         let start = self.at;
         self.skip(is_word);
+        self.named(start, self.at);
         let word = &self.text[start..self.at];
         KEYWORDS.iter().find(|(text, _)| *text == word).map_or(K::Ident, |(_, kind)| *kind)
+    }
+
+    /// A name that Erlang can have too.
+    fn named(&mut self, start: usize, end: usize) {
+        if end - start > LONGEST_NAME {
+            let message = format!("this name has {} bytes; names have at most {LONGEST_NAME}", end - start);
+            self.errors.push(Diagnostic::error(code::LONG_NAME, Span::new(start, start + LONGEST_NAME), message));
+        }
     }
 
     fn number(&mut self) -> K {
@@ -174,12 +191,28 @@ impl Lexer<'_> {
     /// A number runs into no name: `12ab` is one mistake, not two tokens.
     fn number_end(&mut self, start: usize, kind: K) -> K {
         if !is_word(self.byte(0)) {
+            self.bounded(start, kind);
             return kind;
         }
         self.skip(is_word);
         let error = Diagnostic::error(code::NUMBER, Span::new(start, self.at), "this is neither a number nor a name");
         self.errors.push(error.hint("numbers are written 42, 1_000, 0xFF, 1.5 or 1.5e3"));
         K::Unknown
+    }
+
+    /// A number that can be computed with.
+    fn bounded(&mut self, start: usize, kind: K) {
+        let text = &self.text[start..self.at];
+        let wrong = match kind {
+            K::Float if !literals::float(text).is_finite() => "this is more than a float can be, 1.79e308".to_owned(),
+            K::Int if text.len() > MOST_DIGITS => {
+                let digits = text.bytes().filter(u8::is_ascii_hexdigit).count();
+                format!("this number has {digits} digits; a number that is written has at most {MOST_DIGITS}")
+            }
+            _ => return,
+        };
+        let span = Span::new(start, self.at.min(start + 100));
+        self.errors.push(Diagnostic::error(code::NUMBER, span, wrong));
     }
 
     /// The rest of a string or of the piece behind an interpolation. `start` is where to point when it does not end.
@@ -244,6 +277,7 @@ impl Lexer<'_> {
             let span = Span::new(start, start + 1);
             self.errors.push(Diagnostic::error(code::UNTERMINATED, span, "this quoted atom is never closed"));
         } else {
+            self.named(start + 1, self.at);
             self.at += 1;
         }
         K::QuotedAtom

@@ -38,10 +38,19 @@ pub(super) fn int(text: &str) -> BigInt {
         Some(hex) => (hex, 16),
         None => (&digits[..], 10),
     };
-    BigInt::parse_bytes(digits, radix).unwrap_or_default()
+    read(digits, radix)
 }
 
-pub(super) fn float(text: &str) -> f64 {
+/// Long ones in halves: reading digit by digit takes as long as their length squared.
+fn read(digits: &[u8], radix: u32) -> BigInt {
+    if digits.len() <= 1_000 {
+        return BigInt::parse_bytes(digits, radix).unwrap_or_default();
+    }
+    let (high, low) = digits.split_at(digits.len() / 2);
+    read(high, radix) * BigInt::from(radix).pow(low.len() as u32) + read(low, radix)
+}
+
+pub(in crate::syntax) fn float(text: &str) -> f64 {
     text.replace('_', "").parse().unwrap_or(0.0)
 }
 
@@ -74,5 +83,20 @@ impl TrimOnce for str {
     fn trim_matches_once(&self, open: char, close: char) -> &str {
         let rest = self.strip_prefix(open).unwrap_or(self);
         rest.strip_suffix(close).unwrap_or(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_are_read_like_short_ones() {
+        let digits: String = (0..5_003).map(|at| char::from(b'0' + (at * at % 7) as u8)).collect();
+        assert_eq!(int(&digits), digits.parse().unwrap());
+        let hex = format!("0x{}_{}", "F".repeat(1_500), "0a".repeat(700));
+        let plain = hex[2..].replace('_', "");
+        assert_eq!(int(&hex), BigInt::parse_bytes(plain.as_bytes(), 16).unwrap());
+        assert_eq!(int(&"9".repeat(40_000)), BigInt::from(10).pow(40_000) - 1);
     }
 }

@@ -3,7 +3,7 @@
 
 mod exprs;
 mod items;
-mod literals;
+pub(super) mod literals;
 
 use rowan::NodeOrToken;
 

@@ -76,7 +76,7 @@ impl Parser<'_> {
 
     /// Whether an `end` at this place ends the module: nothing but another module or the end of the text follows.
     fn closes_module(&self, opened: Span) -> bool {
-        if self.by_layout {
+        if self.layout.is_some() {
             return self.is_left_of(opened, true);
         }
         matches!(self.nth(1), K::Eof | K::ModuleKw) || !(self.nth(1).starts_item() || self.nth(1) == K::EndKw)
@@ -94,7 +94,7 @@ impl Parser<'_> {
 
     /// The `end` of a block.
     pub(super) fn end_of(&mut self, what: &str, opened: Span) {
-        if (self.by_layout && self.is_left_of(opened, false)) || !self.eat(K::EndKw) {
+        if self.is_left_of(opened, false) || !self.eat(K::EndKw) {
             self.missing_end(what, opened);
         }
     }

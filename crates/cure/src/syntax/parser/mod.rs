@@ -8,6 +8,7 @@ mod exprs;
 mod foreign;
 mod fsm;
 mod items;
+mod layout;
 mod patterns;
 mod records;
 #[cfg(test)]
@@ -18,7 +19,9 @@ use rowan::{Checkpoint, GreenNode, GreenNodeBuilder};
 
 use super::kind::{SyntaxKind as K, SyntaxNode};
 use super::lexer::{Token, lex};
+use crate::bounded::Errors;
 use crate::diagnostic::{Code, Diagnostic, Span, code};
+use layout::Layout;
 
 /// The largest text that is parsed.
 pub const MAX_SOURCE: usize = 16 << 20;
@@ -29,7 +32,7 @@ pub(crate) const MAX_HEIGHT: u32 = 128;
 #[derive(Debug, Clone)]
 pub struct Parse {
     green: GreenNode,
-    /// Everything wrong with characters and grammar, in order of place.
+    /// Everything wrong with characters and grammar, in order of place; of very much, the first thousand.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -51,31 +54,32 @@ pub fn parse(text: &str) -> Parse {
         return Parse { green: builder.finish(), diagnostics: vec![error] };
     }
     let (tokens, errors) = lex(text);
-    let parse = parse_tokens(text, tokens.clone(), errors.clone(), false);
+    let (parse, count) = parse_tokens(text, tokens.clone(), errors.clone(), None);
     // Line breaks mean nothing, so an `end` that is missing shows only at the end of all. How far the lines are
     // indented then says which one was forgotten.
     if parse.diagnostics.iter().any(|error| matches!(error.code, code::MISSING_END | code::STRAY_END)) {
-        let by_layout = parse_tokens(text, tokens, errors, true);
-        if by_layout.diagnostics.len() <= parse.diagnostics.len() {
+        let (by_layout, fewer) = parse_tokens(text, tokens, errors, Some(Layout::of(text)));
+        if fewer <= count {
             return by_layout;
         }
     }
     parse
 }
 
-fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Vec<Diagnostic>, by_layout: bool) -> Parse {
-    let mut parser = Parser::new(text, tokens, errors);
-    parser.by_layout = by_layout;
+/// The tree, and how many errors there are.
+fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Errors, layout: Option<Layout>) -> (Parse, usize) {
+    let mut parser = Parser::new(text, tokens);
+    parser.layout = layout;
     parser.source();
-    let mut diagnostics = parser.errors;
-    if let Some(deep) = diagnostics.iter().find(|error| error.code == code::TOO_DEEP) {
+    let Parser { errors: found, builder, .. } = parser;
+    let mut errors = errors.with(found);
+    if let Some(deep) = parser.too_deep {
         // What is put aside leaves brackets open in its line.
-        let from = deep.span.start;
-        let end = text[from as usize..].find('\n').map_or(text.len() as u32, |at| from + at as u32);
-        diagnostics.retain(|error| error.code != code::EXPECTED || error.span.start < from || error.span.start > end);
+        let end = text[deep as usize..].find('\n').map_or(text.len() as u32, |at| deep + at as u32);
+        errors.retain(|error| error.code != code::EXPECTED || error.span.start < deep || error.span.start > end);
     }
-    diagnostics.sort_by_key(|error| error.span);
-    Parse { green: parser.builder.finish(), diagnostics }
+    let count = errors.count();
+    (Parse { green: builder.finish(), diagnostics: errors.in_order() }, count)
 }
 
 struct Parser<'a> {
@@ -90,18 +94,20 @@ struct Parser<'a> {
     /// How many tokens are in the tree.
     emitted: usize,
     builder: GreenNodeBuilder<'static>,
-    errors: Vec<Diagnostic>,
+    errors: Errors,
+    /// Where it was said that something is nested too deep.
+    too_deep: Option<u32>,
     /// The token at which the last error was said: one mistake, one error.
     blamed: Option<usize>,
     depth: u32,
-    /// Whether an `end` left of the line that opened a block does not close it.
-    by_layout: bool,
+    /// Where it counts: an `end` left of the line that opened a block does not close it.
+    layout: Option<Layout>,
     /// Whether the expression at hand is the body of a clause, behind which another clause may begin.
     in_clause: bool,
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, tokens: Vec<Token>, errors: Vec<Diagnostic>) -> Parser<'a> {
+    fn new(text: &'a str, tokens: Vec<Token>) -> Parser<'a> {
         let mut starts = Vec::with_capacity(tokens.len() + 1);
         let mut significant = Vec::with_capacity(tokens.len());
         let mut start = 0;
@@ -122,10 +128,11 @@ impl<'a> Parser<'a> {
             at: 0,
             emitted: 0,
             builder,
-            errors,
+            errors: Errors::default(),
+            too_deep: None,
             blamed: None,
             depth: 0,
-            by_layout: false,
+            layout: None,
             in_clause: false,
         }
     }
@@ -178,16 +185,11 @@ impl<'a> Parser<'a> {
         self.text[start..self.span_of(ahead).start as usize].contains('\n')
     }
 
-    /// Whether the next token begins a line, left of the line that holds `opened` (or as far left).
+    /// Where the layout counts: whether the next token begins a line, left of the line that holds `opened` (or as far
+    /// left).
     fn is_left_of(&self, opened: Span, or_as_far: bool) -> bool {
-        if !self.first_of_line(0) {
-            return false;
-        }
-        let indent = |at: u32| {
-            let line = self.text[..at as usize].rfind('\n').map_or(0, |at| at + 1);
-            self.text[line..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
-        };
-        let (here, there) = (indent(self.span_of(0).start), indent(opened.start));
+        let Some(layout) = self.layout.as_ref().filter(|_| self.first_of_line(0)) else { return false };
+        let (here, there) = (layout.indent(self.span_of(0).start), layout.indent(opened.start));
         here < there || (or_as_far && here == there)
     }
 
@@ -259,8 +261,7 @@ impl<'a> Parser<'a> {
             return None;
         }
         self.blamed = Some(self.at);
-        self.errors.push(Diagnostic::error(code, span, message));
-        self.errors.last_mut()
+        self.errors.push(Diagnostic::error(code, span, message))
     }
 
     /// Says that something else was expected at the next token.
@@ -346,19 +347,18 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a token of this kind follows before the line of the next token ends.
+    /// Whether a token of this kind follows before the line of the next token ends, not too far ahead.
     fn on_this_line(&self, kind: K) -> bool {
-        let mut ahead = 0;
-        loop {
+        const FAR: usize = 1_000;
+        for ahead in 0..FAR {
             match self.nth(ahead) {
                 K::Eof => return false,
                 found if found == kind => return true,
-                _ => ahead += 1,
-            }
-            if self.first_of_line(ahead) {
-                return false;
+                _ if self.first_of_line(ahead + 1) => return false,
+                _ => {}
             }
         }
+        false
     }
 
     /// Runs the closure one level deeper, or says that it is too deep and puts the rest of the line aside.
@@ -375,11 +375,12 @@ impl<'a> Parser<'a> {
     }
 
     fn too_deep(&mut self) {
-        if self.errors.iter().any(|error| error.code == code::TOO_DEEP) {
+        if self.too_deep.is_some() {
             return;
         }
         let message = format!("nested more than {MAX_HEIGHT} deep");
         let span = self.span_of(0);
+        self.too_deep = Some(span.start);
         self.errors.push(Diagnostic::error(code::TOO_DEEP, span, message).hint("name the parts with `let`"));
     }
 }

@@ -132,7 +132,7 @@ impl Body<'_> {
                 self.error(code::UNKNOWN_NAME, function.span, format!("`{name}` is private to `{module}`"));
             }
             _ => {
-                let near = crate::resolve::scope::nearest(name, interface.functions.keys().map(|(name, _)| &**name));
+                let near = self.scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
                 let error =
                     self.error(code::UNKNOWN_NAME, function.span, format!("`{module}` has no function `{name}`"));
                 error.hints.extend(near.map(|near| format!("did you mean `{near}`?")));

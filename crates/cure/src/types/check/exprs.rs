@@ -6,7 +6,6 @@ use super::prove::sign;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::{Literal, Operation};
-use crate::resolve::scope::nearest;
 use crate::resolve::written::Reader;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
@@ -223,7 +222,7 @@ impl Body<'_> {
             return self.wrong(span);
         }
         let locals = self.locals.iter().map(|(name, _)| &**name);
-        let near = nearest(name, locals).or_else(|| self.scope.nearest(name));
+        let near = self.scope.near(name, locals).or_else(|| self.scope.nearest(name));
         let hint = match (name, near) {
             ("case" | "elif" | "cond", _) => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
             (_, Some(near)) => Some(format!("did you mean `{near}`?")),

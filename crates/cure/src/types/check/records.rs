@@ -9,7 +9,6 @@ use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::Literal;
 use crate::resolve::interface::{TypeInfo, TypeInfoKind};
-use crate::resolve::scope::nearest;
 use crate::syntax::ast::{Expr, Ident, Name};
 use crate::types::tree::{Shape, Tree, TreeKind};
 use crate::types::ty::Ty;
@@ -82,7 +81,7 @@ impl Body<'_> {
         if found.is_none() {
             let names: Vec<_> = fields.iter().map(|(name, _)| format!("`{name}`")).collect();
             let message = format!("`{}` has no field `{}`", short(record), field.name);
-            let near = nearest(&field.name, fields.iter().map(|(name, _)| &**name));
+            let near = self.scope.near(&field.name, fields.iter().map(|(name, _)| &**name));
             let error = self.error(code::UNKNOWN_FIELD, field.span, message);
             error.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
             error.hints.push(format!("it has {}", names.join(", ")));

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use cure::diagnostic::Diagnostic;
+use cure::diagnostic::{Diagnostic, Lines};
 use cure::{Cure, Modules, Options, files};
 use project::{Config, Project};
 
@@ -145,7 +145,8 @@ impl Count {
 
 /// Diagnostics with the lines they speak of, for a person.
 fn rendered(name: &str, text: &str, diagnostics: &[Diagnostic], color: bool) -> String {
-    diagnostics.iter().map(|one| format!("{}\n\n", one.render(name, text, color))).collect()
+    let lines = Lines::new(text);
+    diagnostics.iter().map(|one| format!("{}\n\n", one.render(name, &lines, color))).collect()
 }
 
 /// Whether what is written to this may have colours.

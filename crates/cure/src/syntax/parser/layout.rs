@@ -1,0 +1,30 @@
+//! How a text is laid out: its lines and how far they are indented. Found once, so that asking costs nothing even where
+//! a line has megabytes.
+
+/// The lines of a text.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// Where they begin.
+    starts: Vec<u32>,
+    /// With how much white space.
+    indents: Vec<u32>,
+}
+
+impl Layout {
+    pub(super) fn of(text: &str) -> Layout {
+        let mut layout = Layout::default();
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            layout.starts.push(start);
+            layout.indents.push(line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count() as u32);
+            start += line.len() as u32;
+        }
+        layout
+    }
+
+    /// How far the line of this byte is indented.
+    pub(super) fn indent(&self, at: u32) -> u32 {
+        let line = self.starts.partition_point(|start| *start <= at);
+        line.checked_sub(1).map_or(0, |line| self.indents[line])
+    }
+}
