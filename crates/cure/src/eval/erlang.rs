@@ -1,12 +1,14 @@
 //! The functions of Erlang that the interpreter has, for `curify`: those that the standard library calls, and what
 //! programs commonly want. What is not in this table is an error that says so.
 
+use std::collections::BTreeMap;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::limits::Failure;
-use super::machine::Machine;
+use super::machine::{CELL, Machine};
 use super::operations::operate;
-use super::value::{Value, compare, float, show};
+use super::value::{Ordered, Value, compare, float, show};
 
 impl Machine<'_> {
     /// Calls a function of Erlang.
@@ -14,7 +16,8 @@ impl Machine<'_> {
         if module == "cure_fsm" {
             return self.fsm_call(function, args);
         }
-        self.meter.work(256)?;
+        let size = args.iter().fold(0, |sum: usize, arg| sum.saturating_add(size(arg)));
+        self.meter.work(256 + u32::try_from(size / 64).unwrap_or(u32::MAX / 2))?;
         self.meter.room(room(module, function, args))?;
         let found = match (module, function, args) {
             ("io", "put_chars", [text]) => {
@@ -57,12 +60,25 @@ fn room(module: &str, function: &str, args: &[Value]) -> usize {
             weight(value).saturating_mul(CELL)
         }
         ("unicode", "characters_to_binary", [value]) => weight(value),
+        ("string", "uppercase" | "lowercase", [value]) => size(value),
+        ("lists", "reverse" | "sort" | "map", [.., list]) => list.length().saturating_mul(CELL),
+        ("maps", "put", [_, _, map]) => size(map).saturating_mul(CELL),
         _ => 0,
     }
 }
 
-/// What a list cell takes.
-const CELL: usize = 80;
+/// About how long it takes to look at a value's outermost layer.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Binary(bytes) => bytes.len(),
+        Value::Cons(_) => value.length(),
+        // Digits are found one by one.
+        Value::Big(value) => usize::try_from(value.bits() / 64).map_or(usize::MAX, |words| words.saturating_mul(words)),
+        Value::Tuple(parts) => parts.len(),
+        Value::Map(pairs) => pairs.len(),
+        _ => 1,
+    }
+}
 
 /// How many bytes the binaries of a list have together.
 fn weight(value: &Value) -> usize {
@@ -90,7 +106,9 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         ("erlang", "abs", [value]) => value.as_big().map(|big| Value::int(num_traits::Signed::abs(&big))),
         ("erlang", "byte_size", [Value::Binary(bytes)]) => Some(Value::Int(bytes.len() as i64)),
         ("erlang", "integer_to_binary", [value]) => value.as_big().map(|big| Value::string(&big.to_string())),
-        ("erlang", "binary_to_integer", [value]) => value.text().and_then(|text| text.parse().ok()).map(Value::int),
+        ("erlang", "binary_to_integer", [value]) => {
+            value.text().filter(|text| text.len() <= MOST_DIGITS).and_then(integer)
+        }
         ("erlang", "atom_to_binary", [Value::Atom(name)]) => Some(Value::string(name)),
         ("erlang", "binary_to_atom", [value]) => value.text().map(Value::atom),
         ("erlang", "float", [value]) => match value {
@@ -113,9 +131,10 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         ("lists", "reverse", [list]) => {
             list.items().map(|items| Value::list(items.into_iter().rev().collect::<Vec<_>>(), Value::Nil))
         }
-        ("lists", "sort", [list]) => list.items().map(|mut items| {
-            items.sort_by(compare);
-            Value::list(items, Value::Nil)
+        ("lists", "sort", [list]) => list.items().map(|items| {
+            let mut sorted: BTreeMap<Ordered, Vec<Value>> = BTreeMap::new();
+            items.into_iter().for_each(|item| sorted.entry(Ordered(item.clone())).or_default().push(item));
+            Value::list(sorted.into_values().flatten().collect::<Vec<_>>(), Value::Nil)
         }),
         ("lists", "sum", [list]) => list.items().and_then(|items| {
             items
@@ -163,6 +182,16 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         _ => return Found::Nothing,
     };
     value.map_or(Found::Wrong, Found::Value)
+}
+
+/// The longest text that is read as an integer; longer ones would be more than an integer can be.
+const MOST_DIGITS: usize = 1_262_612;
+
+fn integer(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let value = plain.then(|| crate::syntax::integer(digits))?;
+    Some(Value::int(if text.starts_with('-') { -value } else { value }))
 }
 
 fn finite(value: &Value) -> bool {

@@ -229,6 +229,7 @@ impl<'p> Machine<'p> {
         let mut spent: Vec<(u64, u64, u64)> = Vec::new();
         loop {
             let mut due: Option<(u64, u64, u64)> = None;
+            self.meter.work(u32::try_from(self.fsm.running.len() + spent.len()).unwrap_or(u32::MAX))?;
             for (id, running) in &self.fsm.running {
                 let Some((_, machine)) = self.definition(&running.name, Some(&running.module)) else { continue };
                 for transition in machine.transitions.iter().filter(|one| one.from == running.state) {

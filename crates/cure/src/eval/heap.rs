@@ -19,6 +19,32 @@ pub(crate) fn live() -> usize {
     LIVE.get()
 }
 
+thread_local! {
+    /// How many parts of values the operation at hand may visit yet, and how many it could at its beginning.
+    static FUEL: Slot<(u64, u64)> = const { Slot::new((MOST_VISITS, MOST_VISITS)) };
+}
+
+/// How many parts of values one operation may visit at most.
+const MOST_VISITS: u64 = 50_000_000;
+
+/// Counts visits of parts of values: comparing two values, say, may take as long as they are large, and shared parts are
+/// visited as often as they are met. Says whether there is more to come; if not, what is being done is given up.
+pub(crate) fn visit(parts: u64) -> bool {
+    FUEL.with(|fuel| {
+        let (left, full) = fuel.get();
+        let left = left.saturating_sub(parts);
+        fuel.set((left, full));
+        left > 0
+    })
+}
+
+/// The visits since this was asked last; `None` where there were too many. From now on, there may be so many.
+pub(crate) fn visited(from_now_on: u64) -> Option<u64> {
+    let full = from_now_on.clamp(1, MOST_VISITS);
+    let (left, before) = FUEL.replace((full, full));
+    (left > 0).then_some(before - left)
+}
+
 /// Something a value is made of.
 pub(crate) trait Parts {
     /// About how many bytes it takes.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::heap::visited;
+
 /// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -72,6 +74,9 @@ impl Stop {
     }
 }
 
+/// How many visits of parts of values take as long as a step.
+const VISITS: u64 = 8;
+
 /// How many units of work are done between two looks at the clock.
 const PATIENCE: u32 = 4096;
 
@@ -85,6 +90,8 @@ pub(crate) struct Meter {
     /// The bytes of this thread's values before it began.
     before: usize,
     work: u32,
+    /// The parts of values that were visited besides.
+    visits: u64,
     end: Option<Instant>,
     stop: Stop,
 }
@@ -92,17 +99,37 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn new(limits: Limits, stop: Stop) -> Meter {
         let end = limits.time.and_then(|time| Instant::now().checked_add(time));
-        Meter { limits, steps: 0, frames: 0, before: super::heap::live(), work: 0, end, stop }
+        visited(limits.steps.saturating_mul(VISITS));
+        Meter { limits, steps: 0, frames: 0, before: super::heap::live(), work: 0, visits: 0, end, stop }
     }
 
     /// One step more.
     pub(crate) fn step(&mut self) -> Result<(), Failure> {
         self.steps += 1;
-        if self.steps > self.limits.steps {
-            return Err(Failure::Limit { what: "steps", limit: self.limits.steps });
-        }
+        self.within()?;
         self.room(0)?;
         self.work(1)
+    }
+
+    fn within(&self) -> Result<(), Failure> {
+        if self.steps.saturating_add(self.visits / VISITS) > self.limits.steps {
+            return Err(Failure::Limit { what: "steps", limit: self.limits.steps });
+        }
+        Ok(())
+    }
+
+    /// Counts what an operation did with values.
+    pub(crate) fn visited(&mut self) -> Result<(), Failure> {
+        let left = self.limits.steps.saturating_sub(self.steps + self.visits / VISITS);
+        match visited(left.saturating_add(1).saturating_mul(VISITS)) {
+            Some(0) => Ok(()),
+            Some(visits) => {
+                self.visits = self.visits.saturating_add(visits);
+                self.within()?;
+                self.work(u32::try_from(visits / VISITS).unwrap_or(u32::MAX))
+            }
+            None => Err(Failure::Limit { what: "steps", limit: self.limits.steps }),
+        }
     }
 
     /// Whether there is room for so many bytes more.

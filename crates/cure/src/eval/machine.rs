@@ -4,11 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use num_traits::ToPrimitive;
+
+use super::heap::visit;
 use super::limits::{Failure, Limits, Meter, Stop};
 use super::operations::{MOST_BITS, operate};
 use super::value::{Callable, Value, same, show};
 use super::watch::{Watch, Watched};
-use crate::lower::form::{self, Block, Call, End, Function, Module, Operand, Operation, Test};
+use crate::lower::form::{self, Block, Call, End, Function, Literal, Module, Operand, Operation, Test};
 use crate::syntax::ast::Name;
 
 /// A program ready to run.
@@ -26,6 +29,9 @@ pub(crate) struct Machine<'p> {
     pub clock: u64,
     pub(super) fsm: super::fsm::Machines,
 }
+
+/// What a list cell takes.
+pub(super) const CELL: usize = 80;
 
 /// How many runs may stand inside of each other; each takes some of the host's stack.
 const MOST_NESTED: usize = 64;
@@ -151,7 +157,9 @@ impl<'p> Machine<'p> {
             if watched {
                 self.watch.step(function);
             }
-            match self.step(frame) {
+            let next = self.step(frame);
+            self.meter.visited()?;
+            match next {
                 Ok(Next::Go) => {}
                 Ok(Next::Push(function, args)) => {
                     let most = self.meter.limits.depth;
@@ -246,7 +254,7 @@ impl<'p> Machine<'p> {
             }
             End::Switch { on, cases, otherwise } => {
                 let on = operand_value(on, frame);
-                let found = cases.iter().find(|(literal, _)| same(&Value::from(literal), &on));
+                let found = cases.iter().find(|(literal, _)| is(literal, &on));
                 goto(frame, found.map_or(otherwise, |(_, block)| block));
             }
             End::Choice(blocks) => {
@@ -367,6 +375,14 @@ impl Machine<'_> {
     fn operation(&mut self, operation: Operation, args: &[Value]) -> Result<Value, Failure> {
         use Operation as O;
         let long = matches!(operation, O::Append | O::Without | O::Length | O::Join);
+        if let (O::Append | O::Without, [list, _]) = (operation, args) {
+            self.meter.room(list.length().saturating_mul(CELL))?;
+        }
+        if let (O::Multiply | O::Quotient | O::Remainder, [Value::Big(a), Value::Big(b)]) = (operation, args) {
+            // By schoolbook methods, in words of 64 bits.
+            let words = (a.bits() / 64).saturating_mul(b.bits() / 64);
+            self.meter.work(u32::try_from(words / 256).unwrap_or(u32::MAX))?;
+        }
         if long || args.iter().any(|arg| matches!(arg, Value::Big(_) | Value::Cons(_) | Value::Binary(_))) {
             // These take as long as their arguments are large.
             self.meter.work(if operation == O::Without { 4096 } else { 256 })?;
@@ -405,6 +421,17 @@ fn goto<'p>(frame: &mut Frame<'p>, block: &'p Block) {
     let level = frame.levels.last_mut().expect("a block runs");
     level.block = block;
     level.at = 0;
+}
+
+/// Whether a value is what a clause is for.
+fn is(literal: &Literal, value: &Value) -> bool {
+    visit(1);
+    match (literal, value) {
+        (Literal::Int(wanted), Value::Int(found)) => wanted.to_i64() == Some(*found),
+        (Literal::Atom(wanted), Value::Atom(found)) => wanted == found,
+        (Literal::Binary(wanted), Value::Binary(found)) => wanted[..] == found[..],
+        _ => same(&Value::from(literal), value),
+    }
 }
 
 fn operand_value(operand: &Operand, frame: &Frame<'_>) -> Value {

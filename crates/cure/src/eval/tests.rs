@@ -64,6 +64,59 @@ fn memory_is_bounded() {
     check(long, expect!["0"]);
 }
 
+/// What stands for much and takes little: trees whose halves are one, and numbers with a million digits.
+#[test]
+fn what_looks_small_is_counted_as_what_it_is() {
+    let limits = Limits { steps: 200_000, memory: 64 << 20, ..Limits::default() };
+    let tree = "type N = Z | S(N, N) derive Eq, Ord\n\
+                curify sort(l: List(N)): List(N) = {lists, sort, 1}\n\
+                curify largest(a: N, b: N): N = {erlang, max, 2}\n\
+                def g(s: N, n: Int): N = if n <= 0 then s else g(S(s, s), n - 1)\n";
+    let said = |main: &str| match run(&format!("{tree}def main(): {main}"), limits).result {
+        Ok(value) => value,
+        Err(failure) => failure.to_string(),
+    };
+    let wrong = "the run was ended: more than 200000 steps";
+    assert_eq!(said("Bool = g(Z, 60) == g(Z, 60)"), wrong);
+    assert_eq!(said("Bool = [g(Z, 60)] == [g(Z, 60)]"), wrong);
+    assert_eq!(said("Bool = g(Z, 60) < g(Z, 60)"), wrong);
+    assert_eq!(said("Any = sort([g(Z, 60), g(Z, 61), g(Z, 60), g(Z, 2)])"), wrong);
+    assert_eq!(said("Any = largest(g(Z, 60), g(Z, 60))"), wrong);
+    assert_eq!(said("Any = [g(Z, 60)] -- [g(Z, 60)]"), wrong);
+    assert_eq!(said("Bool = g(Z, 12) == g(Z, 12)"), "true");
+    assert_eq!(said("Any = sort([S(Z, Z), Z, S(Z, Z), Z])"), "[{z},{z},{s,{z},{z}},{s,{z},{z}}]");
+    assert!(said("Any = g(Z, 60)").len() < 200_000);
+    assert_eq!(live(), 0, "all values are gone");
+
+    // Within a second or two, whatever the limit of steps is.
+    let limits = Limits { time: Some(Duration::from_millis(300)), ..Limits::default() };
+    let number = "def power(x: Int, n: Int): Int = if n <= 0 then x else power(x * x, n - 1)\n\
+                  def many(n: Int, a: Int, b: {d: Int | d != 0}): Int = if n <= 0 then 0 else (a / b + many(n - 1, a, b)) % 7\n";
+    let begun = std::time::Instant::now();
+    let code =
+        format!("{number}def main(): Int = match power(3, 15) do 0 -> 0 x -> many(1000000, power(7, 16), x) end");
+    assert!(matches!(run(&code, limits).result, Err(Failure::Limit { what: "seconds", .. })));
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let code = format!("{number}def main(): Int = power(3, 18)");
+    let watched = Watched { trace: true, profile: false };
+    let run = compiled(&code).run_in("T", "main", Limits::default(), Stop::default(), watched).unwrap();
+    assert!(run.trace.iter().any(|line| line.contains("(an integer of 415489 bits)")), "{:?}", run.trace);
+}
+
+#[test]
+fn numbers_are_read_as_erlang_reads_them() {
+    let code = |text: &str| {
+        format!("curify read(s: String): Int = {{erlang, binary_to_integer, 1}}\ndef main(): Int = read(\"{text}\")")
+    };
+    let said = |text: &str| run(&code(text), Limits::default()).result.unwrap_or_else(|failure| failure.to_string());
+    assert_eq!(said("-12"), "-12");
+    assert_eq!(said("+12"), "12");
+    assert_eq!(said(&"9".repeat(3_000)), "9".repeat(3_000));
+    for wrong in ["", "-", "1_000", "+-1", "0x1", " 1", "1.0"] {
+        assert_eq!(said(wrong), "the program raised badarg in T.read", "{wrong:?}");
+    }
+}
+
 #[test]
 fn a_callback_inside_of_itself_is_no_overflow() {
     let code = "curify map(f: Int => Int, l: List(Int)): List(Int) = {lists, map, 2}\n\

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use super::heap::Counted;
+use super::heap::{Counted, visit};
 use crate::lower::form::Literal;
 use crate::syntax::ast::Name;
 
@@ -108,13 +108,27 @@ impl Value {
         }
     }
 
+    /// How many elements a list has.
+    pub(crate) fn length(&self) -> usize {
+        let (mut count, mut rest) = (0, self);
+        while let Value::Cons(cell) = rest {
+            count += 1;
+            rest = &cell.tail;
+        }
+        visit(count as u64);
+        count
+    }
+
     /// The elements of a proper list.
     pub(crate) fn items(&self) -> Option<Vec<Value>> {
         let mut items = Vec::new();
         let mut rest = self;
         loop {
             match rest {
-                Value::Nil => return Some(items),
+                Value::Nil => {
+                    visit(items.len() as u64);
+                    return Some(items);
+                }
                 Value::Cons(cell) => {
                     items.push(cell.head.clone());
                     rest = &cell.tail;
@@ -131,8 +145,14 @@ impl From<&Literal> for Value {
             Literal::Int(value) => Value::int(value.clone()),
             Literal::Float(value) => Value::Float(*value),
             Literal::Atom(name) => Value::Atom(name.clone()),
-            Literal::Binary(bytes) => Value::binary(&bytes[..]),
-            Literal::List(items) => Value::list(items.iter().map(Value::from).collect::<Vec<_>>(), Value::Nil),
+            Literal::Binary(bytes) => {
+                visit(bytes.len() as u64 / 16);
+                Value::binary(&bytes[..])
+            }
+            Literal::List(items) => {
+                visit(4 * items.len() as u64);
+                Value::list(items.iter().map(Value::from).collect::<Vec<_>>(), Value::Nil)
+            }
             Literal::Tuple(parts) => Value::tuple(parts.iter().map(Value::from).collect()),
         }
     }
@@ -164,10 +184,14 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Walks two values side by side to where they differ, without recursion: values can be deeper than the host's stack.
+/// A walk that is too long is given up, and then what it gives does not count.
 fn walk(a: &Value, b: &Value, exactly: bool) -> Ordering {
     let mut open: Vec<(&Value, &Value)> = Vec::new();
     let (mut a, mut b) = (a, b);
     loop {
+        if !visit(1) {
+            return Ordering::Equal;
+        }
         let order = match (a, b) {
             (Value::Cons(x), Value::Cons(y)) => {
                 if !Rc::ptr_eq(x, y) {
@@ -261,7 +285,7 @@ impl Ord for Ordered {
 
 /// How deep a value is written; what is deeper is left out.
 const DEEPEST: usize = 300;
-/// The largest integer that is written whole, in bits.
+/// The largest integer that is written whole, in bits; smaller ones too, where there is no room for it.
 const LONGEST: u64 = 1 << 19;
 
 /// The value as Erlang's shell writes it. Stops after about `limit` bytes.
@@ -291,7 +315,7 @@ fn write(value: &Value, out: &mut String, limit: usize, depth: usize) {
     };
     match value {
         Value::Int(value) => out.push_str(&value.to_string()),
-        Value::Big(value) if value.bits() > LONGEST => {
+        Value::Big(value) if value.bits() > LONGEST.min(4 * limit as u64) => {
             out.push_str(&format!("… (an integer of {} bits)", value.bits()))
         }
         Value::Big(value) => out.push_str(&value.to_string()),

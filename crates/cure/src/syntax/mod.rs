@@ -9,6 +9,7 @@ mod kind;
 mod lexer;
 mod parser;
 
+pub(crate) use build::literals::int as integer;
 pub use build::modules;
 pub use format::format;
 pub use kind::{Cure, SyntaxKind, SyntaxNode, SyntaxToken};

@@ -32,7 +32,8 @@ pub(super) fn atom(token: &SyntaxToken) -> Ident {
     Ident { name: Name::from(name), span: token_span(token) }
 }
 
-pub(super) fn int(text: &str) -> BigInt {
+/// An integer as it is written.
+pub(crate) fn int(text: &str) -> BigInt {
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'_').collect();
     let (digits, radix) = match digits.strip_prefix(b"0x").or(digits.strip_prefix(b"0X")) {
         Some(hex) => (hex, 16),
