@@ -1,7 +1,7 @@
 //! Who is connected now: numbers, counts, and how long nobody has been.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -36,6 +36,8 @@ pub(crate) struct Open {
     pub name: Option<String>,
     /// Its working directory.
     pub cwd: PathBuf,
+    /// The worktree that it stands in, as the kernel says.
+    pub stands_in: Option<PathBuf>,
     /// The profile it chose.
     pub profile: Option<String>,
     /// Since when.
@@ -88,6 +90,7 @@ impl Connections {
                 pid: caller.pid,
                 name: caller.name.clone(),
                 cwd: caller.cwd.clone(),
+                stands_in: caller.stands_in.clone(),
                 profile: caller.profile.clone(),
                 since: Instant::now(),
             },
@@ -102,6 +105,16 @@ impl Connections {
     /// All of them, in the order they came.
     pub(crate) fn list(&self) -> Vec<Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Whether an agent's program that goes by that name, or by none, stands in the worktree.
+    pub(crate) fn has_agent(&self, name: &str, worktree: &Path) -> bool {
+        let is_it = |open: &Open| {
+            open.role == Role::Mcp
+                && open.stands_in.as_deref() == Some(worktree)
+                && open.name.as_deref().is_none_or(|said| said.trim_start_matches('@') == name)
+        };
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().any(is_it)
     }
 
     /// How many there are; a receiver wakes on each change.

@@ -200,7 +200,7 @@ async fn serve_until_stopped(
     let signals = Signals::new().map_err(ServeError::Start)?;
     let connections =
         Connections::new(usize::try_from(config.limits.connections).unwrap_or(usize::MAX), journal.clone());
-    let parts = Parts::new(&project, &config, journal.clone())?;
+    let parts = Parts::new(&project, &config, journal.clone(), Some(connections.clone()))?;
     let (listener, bound) = socket::bind(&project, &lock)?;
     let life = ::process::Nonce::random().as_str()[..16].to_owned();
     let daemon = Arc::new(Daemon {

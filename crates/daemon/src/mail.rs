@@ -5,22 +5,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::mail::desk::{Desk, DeskOptions, away};
+use ::mail::identity::Identities;
 use ::mail::service::{Mail, MailOptions};
 use ::mail::spool::Spool;
 use ::mail::store::Store;
 use ::mail::store::postgres::{PostgresOptions, PostgresStore};
 use ::mail::store::sqlite::{SqliteOptions, SqliteStore};
-use ::mail::{Limits, MailError, Space, StoreError};
+use ::mail::{IsHere, Limits, MailError, Space, StoreError};
 use project::config::MailConfig;
 use project::{Config, Project};
 
+use crate::connections::Connections;
 use crate::journal::Journal;
 
 /// Between two attempts to open a store that is away, while messages are queued for it.
 const OPEN_AGAIN: Duration = Duration::from_secs(2);
 
 /// The desk of a project. The store is opened when mail is first needed.
-pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -> Arc<Desk> {
+pub(crate) fn desk(
+    project: &Project,
+    config: &Config,
+    journal: &Arc<Journal>,
+    connections: Option<Arc<Connections>>,
+) -> Arc<Desk> {
     let space = match (&config.mail.space, project.origin()) {
         (Some(name), _) => Space::named(name),
         (None, Some(origin)) => Space::of_origin(&origin),
@@ -28,18 +35,20 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
     };
     let limits =
         Limits { broadcast_max: usize::try_from(config.mail.broadcast_max).unwrap_or(usize::MAX), ..Limits::default() };
+    let is_here = connections.map(|connections| is_here(project, connections));
     let open = {
         let (journal, project, space) = (journal.clone(), project.clone(), space.clone());
         let mail = config.mail.clone();
         move || {
             let (journal, limits, project) = (journal.clone(), limits.clone(), project.clone());
-            let (space, mail) = (space.clone(), mail.clone());
+            let (space, mail, is_here) = (space.clone(), mail.clone(), is_here.clone());
             Box::pin(async move {
                 let spool = spool(&project, &mail, &space)?;
                 let store = store(&project, &mail, space, limits.clone()).await?;
                 Mail::open(MailOptions {
                     limits,
                     spool,
+                    is_here,
                     journal: Some(Arc::new(move |record| journal.record(record))),
                     ..MailOptions::new(store)
                 })
@@ -58,6 +67,15 @@ pub(crate) fn desk(project: &Project, config: &Config, journal: &Arc<Journal>) -
         open_early(&desk);
     }
     desk
+}
+
+/// An agent is here when its program is connected from the worktree that its name is bound to.
+fn is_here(project: &Project, connections: Arc<Connections>) -> IsHere {
+    let identities = Identities::new(kept_in(project).join("identities"));
+    Arc::new(move |agent| {
+        let bound = identities.get(agent).and_then(|identity| identity.worktree);
+        bound.is_some_and(|worktree| connections.has_agent(agent.as_str(), &worktree))
+    })
 }
 
 /// Messages may be queued from a former life: they are sent without anybody asking for mail.

@@ -14,6 +14,7 @@ use project::{Config, Hello, Project, Role, UserConfig, VERSION};
 use repl::profile::{Origin, ProfileError, Profiles};
 use repl::{Repl, ReplOptions};
 
+use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::lifecycle::Daemon;
 use crate::mail;
@@ -74,8 +75,13 @@ enum Surface {
 
 impl Parts {
     /// Makes the parts. Nothing is started.
-    pub(crate) fn new(project: &Project, config: &Config, journal: Arc<Journal>) -> Result<Parts, ChoiceError> {
-        let desk = mail::desk(project, config, &journal);
+    pub(crate) fn new(
+        project: &Project,
+        config: &Config,
+        journal: Arc<Journal>,
+        connections: Option<Arc<Connections>>,
+    ) -> Result<Parts, ChoiceError> {
+        let desk = mail::desk(project, config, &journal, connections);
         let repl = Repl::new(repl_options(project, config, journal));
         let cure = cure::Cure::new(cure_options(config));
         let toolsets = vec![

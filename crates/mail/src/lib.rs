@@ -50,6 +50,6 @@ pub use service::people::{EnterRequest, Entry, Expanded, member};
 pub use service::receive::{CheckRequest, Checked, LONGEST_WAIT, WaitRequest, Waited};
 pub use service::send::{BroadcastRequest, SendRequest, Sent, SentTo};
 pub use service::subscribe::{Seen, Subscription};
-pub use service::{Attachment, Journal, Mail, MailOptions};
+pub use service::{Attachment, IsHere, Journal, Mail, MailOptions};
 pub use store::change::HintVerdict;
 pub use store::query::{Counts, Fetched};

@@ -34,6 +34,9 @@ use crate::store::{News, Operation, Store, query};
 /// Takes what happens.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
+/// Says of an agent whether its program is here, though it may not have used the mail yet.
+pub type IsHere = Arc<dyn Fn(&AgentName) -> bool + Send + Sync>;
+
 /// What a mail service is made from.
 pub struct MailOptions {
     /// Where everything is.
@@ -46,12 +49,21 @@ pub struct MailOptions {
     pub poll: Duration,
     /// Where sends wait while the store is away. Without one they are refused then.
     pub spool: Option<Arc<Spool>>,
+    /// Who is here without having said anything.
+    pub is_here: Option<IsHere>,
 }
 
 impl MailOptions {
     /// Default limits, nobody hears of anything.
     pub fn new(store: Arc<dyn Store>) -> MailOptions {
-        MailOptions { store, limits: Limits::default(), journal: None, poll: Duration::from_secs(5), spool: None }
+        MailOptions {
+            store,
+            limits: Limits::default(),
+            journal: None,
+            poll: Duration::from_secs(5),
+            spool: None,
+            is_here: None,
+        }
     }
 }
 
@@ -62,6 +74,7 @@ pub struct Mail {
     journal: Option<Journal>,
     poll: Duration,
     spool: Option<Arc<Spool>>,
+    is_here: Option<IsHere>,
     waits: Arc<waits::Waits>,
     sessions: sessions::Sessions,
     seen: Arc<upkeep::Seen>,
@@ -80,6 +93,7 @@ impl Mail {
             journal: options.journal,
             poll: options.poll,
             spool: options.spool,
+            is_here: options.is_here,
             waits: Arc::default(),
             sessions: sessions::Sessions::default(),
             seen: Arc::default(),
@@ -176,6 +190,9 @@ impl Mail {
     /// Whether an agent is there: connected, or seen a little while ago.
     pub(crate) fn is_active(&self, agent: &AgentName, now: u64, seen_at: u64) -> bool {
         let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
-        lately || self.sessions.is_connected(agent) || self.seen.is_recent(agent, self.limits.active)
+        lately
+            || self.sessions.is_connected(agent)
+            || self.seen.is_recent(agent, self.limits.active)
+            || self.is_here.as_ref().is_some_and(|is_here| is_here(agent))
     }
 }

@@ -1,6 +1,7 @@
 //! Who may speak under a name: whoever stands in the worktree that holds it, as the kernel says.
 
 use serde_json::json;
+use testkit::until;
 
 use super::{Team, check, ok, refused, send};
 
@@ -53,6 +54,29 @@ fn who_takes_a_name_back_has_it_on_all_its_connections() {
     assert_eq!(check(&mut old), [""; 0]);
     assert!(refused(&mut thief, "check_messages", json!({})).contains("taken over"));
     assert_eq!(check(&mut team.agent("reviewer")), ["before", "as another", "mine again"]);
+}
+
+#[test]
+fn an_agent_whose_program_is_connected_is_there_before_it_says_anything() {
+    let team = Team::without_agents();
+    team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead"]);
+    // An agent that was never seen here: it came from a log.
+    let log = team.project.top().join(".thrum");
+    super::trouble::crowd(&log, 1);
+    team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
+    let identity = json!({"name": "c0", "role": "crowd", "worktree": team.dir("reviewer")});
+    std::fs::write(team.project.root().join(".hob/identities/c0.json"), identity.to_string()).unwrap();
+    let shows = |word: &str| team.hob("planner", &["agents"]).contains(&format!("c0 (crowd): {word}"));
+    assert!(shows("offline"));
+    // Another agent of that worktree is not this one.
+    let other = team.agent_with("reviewer", &["--as", "other"]);
+    assert!(shows("offline"));
+    let silent = team.agent_with("reviewer", &[]);
+    assert!(shows("active"));
+    let sent = team.hob("planner", &["send", "there you are", "--to", "c0"]);
+    assert!(sent.contains("to c0 (active)"), "{sent}");
+    drop((other, silent));
+    until("it is gone", || shows("offline").then_some(()));
 }
 
 #[test]
