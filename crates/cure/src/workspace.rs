@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::bounded::bounded;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::files::{self, cure_files};
-use crate::session::load::{Session, qualified};
+use crate::session::load::{Session, beginnings, qualified};
 use crate::session::{Checked, Sources, duplicates};
 use crate::syntax::{self, ast};
 use ast::Name;
@@ -105,7 +105,8 @@ fn needs(module: &ast::Module, text: &str) -> Vec<Name> {
         ast::Item::Import(import) => Some(import.module.name.clone()),
         _ => None,
     });
-    let mut needs: Vec<Name> = imports.chain(qualified(text, module.span)).collect();
+    let paths = qualified(text, module.span);
+    let mut needs: Vec<Name> = imports.chain(paths.iter().flat_map(|path| beginnings(path))).collect();
     needs.sort();
     needs.dedup();
     needs

@@ -449,11 +449,19 @@ fn atom(name: &str) -> String {
 
 /// The shortest text that reads back as the same float, as Erlang writes it.
 pub(crate) fn float(value: f64) -> String {
-    let scientific = format!("{value:e}");
+    let (mut scientific, mut plain) = (format!("{value:e}"), format!("{value}"));
+    if let Some(digit) = evened(value, &scientific) {
+        let mantissa = scientific.find('e').unwrap_or(scientific.len());
+        for (text, end) in [(&mut scientific, mantissa), (&mut plain, usize::MAX)] {
+            let end = end.min(text.len());
+            if let Some(at) = text[..end].rfind(|c| matches!(c, '1'..='9')) {
+                text.replace_range(at..=at, &digit.to_string());
+            }
+        }
+    }
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits = if digits.contains('.') { digits.to_owned() } else { format!("{digits}.0") };
     let scientific = format!("{digits}e{exponent}");
-    let plain = format!("{value}");
     let plain = if plain.contains('.') { plain } else { format!("{plain}.0") };
     let size = value.abs();
     if exponent == "0" || (size < 9_007_199_254_740_992.0 && plain.len() <= scientific.len()) {
@@ -461,6 +469,29 @@ pub(crate) fn float(value: f64) -> String {
     } else {
         scientific
     }
+}
+
+/// Where two shortest texts are equally far from a float, Erlang takes the one whose last digit is even: that digit,
+/// if the text has the other one.
+fn evened(value: f64, scientific: &str) -> Option<char> {
+    let mantissa = &scientific[..scientific.find('e')?];
+    let last = mantissa.chars().rfind(char::is_ascii_digit)?.to_digit(10)?;
+    let count = mantissa.chars().filter(char::is_ascii_digit).count();
+    if last % 2 == 0 || count < 15 {
+        return None;
+    }
+    // The exact value has one digit more, a five, and no float has more digits than this.
+    let exact = format!("{value:.780e}");
+    let behind: Vec<char> = exact[..exact.find('e')?].chars().filter(char::is_ascii_digit).skip(count - 1).collect();
+    let [own, five, rest @ ..] = &behind[..] else { return None };
+    if *five != '5' || rest.iter().any(|digit| *digit != '0') {
+        return None;
+    }
+    let down = own.to_digit(10)?;
+    let other = char::from_digit(if down == last { last + 1 } else { down }, 10)?;
+    let at = mantissa.len() - 1;
+    let text = format!("{}{other}{}", &scientific[..at], &scientific[at + 1..]);
+    (text.parse() == Ok(value)).then_some(other)
 }
 
 #[cfg(test)]
@@ -486,6 +517,10 @@ mod tests {
             "9.007199254740992e15",
             "1.2345678901234568e17",
             "-1.0e21",
+            // As far from 1125000000157250.3 and 1125000000157250.7.
+            "1125000000157250.2",
+            "1125000000157250.8",
+            "-1125000000157250.2",
         ];
         for text in all {
             assert_eq!(float(text.parse().unwrap()), text);

@@ -1,4 +1,5 @@
-//! What names mean inside one module: its own definitions first, then what it imports, then the prelude.
+//! What names mean inside one module: its own definitions first, then what it imports by name, then what comes with
+//! whole modules, then the prelude.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,16 @@ pub(crate) enum Function {
     Method(Arc<ClassInfo>, u32),
 }
 
+impl Function {
+    /// The module that it is of.
+    pub(crate) fn module(&self) -> &Name {
+        match self {
+            Function::Plain(signature) => &signature.module,
+            Function::Method(class, _) => &class.module,
+        }
+    }
+}
+
 /// What the names of a module mean.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
@@ -23,6 +34,8 @@ pub(crate) struct Scope {
     pub modules: HashMap<Name, Arc<Interface>>,
     /// Functions by name, then by number of parameters, which rises.
     functions: HashMap<Name, Vec<(u32, Function)>>,
+    /// Functions that two modules offer that are imported whole, and these modules: nothing says which is meant.
+    offered_twice: HashMap<(Name, u32), (Name, Name)>,
     types: HashMap<Name, Arc<TypeInfo>>,
     types_by_full: HashMap<Name, Arc<TypeInfo>>,
     constructors: HashMap<Name, Arc<Constructor>>,
@@ -41,11 +54,30 @@ const MOST_COMPARED: usize = 300_000;
 impl Scope {
     /// Makes a function known. What was known before under this name and number of parameters is hidden.
     pub(crate) fn add_function(&mut self, name: Name, arity: u32, function: Function) {
+        self.offered_twice.remove(&(name.clone(), arity));
         let named = self.functions.entry(name).or_default();
         match named.binary_search_by_key(&arity, |(arity, _)| *arity) {
             Ok(at) => named[at].1 = function,
             Err(at) => named.insert(at, (arity, function)),
         }
+    }
+
+    /// Makes a function known that comes with a whole module.
+    pub(crate) fn offer_function(&mut self, name: Name, arity: u32, function: Function) {
+        let other = self.function(&name, arity).map(|known| known.module().clone());
+        let (here, key) = (function.module().clone(), (name.clone(), arity));
+        self.add_function(name, arity, function);
+        if let Some(other) = other.filter(|other| *other != here) {
+            self.offered_twice.insert(key, (other, here));
+        }
+    }
+
+    /// The two modules that offer a function, where nothing says which is meant.
+    pub(crate) fn offered_twice(&self, name: &Name, arity: u32) -> Option<&(Name, Name)> {
+        if self.offered_twice.is_empty() {
+            return None;
+        }
+        self.offered_twice.get(&(name.clone(), arity))
     }
 
     pub(crate) fn add_type(&mut self, name: Name, info: Arc<TypeInfo>) {

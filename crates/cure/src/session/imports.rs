@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::resolve::interface::Interface;
 use crate::resolve::scope::{Function, Scope, nearest};
 use crate::standard;
-use crate::syntax::ast;
+use crate::syntax::ast::{self, Name};
 
 impl Session<'_> {
     pub(super) fn import(&mut self, import: &ast::Import, into: &mut Importing) {
@@ -33,10 +33,12 @@ impl Session<'_> {
         into.take(name, &loaded);
         match &import.names {
             _ if loaded.broken => {}
+            // Under another name its functions are called by that; types and constructors have no other way in.
+            None if import.alias.is_some() => prelude(&mut into.scope, &loaded.interface),
             None => import_all(&mut into.scope, &loaded.interface),
             Some(names) => {
                 for one in names {
-                    import_one(&mut into.scope, &loaded.interface, one, &mut into.diagnostics);
+                    import_one(into, &loaded.interface, one);
                 }
             }
         }
@@ -87,58 +89,68 @@ fn import_all(scope: &mut Scope, interface: &Arc<Interface>) {
     prelude(scope, interface);
     for ((name, arity), signature) in &interface.functions {
         if signature.exported {
-            scope.add_function(name.clone(), *arity, Function::Plain(signature.clone()));
+            scope.offer_function(name.clone(), *arity, Function::Plain(signature.clone()));
         }
     }
     for class in interface.classes.values() {
         for (at, method) in class.methods.iter().enumerate() {
             let function = Function::Method(class.clone(), at as u32);
-            scope.add_function(method.name.clone(), method.params.len() as u32, function);
+            scope.offer_function(method.name.clone(), method.params.len() as u32, function);
         }
     }
 }
 
-fn import_one(scope: &mut Scope, interface: &Interface, one: &ast::Export, diagnostics: &mut Vec<Diagnostic>) {
+fn import_one(into: &mut Importing, interface: &Interface, one: &ast::Export) {
     let name = &one.name.name;
     let here = one.alias.as_ref().map_or(name, |alias| &alias.name);
-    let mut found = false;
+    let mut found: Vec<Option<u32>> = Vec::new();
     let exactly = one.arity.map(|arity| interface.functions.get_key_value(&(name.clone(), arity)));
     let all = one.arity.is_none().then(|| interface.functions.iter().filter(|((known, _), _)| known == name));
     let fit = exactly.flatten().into_iter().chain(all.into_iter().flatten());
     for ((_, arity), signature) in fit.filter(|(_, one)| one.exported) {
-        scope.add_function(here.clone(), *arity, Function::Plain(signature.clone()));
-        found = true;
+        into.scope.add_function(here.clone(), *arity, Function::Plain(signature.clone()));
+        found.push(Some(*arity));
     }
     for class in interface.classes.values() {
         for (at, method) in class.methods.iter().enumerate() {
             let arity = method.params.len() as u32;
             if method.name == *name && one.arity.is_none_or(|wanted| wanted == arity) {
-                scope.add_function(here.clone(), arity, Function::Method(class.clone(), at as u32));
-                found = true;
+                into.scope.add_function(here.clone(), arity, Function::Method(class.clone(), at as u32));
+                found.push(Some(arity));
             }
         }
     }
     if let Some(info) = interface.types.get(name) {
-        scope.add_type(here.clone(), info.clone());
-        found = true;
+        into.scope.add_type(here.clone(), info.clone());
+        found.push(None);
     }
     if let Some(constructor) = interface.constructors.get(name) {
-        scope.add_constructor(here.clone(), constructor.clone());
-        found = true;
+        into.scope.add_constructor(here.clone(), constructor.clone());
+        found.push(None);
     }
     if let Some(class) = interface.classes.get(name) {
-        scope.add_class(here.clone(), class.clone());
-        found = true;
+        into.scope.add_class(here.clone(), class.clone());
+        found.push(None);
     }
-    if found {
+    let module = interface.module.clone().unwrap_or_else(|| Name::from(""));
+    let is_found = !found.is_empty();
+    for arity in found {
+        let other = into.named.insert((here.clone(), arity), module.clone());
+        if let Some(other) = other.filter(|other| *other != module) {
+            let what = arity.map_or_else(|| here.to_string(), |arity| format!("{here}/{arity}"));
+            let message = format!("`{what}` is imported from `{other}` already");
+            let error = Diagnostic::error(code::DUPLICATE, one.name.span, message);
+            into.diagnostics.push(error.hint(format!("give one of them another name: `{name} as …`")));
+        }
+    }
+    if is_found {
         return;
     }
-    let module = interface.module.as_deref().unwrap_or("");
     let what = one.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
     let error = Diagnostic::error(code::UNKNOWN_NAME, one.name.span, format!("`{module}` has no `{what}`"));
     let arity = interface.functions.keys().find(|(known, _)| known == name).map(|(_, arity)| arity);
-    let near = scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
-    diagnostics.push(match (arity, near) {
+    let near = into.scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
+    into.diagnostics.push(match (arity, near) {
         (Some(arity), _) if one.arity != Some(*arity) => error.hint(format!("there is `{name}/{arity}`")),
         (Some(_), _) => error.hint("it is private to its module"),
         (_, Some(near)) => error.hint(format!("did you mean `{near}`?")),

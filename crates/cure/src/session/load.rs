@@ -13,7 +13,8 @@ use crate::resolve::collect::collect;
 use crate::resolve::fingerprint::fingerprint;
 use crate::resolve::scope::Scope;
 use crate::standard;
-use crate::syntax::{self, ast};
+use crate::syntax::lexer::lex;
+use crate::syntax::{self, SyntaxKind, ast};
 use crate::types::check;
 use ast::Name;
 
@@ -50,6 +51,9 @@ pub(super) struct Importing {
     uses: Vec<Name>,
     known: HashSet<Name>,
     direct: HashSet<Name>,
+    /// What was imported by its name: functions with the number of their parameters, other things without, and the
+    /// module.
+    pub named: HashMap<(Name, Option<u32>), Name>,
     pub diagnostics: Vec<Diagnostic>,
     /// Whether it is part of a circle, so that what is found depends on where one begins.
     pub circular: bool,
@@ -273,20 +277,31 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        for item in &module.items {
-            if let ast::Item::Import(import) = item {
-                importing.direct.insert(import.module.name.clone());
-                self.import(import, &mut importing);
+        let imports = module.items.iter().filter_map(|item| match item {
+            ast::Item::Import(import) => Some(import),
+            _ => None,
+        });
+        // What is imported by its name wins over what comes with a whole module, wherever they stand.
+        let (named, whole): (Vec<_>, Vec<_>) = imports.partition(|import| import.names.is_some());
+        for import in whole.into_iter().chain(named) {
+            importing.direct.insert(import.module.name.clone());
+            self.import(import, &mut importing);
+        }
+        for path in qualified(text, module.span) {
+            // `A.B.c` is of A only when there is no A.B.
+            for name in beginnings(&path) {
+                importing.direct.insert(name.clone());
+                if let Some(loaded) = self.load(&name) {
+                    importing.scope.modules.insert(name.clone(), loaded.interface.clone());
+                    importing.take(&name, &loaded);
+                    break;
+                }
+                if self.is_running(&name) {
+                    break;
+                }
             }
         }
-        for name in qualified(text, module.span) {
-            importing.direct.insert(name.clone());
-            if let Some(loaded) = self.load(&name) {
-                importing.scope.modules.insert(name.clone(), loaded.interface.clone());
-                importing.take(&name, &loaded);
-            }
-        }
-        let Importing { mut scope, uses, known, direct, mut diagnostics, circular, broken } = importing;
+        let Importing { mut scope, uses, known, direct, mut diagnostics, circular, broken, .. } = importing;
         let indirect = known.iter().filter(|name| !direct.contains(*name));
         let all = direct.iter().map(|name| (name, true)).chain(indirect.map(|name| (name, false)));
         let ours = all.filter(|(name, _)| standard::source(name).is_none());
@@ -311,17 +326,47 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Module names in qualified uses: every beginning of `A.B.C` in capital letters.
+/// What may be modules in the qualified uses of a module: of each `A.B.f` the `A.B`. Its own name and those it imports
+/// are no uses.
 pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
-    let mut names = BTreeSet::new();
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    for path in span.of(text).split(|c: char| !word(c)) {
-        if !path.contains('.') || !path.starts_with(|c: char| c.is_ascii_uppercase()) {
-            continue;
-        }
-        for (at, _) in path.match_indices('.') {
-            names.insert(Name::from(&path[..at]));
+    let text = span.of(text);
+    let mut at = 0;
+    let mut words = Vec::new();
+    for token in lex(text).0 {
+        let start = at;
+        at += token.len as usize;
+        if !token.kind.is_trivia() {
+            words.push((token.kind, &text[start..at]));
         }
     }
-    names
+    let mut paths = BTreeSet::new();
+    let mut next = 0;
+    while let Some((kind, word)) = words.get(next) {
+        let skipped = matches!(kind, SyntaxKind::ModuleKw | SyntaxKind::ImportKw);
+        if skipped {
+            next += 1;
+        }
+        let mut path = Vec::new();
+        while let Some((SyntaxKind::Ident, part)) = words.get(next) {
+            path.push(*part);
+            next += 1;
+            match words.get(next) {
+                Some((SyntaxKind::Dot, _)) => next += 1,
+                _ => break,
+            }
+        }
+        if path.is_empty() {
+            next += usize::from(!skipped);
+        } else if !skipped && path.len() > 1 && word.starts_with(|c: char| c.is_ascii_uppercase()) {
+            path.pop();
+            paths.insert(Name::from(path.join(".")));
+        }
+    }
+    paths
+}
+
+/// A path and its beginnings, the longest first.
+pub(crate) fn beginnings(path: &str) -> impl Iterator<Item = Name> {
+    let ends = path.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
+    std::iter::once(path.len()).chain(ends.into_iter().rev()).map(|end| Name::from(&path[..end]))
 }

@@ -183,6 +183,7 @@ fn spaced(left: &SyntaxToken, right: &SyntaxToken) -> bool {
         return false;
     }
     match b {
+        K::LParen if pa == K::UnaryExpr => a == K::NotKw,
         K::LParen => !matches!(pb, K::Args | K::Params | K::TyArgs | K::PatCtor | K::Transition) && pb != K::TyFn,
         K::LBrace => !matches!(pb, K::RecordExpr | K::UpdateExpr | K::PatRecord | K::Payload),
         _ if pa == K::UnaryExpr && matches!(a, K::Minus | K::Plus) => matches!(b, K::Minus | K::Plus),
@@ -231,7 +232,7 @@ mod tests {
                   0 -> 1
                   # the rest
                   _ when x > 0 and x < 9 ->
-                    -x + - (-2)
+                    -x + -(-2)
                 end
               def main(): Int = f(3)
               record P do a: Int b: List(Int, n + 1) end derive Show, Eq

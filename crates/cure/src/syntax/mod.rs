@@ -6,7 +6,7 @@ pub mod ast;
 mod build;
 mod format;
 mod kind;
-mod lexer;
+pub(crate) mod lexer;
 mod parser;
 
 pub(crate) use build::literals::int as integer;

@@ -217,7 +217,7 @@ impl Parser<'_> {
             K::Ident => {
                 let start = self.checkpoint();
                 self.node(K::NameExpr, |p| p.bump());
-                if self.is(K::LParen) { self.call(start) } else { 1 }
+                if self.is(K::LParen) && !self.first_of_line(0) { self.call(start) } else { 1 }
             }
             K::SendKw | K::SpawnKw | K::ReceiveKw | K::ProcessKw => {
                 let (span, word) = (self.span_of(0), self.text_of(0));

@@ -34,7 +34,8 @@ impl Parser<'_> {
                     p.bump();
                     p.bump();
                 }
-                if p.is(K::LParen) {
+                // On the next line it begins something else.
+                if p.is(K::LParen) && !p.first_of_line(0) {
                     p.type_args();
                 }
             }),

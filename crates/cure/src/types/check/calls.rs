@@ -47,6 +47,10 @@ impl Body<'_> {
             return val;
         }
         if let Some(function) = self.scope.function(name, args.len() as u32) {
+            if !self.one_is_meant(name, args.len() as u32, at) {
+                self.infer_all(args);
+                return self.wrong(span);
+            }
             return self.call_function(function, args, hint, span);
         }
         if self.scope.constructor(name).is_some() {
@@ -62,6 +66,17 @@ impl Body<'_> {
         let heads: Vec<_> = named.iter().map(|(_, function)| self.head_of(function)).collect();
         self.error(code::ARITY, span, message).hints.push(format!("it is `{}`", heads.join("` or `")));
         self.wrong(span)
+    }
+
+    /// Whether it is clear which function is meant. If not, says so.
+    pub(super) fn one_is_meant(&mut self, name: &Name, arity: u32, at: Span) -> bool {
+        let Some((one, other)) = self.scope.offered_twice(name, arity).cloned() else { return true };
+        let message = format!("`{name}` is in `{one}` and in `{other}`, both of which are imported whole");
+        let hint = format!(
+            "write `{other}.{name}`, or import the one you mean by its name: `import {other} [{name}/{arity}]`"
+        );
+        self.error(code::AMBIGUOUS, at, message).hints.push(hint);
+        false
     }
 
     /// The head of a function, for messages.

@@ -6,6 +6,7 @@ use super::prove::sign;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::{Literal, Operation};
+use crate::resolve::scope::Function;
 use crate::resolve::written::Reader;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
@@ -43,6 +44,14 @@ impl Body<'_> {
                 let val = self.list(elements, rest.as_deref(), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
+            // Of which numbers it is made is asked where the type says more of them than Int.
+            (ExprKind::Charlist(text), Ty::Seq(Seq::List, element, _))
+                if matches!(self.shallow(element), Ty::Refined(..)) =>
+            {
+                let code = |c: char| Expr { kind: ExprKind::Int(u32::from(c).into()), span: expr.span };
+                let val = self.list(&text.chars().map(code).collect::<Vec<_>>(), None, &base, expr.span);
+                self.coerce(val, &wanted, expr.span)
+            }
             (ExprKind::List(elements, Some(rest)), Ty::Seq(Seq::Vector, ..)) => {
                 let val = self.list(elements, Some(rest), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
@@ -62,7 +71,7 @@ impl Body<'_> {
             (ExprKind::Field(..), Ty::Fn(params, _)) if self.qualified(expr).is_some() => {
                 let arity = Some(params.len() as u32);
                 let val = match self.qualified(expr) {
-                    Some((module, function)) => self.qualified_value(&module, &function, arity, expr.span),
+                    Some((module, function)) => self.qualified_value(expr, &module, &function, arity),
                     None => self.wrong(expr.span),
                 };
                 self.coerce(val, &wanted, expr.span)
@@ -113,7 +122,8 @@ impl Body<'_> {
             ExprKind::Call(callee, args) => self.call(callee, args, hint, span),
             ExprKind::Field(base, field) => self.field(expr, base, field),
             ExprKind::List(elements, rest) => {
-                let list = Ty::list(self.meta());
+                let seq = if rest.as_ref().is_some_and(|rest| self.is_vector(rest)) { Seq::Vector } else { Seq::List };
+                let list = Ty::Seq(seq, Box::new(self.meta()), Len::Unknown);
                 self.list(elements, rest.as_deref(), &list, span)
             }
             ExprKind::Vector(elements) => {
@@ -269,6 +279,26 @@ impl Body<'_> {
         };
         let ty = Ty::Seq(seq, element.clone(), length);
         Val { tree: tree(TreeKind::List(trees, rest), span), ty, term: Term::Opaque }
+    }
+
+    /// Whether an expression is a vector, as far as that is plain to see: `[x | v]` is one, too, then.
+    fn is_vector(&self, expr: &Expr) -> bool {
+        let is_vector = |ty: &Ty| matches!(self.base(ty), Ty::Seq(Seq::Vector, ..));
+        match &expr.kind {
+            ExprKind::Vector(_) => true,
+            ExprKind::List(_, Some(rest)) => self.is_vector(rest),
+            ExprKind::Name(name) => self.local(name).is_some_and(|local| is_vector(&local.ty)),
+            ExprKind::Call(callee, args) => match &callee.kind {
+                ExprKind::Name(name) if self.local(name).is_none() => {
+                    match self.scope.function(name, args.len() as u32) {
+                        Some(Function::Plain(signature)) => is_vector(&signature.result),
+                        _ => false,
+                    }
+                }
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     fn interpolation(&mut self, pieces: &[Piece], span: Span) -> Val {

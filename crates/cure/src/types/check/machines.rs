@@ -1,10 +1,11 @@
 //! State machines: names and guards checked, guards and actions as functions, guards compared by the solver.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::body::{Body, Known, Local, Term};
 use super::exprs::tree;
 use super::functions::Program;
+use super::subtype::instantiate;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fsm::verify::{Guards, verify};
 use crate::fsm::{Finding, Graph};
@@ -105,7 +106,8 @@ impl Program<'_> {
                     let message = format!("the data of a machine is of one type, `{}` has parameters", fsm.name.name);
                     self.errors.borrow_mut().push(Diagnostic::error(code::TYPE_FORM, fsm.name.span, message));
                 }
-                fields.clone()
+                let known = |ty: &Ty| instantiate(ty, &HashMap::new(), &HashMap::new());
+                fields.iter().map(|(name, ty)| (name.clone(), known(ty))).collect()
             }
             _ => {
                 let message = format!("the data of {0} needs a record `{0}`", fsm.name.name);

@@ -16,7 +16,9 @@ use crate::types::ty::{Len, Seq, Ty};
 impl Body<'_> {
     pub(super) fn binary(&mut self, operator: K, at: Span, left: &Expr, right: &Expr, span: Span) -> Val {
         let symbol = operator.text().unwrap_or("?");
-        if self.scope.function(symbol, 2).is_some() {
+        // The words are no names: whatever functions are in scope, they look at the right side only when they have to.
+        let word = matches!(operator, K::AndKw | K::OrKw);
+        if !word && self.scope.function(symbol, 2).is_some() {
             let name = Name::from(symbol);
             return self.call_named(&name, &[left.clone(), right.clone()], None, at, span);
         }

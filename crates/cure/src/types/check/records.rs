@@ -108,7 +108,7 @@ impl Body<'_> {
 
     pub(super) fn field(&mut self, whole: &Expr, base: &Expr, field: &Ident) -> Val {
         if let Some((module, function)) = self.qualified(whole) {
-            return self.qualified_value(&module, &function, None, whole.span);
+            return self.qualified_value(whole, &module, &function, None);
         }
         let val = self.infer(base);
         let ty = self.base(&val.ty);

@@ -13,11 +13,13 @@ use crate::types::ty::{Len, Ty, names_in};
 
 impl Body<'_> {
     /// `A.f` or `A.Red`; where a function with so many parameters is expected and `A` has one, it is meant.
-    pub(super) fn qualified_value(&mut self, module: &Name, function: &Ident, arity: Option<u32>, span: Span) -> Val {
-        if let Some(constructor) = self.constructor_in(module, function)
-            && constructor.fields.is_empty()
-        {
-            return self.construct_as(&constructor, &[], None, span);
+    pub(super) fn qualified_value(&mut self, whole: &Expr, module: &Name, function: &Ident, arity: Option<u32>) -> Val {
+        let span = whole.span;
+        if let Some(constructor) = self.constructor_in(module, function) {
+            return match constructor.fields.len() {
+                0 => self.construct_as(&constructor, &[], None, span),
+                fields => self.constructor_value(whole.clone(), fields),
+            };
         }
         let there = |arity: &u32| {
             self.scope
@@ -37,13 +39,14 @@ impl Body<'_> {
         if let Some(constructor) = self.scope.constructor(name).cloned()
             && !constructor.fields.is_empty()
         {
-            return self.constructor_value(name, constructor.fields.len(), span);
+            return self.constructor_value(Expr { kind: ExprKind::Name(name.clone()), span }, constructor.fields.len());
         }
-        if let Some(function) = arity.and_then(|arity| self.scope.function(name, arity)) {
-            return self.value_of(function, span);
+        if let Some((arity, function)) = arity.and_then(|arity| Some((arity, self.scope.function(name, arity)?))) {
+            return if self.one_is_meant(name, arity, span) { self.value_of(function, span) } else { self.wrong(span) };
         }
         match self.scope.functions_named(name) {
             [] => self.unknown_name(name, span),
+            [(arity, _)] if !self.one_is_meant(name, *arity, span) => self.wrong(span),
             [(_, function)] => self.value_of(function, span),
             several => {
                 self.ambiguous(name, several.iter().map(|(arity, _)| *arity), span);
@@ -60,12 +63,13 @@ impl Body<'_> {
     }
 
     /// `Circle` as a function: `fn(x) -> Circle(x) end`.
-    fn constructor_value(&mut self, name: &Name, fields: usize, span: Span) -> Val {
+    pub(super) fn constructor_value(&mut self, constructor: Expr, fields: usize) -> Val {
+        let span = constructor.span;
         let ident = |at: usize| Ident { name: Name::from(format!("field {at}")), span };
         let params = (0..fields).map(|at| Param { name: ident(at), ty: None }).collect();
         let arg = |at: usize| Expr { kind: ExprKind::Name(ident(at).name), span };
-        let callee = Box::new(Expr { kind: ExprKind::Name(name.clone()), span });
-        let body = Expr { kind: ExprKind::Call(callee, (0..fields).map(arg).collect()), span };
+        let call = ExprKind::Call(Box::new(constructor), (0..fields).map(arg).collect());
+        let body = Expr { kind: call, span };
         self.infer(&Expr { kind: ExprKind::Lambda(params, Box::new(body)), span })
     }
 
