@@ -2,6 +2,7 @@
 //! callers, over all types and over those of a class, and operators.
 
 use super::make::{Maker, Scope, binary};
+use super::refinements::condition;
 use super::tree::*;
 
 impl Maker {
@@ -94,7 +95,8 @@ impl Maker {
         ];
         let body = Expr::Match(Box::new(var("xs")), clauses);
         let name = self.name("rec");
-        self.push(Function::new(name, params, result, vec![(None, body)]));
+        let function = Function::new(name, params, result, vec![(None, body)]);
+        self.push(Function { recursive: true, ..function });
     }
 
     /// Down to zero; that the argument stays in its type has to be proved.
@@ -110,7 +112,20 @@ impl Maker {
         let less = binary("-", var("n"), Expr::Int(1.into()));
         let again = Expr::Call(own, Vec::new(), vec![less, next]);
         let zero = || Expr::Int(0.into());
-        let clauses = match self.random.below(3) {
+        let clauses = match self.random.below(5) {
+            3 | 4 if self.naturals => {
+                self.note("recursion over Succ");
+                let done = Pattern::Construct("Zero".to_owned(), Vec::new(), self.random.chance(20));
+                let before = Pattern::Construct("Succ".to_owned(), vec![Pattern::Var("m".to_owned())], true);
+                let Expr::Call(_, _, args) = again else { panic!("it calls itself") };
+                let again = Expr::Call(own, Vec::new(), vec![var("m"), args[1].clone()]);
+                let mut clauses = vec![
+                    Clause { pattern: done, guard: None, body: var("acc") },
+                    Clause { pattern: before, guard: None, body: again },
+                ];
+                self.random.shuffle(&mut clauses);
+                vec![(None, Expr::Match(Box::new(var("n")), clauses))]
+            }
             0 => vec![(Some(binary("<=", var("n"), zero())), var("acc")), (Some(binary(">", var("n"), zero())), again)],
             1 => {
                 let test = binary("==", var("n"), zero());
@@ -123,7 +138,7 @@ impl Maker {
             }
         };
         let name = self.name("count");
-        self.push(Function::new(name, params, result, clauses));
+        self.push(Function { recursive: true, ..Function::new(name, params, result, clauses) });
     }
 
     /// One clause with a guard: callers prove it, the body may rely on it.
@@ -142,6 +157,19 @@ impl Maker {
         self.push(Function { condition: true, ..function });
     }
 
+    /// As [`Maker::condition`], with a condition that is the one of a refinement.
+    pub(super) fn refined_condition(&mut self) {
+        self.note("conditions that callers prove");
+        let at = self.random.below(REFINEMENTS.len());
+        let guard = condition(at, "n");
+        // Inside, the parameter is what the condition says.
+        let scope = self.scope(&[("n".to_owned(), Type::Refined(at))]);
+        let body = self.expr(&Type::Int, 4, &scope);
+        let (name, params) = (self.name("given"), vec![("n".to_owned(), Type::Int)]);
+        let function = Function::new(name, params, Type::Int, vec![(Some(guard), body)]);
+        self.push(Function { condition: true, given: Some(at), ..function });
+    }
+
     /// For every type, or for every type of a class.
     pub(super) fn generic(&mut self) {
         self.note("type parameters");
@@ -154,8 +182,12 @@ impl Maker {
             let ty = if self.random.chance(50) { Type::List(Box::new(param.clone())) } else { Type::Int };
             params.push(("z".to_owned(), ty));
         }
-        let wants = match self.random.below(3) {
+        let wants = match self.random.below(4) {
             0 if self.program.class.is_some() => Some("Score"),
+            3 if self.program.class.is_some() => {
+                self.note("functions over two classes");
+                Some(BOTH)
+            }
             0 | 1 => Some("Show"),
             _ => None,
         };
@@ -163,6 +195,7 @@ impl Maker {
             self.note("functions over a class");
         }
         let result = match (wants, self.random.below(5)) {
+            (Some(BOTH), at) => [Type::Int, Type::Text][at % 2].clone(),
             (Some("Score"), _) => Type::Int,
             (Some(_), _) => Type::Text,
             (None, 0) => Type::List(Box::new(param)),
@@ -177,9 +210,9 @@ impl Maker {
         self.push(Function { type_params, wants, ..Function::new(name, params, result, clauses) });
     }
 
-    /// `<$` or `<*` on numbers.
+    /// An operator without a meaning of its own, on numbers.
     pub(super) fn operator(&mut self) {
-        let name = ["<$", "<*"][self.random.below(2)];
+        let name = ["<$", "<*", "$>", "*>", "<*>", ">>=", ">>"][self.random.below(7)];
         if self.program.functions.iter().any(|function| function.name == name) {
             return self.function();
         }

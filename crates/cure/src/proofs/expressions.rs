@@ -1,13 +1,11 @@
 //! Makes expressions of a given type. Where the language asks for a proof, the expression is of a form for which there
 //! is one: a test before a division, a guard before a call.
 
-use std::rc::Rc;
-
 use num_bigint::BigInt;
 
 use super::make::{Maker, Scope, binary, lambda};
 use super::tree::*;
-use super::types::{has_param, is_exact, unified, with_param};
+use super::types::{has_param, is_exact, with_param};
 
 impl Maker {
     /// A whole number: mostly small, sometimes far beyond a machine word.
@@ -48,10 +46,16 @@ impl Maker {
         self.name("v")
     }
 
-    fn variable(&mut self, ty: &Type, scope: &Scope) -> Option<Expr> {
-        let fits = |known: &Type| known == ty || (*ty == Type::Int && matches!(known, Type::Refined(_)));
+    pub(super) fn variable(&mut self, ty: &Type, scope: &Scope) -> Option<Expr> {
+        let fits = |known: &Type| match ty {
+            Type::Int => matches!(known, Type::Int | Type::Refined(_)),
+            Type::Any => !matches!(known, Type::Fn(..)) && !has_param(known),
+            ty => known == ty,
+        };
         let found: Vec<_> = scope.vars.iter().filter(|(_, known)| fits(known)).map(|(name, _)| name.clone()).collect();
-        (!found.is_empty()).then(|| Expr::Var(self.random.pick(&found).clone()))
+        let var = (!found.is_empty()).then(|| Expr::Var(self.random.pick(&found).clone()))?;
+        // What is made of it should not be taken for more.
+        Some(if *ty == Type::Any { Expr::As(Box::new(var), Type::Any) } else { var })
     }
 
     /// The simplest expression of a type.
@@ -69,7 +73,7 @@ impl Maker {
             }
             Type::Bool => Expr::Bool(self.random.chance(50)),
             Type::Text => Expr::Text(self.word()),
-            Type::Atom => Expr::Atom(["ok", "go", "on_off", "Up", "x1"][self.random.below(5)].to_owned()),
+            Type::Atom => Expr::Atom(["ok", "go", "on_off", "Up", "x1", "with space"][self.random.below(6)].to_owned()),
             Type::Unit => Expr::Unit,
             Type::Ordering => {
                 Expr::Construct(["Lt", "Eq", "Gt"][self.random.below(3)].to_owned(), Vec::new(), self.random.chance(20))
@@ -85,7 +89,10 @@ impl Maker {
                 self.note("refinements");
                 Expr::Int((*self.random.pick(REFINEMENTS[*at].samples)).into())
             }
-            Type::Param(_) => self.variable(ty, scope).expect("a function over a type has a parameter of it"),
+            Type::Any => self.anything(1, scope),
+            Type::Param(_) | Type::Applied(..) => {
+                self.variable(ty, scope).expect("a function over a type has a parameter of it")
+            }
         }
     }
 
@@ -98,7 +105,7 @@ impl Maker {
             if place > 0 {
                 self.fault = Some((place - 1, kind));
             } else if let Some(wrong) = (kind.1)(self, scope) {
-                return wrong;
+                return Expr::Wrong(Box::new(wrong));
             } else {
                 // Nothing here to do it with; further on there may be.
                 self.fault = Some((0, kind));
@@ -115,6 +122,9 @@ impl Maker {
                 13 | 14 => Some(self.match_of(ty, depth, scope)),
                 15 | 16 => self.call(ty, depth, scope),
                 17 => self.through_library(ty, depth, scope),
+                18 if self.random.chance(70) => {
+                    self.contained(ty, depth, scope).or_else(|| self.field(ty, depth, scope))
+                }
                 18 => self.field(ty, depth, scope),
                 _ => self.applied(ty, depth, scope),
             };
@@ -141,14 +151,14 @@ impl Maker {
         for _ in 0..1 + self.random.below(3) {
             let of = self.ty(2);
             let value = self.expr(&of, depth - 1, &inner);
-            let pattern = match &of {
-                Type::Tuple(parts) if self.random.chance(60) => {
+            let takes_apart = matches!(of, Type::Tuple(_) | Type::Named(..) | Type::Vector(..) | Type::Unit);
+            let mut whole = if takes_apart && self.random.chance(60) { self.cover(&of, 2) } else { Vec::new() };
+            let pattern = match whole.pop() {
+                // Only one that takes every value.
+                Some((pattern, bound)) if whole.is_empty() => {
                     self.note("patterns of let");
-                    let names: Vec<_> = parts.iter().map(|_| self.name("v")).collect();
-                    for (name, part) in names.iter().zip(parts) {
-                        inner = inner.with(name, part);
-                    }
-                    Pattern::Tuple(names.into_iter().map(Pattern::Var).collect())
+                    inner = bound.iter().fold(inner, |inner, (name, ty)| inner.with(name, ty));
+                    pattern
                 }
                 _ => {
                     let name = self.fresh(&inner);
@@ -163,63 +173,13 @@ impl Maker {
         Expr::Let(bindings, Box::new(self.expr(ty, depth - 1, &inner)))
     }
 
-    /// A call of a function of the program.
-    fn call(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
-        let mut found: Vec<(usize, Vec<Type>)> = Vec::new();
-        for (at, function) in self.program.functions[..scope.functions].iter().enumerate() {
-            if function.type_params.is_empty() {
-                let fits = function.result == *ty || (*ty == Type::Int && matches!(function.result, Type::Refined(_)));
-                if fits {
-                    found.push((at, Vec::new()));
-                }
-            } else if function.wants.is_none() && !is_exact(ty) {
-                let of = unified(&function.result, ty);
-                found.extend(of.map(|of| (at, vec![of])));
-            } else if function.wants.is_some() && function.result == *ty {
-                found.push((at, vec![Type::Int]));
-            }
-        }
-        if found.is_empty() {
-            return None;
-        }
-        let (at, mut types) = self.random.pick(&found).clone();
-        let function = self.program.functions[at].clone();
-        match function.wants {
-            Some("Score") => types = vec![self.scored(scope)?],
-            Some(_) if scope.wants == Some("Show") && self.random.chance(50) => types = vec![Type::Param("T")],
-            Some(_) => types = vec![self.plain(1)],
-            None => {}
-        }
-        if function.condition {
-            return Some(self.guarded_call(at, depth, scope));
-        }
-        let params: Vec<Type> = match types.first() {
-            Some(of) => function.params.iter().map(|(_, ty)| with_param(ty, of)).collect(),
-            None => function.params.iter().map(|(_, ty)| ty.clone()).collect(),
-        };
-        let mut args: Vec<_> = params.iter().map(|ty| self.expr(ty, depth - 1, scope)).collect();
-        if function.wants.is_some() {
-            // Of which type they are decides what the call gives.
-            let first = args.remove(0);
-            args.insert(0, Expr::As(Box::new(first), params[0].clone()));
-        }
-        Some(Expr::Call(at, types, args))
-    }
-
-    /// A call of a function whose condition is `b != 0`.
-    fn guarded_call(&mut self, at: usize, depth: usize, scope: &Scope) -> Expr {
-        let first = self.expr(&Type::Int, depth - 1, scope);
-        if self.random.chance(50) {
-            let divisor = Type::Refined([NONZERO, ABOVE][self.random.below(2)]);
-            let second = self.expr(&divisor, depth - 1, scope);
-            let second = Expr::As(Box::new(second), divisor);
-            return Expr::Call(at, Vec::new(), vec![first, second]);
-        }
-        self.under_test(depth, scope, |divisor, _| Expr::Call(at, Vec::new(), vec![first, divisor]))
-    }
-
     /// `let v = … in if v != 0 then … else …`: what is made may rely on the test.
-    fn under_test(&mut self, depth: usize, scope: &Scope, made: impl FnOnce(Expr, &mut Maker) -> Expr) -> Expr {
+    pub(super) fn under_test(
+        &mut self,
+        depth: usize,
+        scope: &Scope,
+        made: impl FnOnce(Expr, &mut Maker) -> Expr,
+    ) -> Expr {
         self.note("conditions of the way");
         let name = self.name("v");
         let value = self.expr(&Type::Int, depth - 1, scope);
@@ -296,7 +256,7 @@ impl Maker {
                 let value = self.expr(&of, depth - 1, scope);
                 let value = Expr::As(Box::new(value), of.clone());
                 let function = self.function_literal(&[of], ty, depth - 1, scope);
-                Expr::Pipe(Box::new(value), Box::new(function), false)
+                Expr::Pipe(Box::new(value), Box::new(function), None)
             }
             _ => {
                 self.note("closures");
@@ -325,8 +285,13 @@ impl Maker {
         for (at, data) in self.program.data.iter().enumerate() {
             let Shape::Record(fields) = &data.shape else { continue };
             for (place, (_, field)) in fields.iter().enumerate() {
-                if field == ty && data.params.is_empty() {
-                    found.push((at, place));
+                let args = match field {
+                    _ if data.params.is_empty() => Vec::new(),
+                    Type::Param(_) => vec![ty.clone()],
+                    _ => vec![Type::Text],
+                };
+                if args.first().map_or_else(|| field.clone(), |of| with_param(field, of)) == *ty {
+                    found.push((at, place, args));
                 }
             }
         }
@@ -334,8 +299,8 @@ impl Maker {
             return None;
         }
         self.note("access of fields");
-        let (data, place) = *self.random.pick(&found);
-        let record = Type::Named(data, Vec::new());
+        let (data, place, args) = self.random.pick(&found).clone();
+        let record = Type::Named(data, args);
         let base = match self.variable(&record, scope) {
             Some(var) => var,
             None => {
@@ -351,60 +316,12 @@ impl Maker {
         Some(Expr::Field(data, place, Box::new(base)))
     }
 
-    /// A function value of this type, applied.
-    fn applied(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
-        self.note("closures");
-        let known: Vec<(String, Type)> = scope
-            .vars
-            .iter()
-            .filter(|(_, known)| matches!(known, Type::Fn(_, result) if **result == *ty))
-            .cloned()
-            .collect();
-        if !known.is_empty() && self.random.chance(80) {
-            let (name, function) = self.random.pick(&known).clone();
-            let Type::Fn(params, _) = function else { return None };
-            let args = params.iter().map(|param| self.expr(param, depth - 1, scope)).collect();
-            return Some(Expr::Apply(Box::new(Expr::Var(name)), args));
-        }
-        let params: Vec<Type> = (0..1 + self.random.below(2)).map(|_| self.ty(1)).collect();
-        let args: Vec<Expr> = params.iter().map(|param| self.expr(param, depth - 1, scope)).collect();
-        let names: Vec<String> = params.iter().map(|_| self.name("v")).collect();
-        let inner = names.iter().zip(&params).fold(scope.clone(), |scope, (name, ty)| scope.with(name, ty));
-        let body = self.expr(ty, depth - 1, &inner);
-        let written = names.into_iter().zip(params.into_iter().map(Some)).collect();
-        let function = Expr::Lambda(written, Rc::new(body));
-        if is_exact(ty)
-            || matches!(ty, Type::List(_) | Type::Option(_) | Type::Result(..) | Type::Named(..) | Type::Tuple(_))
-        {
-            // The function is looked at before what it should give is known.
-            let Expr::Lambda(params, _) = &function else { return None };
-            let written = Type::Fn(params.iter().filter_map(|(_, ty)| ty.clone()).collect(), Box::new(ty.clone()));
-            let name = self.name("v");
-            let call = Expr::Apply(Box::new(Expr::Var(name.clone())), args);
-            return Some(Expr::Let(vec![(Pattern::Var(name), Some(written), function)], Box::new(call)));
-        }
-        Some(Expr::Apply(Box::new(function), args))
-    }
-
-    /// A function of the program as a value, or one made here.
-    pub(crate) fn function_literal(&mut self, params: &[Type], result: &Type, depth: usize, scope: &Scope) -> Expr {
-        let fits = |function: &Function| {
-            function.type_params.is_empty()
-                && !function.condition
-                && function.name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && function.result == *result
-                && function.params.iter().map(|(_, ty)| ty).eq(params.iter())
-        };
-        let known: Vec<usize> = (0..scope.functions).filter(|at| fits(&self.program.functions[*at])).collect();
-        if !known.is_empty() && self.random.chance(50) {
-            self.note("functions as values");
-            return Expr::FunctionValue(*self.random.pick(&known));
-        }
-        self.note("closures");
-        let names: Vec<String> = params.iter().map(|_| self.name("v")).collect();
-        let inner = names.iter().zip(params).fold(scope.clone(), |scope, (name, ty)| scope.with(name, ty));
-        let body = self.expr(result, depth, &inner);
-        Expr::Lambda(names.into_iter().zip(params.iter().cloned().map(Some)).collect(), Rc::new(body))
+    /// Anything, with its type forgotten.
+    pub(super) fn anything(&mut self, depth: usize, scope: &Scope) -> Expr {
+        self.note("Any");
+        let of = self.ty(depth.min(2) - 1);
+        let value = self.expr(&of, depth - 1, scope);
+        Expr::As(Box::new(Expr::As(Box::new(value), of)), Type::Any)
     }
 
     /// A value of a record or sum type.

@@ -1,6 +1,6 @@
 //! Makes programs that are wrong by construction: a well-typed program with one expression in it, in a random place,
 //! that is wrong whatever stands around it. Each kind is a function that makes such an expression in the place of a
-//! number; whole definitions that are wrong stand in [`DEFINITIONS`].
+//! number; whole definitions that are wrong stand in [`super::wrong`].
 
 use std::rc::Rc;
 
@@ -21,7 +21,9 @@ pub(crate) const UNPROVED: &[Kind] = &[
     ("division by what may be zero", division),
     ("wrong length", length),
     ("condition of a function not provable", condition),
+    ("condition of a refinement not provable", refined_condition),
     ("pattern of let that may not match", open_let),
+    ("Succ or Pred not provable", natural),
 ];
 
 /// What is wrong wherever it stands.
@@ -43,52 +45,7 @@ pub(crate) const ANYWHERE: &[Kind] = &[
     ("unknown type", unknown_type),
     ("functions compared", functions_compared),
     ("guard that calls", calling_guard),
-];
-
-/// Definitions that are wrong by themselves.
-pub(crate) const DEFINITIONS: &[(&str, &str)] = &[
-    (
-        "missing method",
-        "typeclass Cl(T) do\n    def one(x: T): Int\n    def two(x: T): Int\n  end\n  instance Cl(Int) do\n    def one(x: Int): Int = x\n  end",
-    ),
-    ("unknown class", "instance Nowhere(Int) do\n    def one(x: Int): Int = x\n  end"),
-    (
-        "two instances",
-        "typeclass Cl(T) do\n    def one(x: T): Int\n  end\n  instance Cl(Int) do\n    def one(x: Int): Int = x\n  end\n  instance Cl(Int) do\n    def one(x: Int): Int = 2\n  end",
-    ),
-    (
-        "method of the wrong type",
-        "typeclass Cl(T) do\n    def one(x: T): Int\n  end\n  instance Cl(Int) do\n    def one(x: Int): String = \"x\"\n  end",
-    ),
-    ("unknown type in a head", "def bad(x: Nowhere): Int = 1"),
-    ("unknown type in a record", "record Bad do\n    x: Nowhere\n  end"),
-    ("unknown import", "import Std.Nowhere [f/1]"),
-    ("unknown name in an import", "import Std.List [nowhere/1]"),
-    ("clauses of different types", "def bad(n: Int): Int when n > 0 = n\n  def bad(n: String): Int = 1"),
-    ("clauses that leave something out", "def bad(n: Int): Int when n > 0 = n\n  def bad(n: Int): Int when n < 0 = 1"),
-    ("parameter without a type", "def bad(n): Int = 1"),
-    ("body of the wrong type", "def bad(n: Int): Int = \"x\""),
-    ("body with a wrong refinement", "def bad(n: Int): {x: Int | x > n} = n"),
-    ("body with a wrong length", "def bad(v: Vector(Int, n)): Vector(Int, n + 1) = v"),
-    ("too general", "def bad(x: T): T = 1"),
-    ("class that is not asked for", "def bad(x: T): String = Std.Show.show(x)"),
-    ("division in a condition", "def bad(a: Int, b: Int): Int when a / b > 1 = a"),
-    (
-        "unknown state",
-        "fsm Bad do\n    states: [A]\n    initial: A\n    state A do\n      event(:go) -> B\n    end\n  end",
-    ),
-    (
-        "unknown field in a machine",
-        "record Bad do\n    n: Int\n  end\n  fsm Bad{n: 0} do\n    A --> |go| A when m > 0\n  end",
-    ),
-    (
-        "action of the wrong type",
-        "record Bad do\n    n: Int\n  end\n  fsm Bad{n: 0} do\n    A --> |go| A {n = \"x\"}\n  end",
-    ),
-    ("machine without its record", "fsm Bad{n: 0} do\n    A --> |go| A\n  end"),
-    ("curify with the wrong arity", "curify bad(x: Int): Int = {erlang, abs, 2}"),
-    ("two records of one name", "record Bad do\n    n: Int\n  end\n  record Bad do\n    m: Int\n  end"),
-    ("derived of what has no instance", "record Bad do\n    f: Int => Int\n  end derive Show"),
+    ("message to what is no process", message),
 ];
 
 impl Maker {
@@ -194,6 +151,9 @@ fn argument(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let at = *maker.random.pick(&all);
     let types: Vec<Type> = maker.program.functions[at].params.iter().map(|(_, ty)| ty.clone()).collect();
     let wrong = maker.random.below(types.len());
+    if types[wrong] == Type::Any {
+        return None;
+    }
     let args = types.iter().enumerate();
     let args = args.map(|(at, ty)| if at == wrong { maker.other(ty, scope) } else { maker.expr(ty, 1, scope) });
     let args = args.collect();
@@ -264,7 +224,8 @@ fn field(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
         3 => {
             let Expr::Record(_, mut given) = value else { return None };
             let wrong = maker.random.below(given.len());
-            let ty = fields[given[wrong].0].1.clone();
+            // Nothing is wrong for Any.
+            let ty = Some(fields[given[wrong].0].1.clone()).filter(|ty| *ty != Type::Any)?;
             given[wrong].1 = maker.other(&ty, scope);
             bound(count, Expr::Record(at, given))
         }
@@ -307,11 +268,12 @@ fn elements(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
 }
 
 fn instance(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
-    let text = match maker.random.below(5) {
+    let text = match maker.random.below(6) {
         0 => Expr::Show(Type::Unit, Box::new(lambda("z", Expr::Int(1.into())))),
         1 => maker.raw("\"#{{1, fn(z: Int) -> z end}}\""),
         2 => maker.raw("\"#{[fn(z: Int) -> z end]}\""),
         3 if maker.program.class.is_some() && scope.class => return Some(maker.raw("score(1.5)")),
+        4 => return Some(maker.raw("Std.Typeclasses.fmap(3, fn(z: Int) -> z end)")),
         _ => maker.raw("Std.Show.show(Some(fn(z: Int) -> z end))"),
     };
     Some(Expr::Native("Std.String.length", vec![text]))
@@ -398,10 +360,19 @@ fn any(maker: &mut Maker, _: &Scope) -> Option<Expr> {
     let text = [
         "(fn(z: Any) -> z + 1 end)(3)",
         "(fn(z: Any) -> Std.Math.abs(z) end)(3)",
+        "(fn(z: Any) -> z as Int end)(3)",
+        "(fn(z: Any) -> match z do [n | _] -> n + 1 _ -> 1 end end)([3])",
         "(fn(z: List(Any)) -> Std.Math.abs(Std.List.head(z, 1)) end)([3])",
     ];
     let text = *maker.random.pick(&text);
     Some(maker.raw(text))
+}
+
+fn message(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
+    let (value, target) = (maker.small(scope), maker.small(scope));
+    let name = maker.name("v");
+    let sent = binary("|->", value, target);
+    Some(Expr::Let(vec![(Pattern::Var(name), None, sent)], Box::new(maker.small(scope))))
 }
 
 fn unknown_type(maker: &mut Maker, _: &Scope) -> Option<Expr> {

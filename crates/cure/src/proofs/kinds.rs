@@ -2,7 +2,7 @@
 
 use super::make::{Maker, Scope, binary};
 use super::tree::*;
-use super::types::is_exact;
+use super::types::{has_param, is_exact};
 
 impl Maker {
     /// An expression in a way of its type; none where it has none here.
@@ -12,7 +12,15 @@ impl Maker {
             Type::Float => self.float(depth, scope),
             Type::Bool => self.bool(depth, scope),
             Type::Text => self.text(depth, scope),
+            Type::Unit if self.random.chance(20) => {
+                self.note("messages");
+                let of = self.ty(0);
+                let message = Expr::As(self.boxed(&of, depth, scope), of);
+                binary("|->", message, Expr::Atom("nobody".to_owned()))
+            }
             Type::Atom | Type::Unit | Type::Param(_) => return None,
+            Type::Any => self.anything(depth, scope),
+            Type::Applied(..) => return None,
             Type::Ordering => {
                 self.note("Ord");
                 let of = self.plain(1);
@@ -41,7 +49,7 @@ impl Maker {
 
     fn int(&mut self, depth: usize, scope: &Scope) -> Expr {
         let int = Type::Int;
-        match self.random.below(17) {
+        match self.random.below(19) {
             0..=4 => {
                 self.note("arithmetic");
                 let operator = ["+", "-", "*"][self.random.below(3)];
@@ -76,7 +84,8 @@ impl Maker {
                     self.note("methods");
                     let arg = self.expr(&of, depth - 1, scope);
                     let said = if of == Type::Param("T") { arg } else { Expr::As(Box::new(arg), of.clone()) };
-                    Expr::Method(self.random.below(2), of, vec![said])
+                    let methods = if self.program.class.as_ref().is_some_and(|class| class.upon) { 3 } else { 2 };
+                    Expr::Method(self.random.below(methods), of, vec![said])
                 }
                 None => binary("+", *self.boxed(&int, depth, scope), *self.boxed(&int, depth, scope)),
             },
@@ -108,6 +117,30 @@ impl Maker {
                 self.program.templates.insert("first_of");
                 let of = Type::Vector(Box::new(int), 1 + self.random.below(3));
                 Expr::Native("first_of", vec![*self.boxed(&of, depth, scope)])
+            }
+            15 => {
+                self.note("functions of Erlang");
+                let name = *self.random.pick(&["absolute", "counted"]);
+                self.program.templates.insert(name);
+                let of = if name == "absolute" { int } else { Type::List(Box::new(self.ty(0))) };
+                Expr::Native(name, vec![Expr::As(self.boxed(&of, depth, scope), of)])
+            }
+            16 => {
+                self.note("lengths as values");
+                self.program.templates.insert("mean");
+                let of = Type::Vector(Box::new(int), self.random.below(4));
+                Expr::Native("mean", vec![*self.boxed(&of, depth, scope)])
+            }
+            17 => {
+                // n / (after(m) - m)
+                self.note("results that depend on arguments");
+                self.program.templates.insert("after");
+                let name = self.name("v");
+                let var = || Expr::Var(name.clone());
+                let value = self.expr(&int, depth - 1, scope);
+                let divisor = binary("-", Expr::Native("after", vec![var()]), var());
+                let divided = binary("/", *self.boxed(&int, depth, scope), divisor);
+                Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(divided))
             }
             _ => {
                 let at = self.random.below(REFINEMENTS.len());
@@ -237,7 +270,7 @@ impl Maker {
 
     /// A type that can be shown.
     fn shown(&mut self, scope: &Scope) -> Type {
-        if scope.wants == Some("Show") && self.random.chance(60) {
+        if has_class(scope.wants, "Show") && self.random.chance(60) {
             return Type::Param("T");
         }
         match self.random.below(8) {
@@ -255,7 +288,15 @@ impl Maker {
         self.note("lists");
         let list = Type::List(Box::new(of.clone()));
         let exact = is_exact(of);
-        Some(match self.random.below(12) {
+        Some(match self.random.below(14) {
+            12 if !exact && !has_param(of) => {
+                self.note("functions of Erlang");
+                self.program.templates.insert("turned");
+                Expr::Native("turned", vec![Expr::As(self.boxed(&list, depth, scope), list)])
+            }
+            13 if *of == Type::Int => {
+                Expr::List(self.word().chars().map(|c| Expr::Int(u32::from(c).into())).collect(), None)
+            }
             0..=3 => Expr::List((0..self.random.below(4)).map(|_| self.expr(of, depth - 1, scope)).collect(), None),
             4 => {
                 let heads = (0..1 + self.random.below(2)).map(|_| self.expr(of, depth - 1, scope)).collect();
@@ -339,12 +380,13 @@ impl Maker {
                 let value = Expr::As(self.boxed(&start, depth, scope), start);
                 let whole = Type::Result(Box::new(of.clone()), Box::new(error.clone()));
                 let nested = matches!(of, Type::Result(..));
-                let to = if nested || self.random.chance(50) { whole } else { of.clone() };
+                let wraps = !nested && self.random.chance(50);
+                let to = if wraps { of.clone() } else { whole };
                 let name = self.name("v");
                 let function = self.function_literal(std::slice::from_ref(&from), &to, depth - 1, scope);
                 let written = Type::Fn(vec![from], Box::new(to));
                 let step = Expr::Var(name.clone());
-                let piped = Expr::Pipe(Box::new(value), Box::new(step), true);
+                let piped = Expr::Pipe(Box::new(value), Box::new(step), Some(wraps));
                 Expr::Let(vec![(Pattern::Var(name), Some(written), function)], Box::new(piped))
             }
             1 => Expr::Construct("Error".to_owned(), vec![self.expr(error, depth - 1, scope)], true),
@@ -374,57 +416,5 @@ impl Maker {
             return Expr::Update(data, Box::new(base), vec![(at, value)]);
         }
         self.construct(data, args, depth - 1, scope)
-    }
-
-    /// A number for which the refinement is provable.
-    fn refined(&mut self, at: usize, depth: usize, scope: &Scope) -> Expr {
-        self.note("refinements");
-        let own = Type::Refined(at);
-        let var = |name: &str| Expr::Var(name.to_owned());
-        // Operands say their refinement, since nothing is expected of them by the operator.
-        let operand = |maker: &mut Maker, at: usize| {
-            let ty = Type::Refined(at);
-            Expr::As(maker.boxed(&ty, depth, scope), ty)
-        };
-        match (self.random.below(5), at) {
-            (0, ABOVE) => binary("+", operand(self, ABOVE), operand(self, NAT)),
-            (0, NAT) => binary("+", operand(self, NAT), operand(self, NAT)),
-            (0, SMALL) => binary("%", operand(self, NAT), Expr::Int(10.into())),
-            (1, ABOVE | NAT) => binary("*", Expr::Int(3.into()), operand(self, at)),
-            (1, SMALL) => binary("/", operand(self, SMALL), Expr::Int(2.into())),
-            (2, _) => {
-                // match v do n when … -> n, _ -> a number for which it holds
-                let value = *self.boxed(&Type::Int, depth, scope);
-                let name = self.name("v");
-                let guard = Some(condition(at, &name));
-                let fits = Clause { pattern: Pattern::Var(name.clone()), guard, body: var(&name) };
-                let other = Clause { pattern: Pattern::Any, guard: None, body: self.leaf(&own, &Scope::default()) };
-                Expr::Match(Box::new(value), vec![fits, other])
-            }
-            (3, _) => {
-                self.note("conditions of the way");
-                let value = *self.boxed(&Type::Int, depth, scope);
-                let name = self.name("v");
-                let test = Box::new(condition(at, &name));
-                let other = Box::new(self.leaf(&own, &Scope::default()));
-                let chosen = Expr::If(test, Box::new(var(&name)), other);
-                Expr::Let(vec![(Pattern::Var(name), None, value)], Box::new(chosen))
-            }
-            _ => self.leaf(&own, scope),
-        }
-    }
-}
-
-/// A refinement's condition on a variable, as an expression.
-pub(crate) fn condition(at: usize, name: &str) -> Expr {
-    let var = || Expr::Var(name.to_owned());
-    let int = |value: i64| Expr::Int(value.into());
-    match REFINEMENTS[at].name {
-        "Above" => binary(">", var(), int(0)),
-        "NonZero" => binary("!=", var(), int(0)),
-        "Small" => binary("and", binary(">=", var(), int(0)), binary("<", var(), int(10))),
-        "Nat" => binary(">=", var(), int(0)),
-        "Far" => binary("or", binary(">", var(), int(9)), binary("<", var(), int(-9))),
-        _ => binary("==", binary("%", var(), int(2)), int(0)),
     }
 }

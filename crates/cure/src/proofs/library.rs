@@ -110,11 +110,23 @@ impl Evaluator<'_> {
                 let sums = a.iter().zip(b.iter()).map(|pair| binary("+", pair.0, pair.1));
                 Value::list(sums.collect::<Result<_, _>>()?)
             }
+            ("mean", [List(items)]) => {
+                let all = items.iter().map(|item| if let Int(item) = item { item.clone() } else { BigInt::zero() });
+                let sum = int(all.sum())?;
+                if items.is_empty() { Int(BigInt::zero()) } else { binary("/", &sum, &Int(items.len().into()))? }
+            }
+            ("after", [Int(n)]) => int(n + 1)?,
+            ("clipped", [Int(n)]) => Int(n.clone().clamp(BigInt::zero(), 9.into())),
+            ("absolute", [Int(n)]) => Int(n.magnitude().clone().into()),
+            ("counted", [List(items)]) => Int(items.len().into()),
+            ("turned", [List(items)]) => Value::list(items.iter().rev().cloned().collect()),
             ("size_of", [List(items)]) => Int(items.len().into()),
             ("first_of", [List(items)]) => items.first().expect("its length was proved").clone(),
             ("longer", [List(items), item]) => {
                 Value::list(std::iter::once(item).chain(items.iter()).cloned().collect())
             }
+            ("Std.System.sleep", _) => self.fsm(name, &args)?,
+            _ if name.starts_with("Std.Fsm.") => self.fsm(name, &args)?,
             _ => panic!("{name} of {args:?}"),
         })
     }

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::faults::{ANYWHERE, DEFINITIONS, Kind, UNPROVED};
+use super::faults::{ANYWHERE, Kind, UNPROVED};
 use super::random::Random;
 use super::tree::*;
+use super::write::WRONG;
+use super::wrong::{BEHIND, DEFINITIONS};
 
 /// The maker of one program.
 pub(crate) struct Maker {
@@ -16,6 +18,8 @@ pub(crate) struct Maker {
     pub names: usize,
     /// How many expressions the definition at hand may still have.
     pub budget: i32,
+    /// Whether `Zero` and `Succ` are numbers, and not constructors of a type of the program.
+    pub naturals: bool,
     /// What is wrong, and in the place of which number of the program it is put.
     pub fault: Option<(usize, Kind)>,
 }
@@ -49,45 +53,58 @@ pub(crate) fn program(seed: u64) -> Program {
     maker.program
 }
 
+/// How many kinds of ill-typed programs there are.
+pub(crate) const KINDS: usize = UNPROVED.len() + ANYWHERE.len() + DEFINITIONS.len() + BEHIND.len();
+
 /// An ill-typed program and of which kind it is; none where this seed has no place for its kind.
 pub(crate) fn faulty(seed: u64) -> Option<(&'static str, Program)> {
     let mut maker = Maker::new(seed);
-    let all = UNPROVED.len() + ANYWHERE.len() + DEFINITIONS.len();
-    let at = seed as usize % all;
+    let mut at = seed as usize % KINDS;
     if let Some(kind) = UNPROVED.get(at) {
         maker.make();
         let function = maker.reached(*kind)?;
         maker.program.functions.push(function);
         return Some((kind.0, maker.program));
     }
-    let at = at - UNPROVED.len();
+    at -= UNPROVED.len();
     if let Some(kind) = ANYWHERE.get(at) {
-        let place = maker.random.below(25);
+        // Now and then far on: in a machine, in a conversation.
+        let reach = if maker.random.chance(20) { 150 } else { 25 };
+        let place = maker.random.below(reach);
         maker.fault = Some((place, *kind));
         maker.make();
-        return maker.fault.is_none().then_some((kind.0, maker.program));
+        // What was made is not always used.
+        return maker.program.text().1.contains(WRONG).then_some((kind.0, maker.program));
     }
-    let (kind, definition) = DEFINITIONS[at - ANYWHERE.len()];
-    maker.program.definition = Some(definition);
+    at -= ANYWHERE.len();
     maker.make();
+    let (kind, text) = DEFINITIONS.get(at).unwrap_or_else(|| &BEHIND[at - DEFINITIONS.len()]);
+    let place = if at < DEFINITIONS.len() { &mut maker.program.definition } else { &mut maker.program.behind };
+    *place = Some(text);
     Some((kind, maker.program))
 }
 
 impl Maker {
     fn new(seed: u64) -> Maker {
+        let mut random = Random::new(seed);
         let program = Program {
             name: format!("G{seed}"),
             data: Vec::new(),
             functions: Vec::new(),
             class: None,
+            containers: None,
+            machines: Vec::new(),
             templates: BTreeSet::new(),
             prints: Vec::new(),
             main: Vec::new(),
             library: None,
             definition: None,
+            behind: None,
+            style: random.below(1 << 40) as u64,
             features: BTreeSet::new(),
         };
-        Maker { random: Random::new(seed), program, names: 0, budget: 0, fault: None }
+        let naturals = !random.chance(6);
+        Maker { naturals, random, program, names: 0, budget: 0, fault: None }
     }
 
     fn make(&mut self) {
@@ -97,16 +114,24 @@ impl Maker {
         if self.random.chance(45) {
             self.class();
         }
+        if self.random.chance(25) {
+            self.containers();
+        }
         for _ in 0..2 + self.random.below(6) {
             self.budget = 40;
             match self.random.below(10) {
                 0 => self.recursion_on_list(),
                 1 => self.countdown(),
-                2 => self.condition(),
+                2 if self.random.chance(50) => self.condition(),
+                2 => self.refined_condition(),
                 3 => self.generic(),
                 4 => self.operator(),
                 _ => self.function(),
             }
+        }
+        let machines = if self.random.chance(12) { 1 + self.random.below(2) } else { 0 };
+        for _ in 0..machines {
+            self.machine();
         }
         let scope = Scope { functions: self.program.functions.len(), class: true, ..Scope::default() };
         if self.random.chance(30) {
@@ -122,6 +147,10 @@ impl Maker {
             // A part of `main` is expected to be of any type: what it is has to be said by the part itself.
             self.program.main.push(if self.needs_type(&part) { Expr::As(Box::new(part), ty) } else { part });
         }
+        for at in 0..machines {
+            let talk = self.conversation(at, &scope);
+            self.program.main.push(talk);
+        }
         if self.random.chance(20) && !self.program.functions.is_empty() {
             self.note("two modules");
             self.program.library = Some(1 + self.random.below(self.program.functions.len()));
@@ -130,7 +159,10 @@ impl Maker {
 
     /// Whether nothing in an expression says its type.
     fn needs_type(&self, expr: &Expr) -> bool {
-        !matches!(expr, Expr::Int(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Record(..) | Expr::Interpolation(_))
+        match expr {
+            Expr::Record(data, _) => !self.program.data[*data].params.is_empty(),
+            _ => !matches!(expr, Expr::Int(_) | Expr::Text(_) | Expr::Bool(_) | Expr::Interpolation(_)),
+        }
     }
 
     pub(crate) fn note(&mut self, feature: &'static str) {
@@ -172,6 +204,7 @@ impl Maker {
             9 => Type::Ordering,
             10 | 11 => Type::Int,
             12 => Type::Text,
+            13 if self.random.chance(30) => Type::Any,
             _ => self.ty(0),
         }
     }
@@ -213,7 +246,16 @@ impl Maker {
         } else {
             self.note("sums");
             let name = self.name("Sum");
-            let mut all = vec![(self.name("Ctor"), Vec::new())];
+            let taken = self.naturals || self.program.data.iter().any(|data| data.has_constructor("Succ"));
+            let (first, next) = match taken {
+                true => (self.name("Ctor"), None),
+                false => {
+                    self.note("own constructors Zero and Succ");
+                    ("Zero".to_owned(), Some("Succ".to_owned()))
+                }
+            };
+            let mut all = vec![(first, Vec::new())];
+            all.extend(next.map(|next| (next, vec![field(self)])));
             for _ in 0..self.random.below(4) {
                 let mut fields: Vec<_> = (0..self.random.below(3)).map(|_| field(self)).collect();
                 if self.random.chance(20) {
@@ -240,6 +282,14 @@ impl Maker {
     fn class(&mut self) {
         self.note("typeclasses");
         let as_trait = self.random.chance(25);
+        let var = if as_trait && self.random.chance(60) { "self" } else { "x" };
+        let upon = self.random.chance(35);
+        if var == "self" {
+            self.note("self");
+        }
+        if upon {
+            self.note("classes built upon classes");
+        }
         let mut of = vec![Type::Int];
         for ty in [Type::Bool, Type::Text] {
             if self.random.chance(60) {
@@ -254,21 +304,23 @@ impl Maker {
         let mut instances = Vec::new();
         for ty in of {
             self.budget = 15;
-            let scope = Scope::default().with("x", &ty);
+            let scope = Scope::default().with(var, &ty);
             let score = self.expr(&Type::Int, 3, &scope);
             let twice = self.random.chance(30).then(|| self.expr(&Type::Int, 2, &scope));
-            instances.push(Instance { of: ty, score, twice });
+            let base = upon.then(|| self.expr(&Type::Int, 2, &Scope::default().with("x", &ty)));
+            instances.push(Instance { of: ty, score, twice, base });
         }
         if as_trait {
             self.note("traits");
-        } else {
+        }
+        {
             let param = Box::new(Type::Param("T"));
             if self.random.chance(60) {
                 self.note("instances with conditions");
                 let sum = Expr::Native(
                     "Std.List.fold",
                     vec![
-                        Expr::Var("x".to_owned()),
+                        Expr::Var(var.to_owned()),
                         Expr::Int(self.number()),
                         // fn(e) -> fn(acc) -> score(e) + acc end end
                         lambda(
@@ -284,7 +336,8 @@ impl Maker {
                         ),
                     ],
                 );
-                instances.push(Instance { of: Type::List(param.clone()), score: sum, twice: None });
+                let base = upon.then(|| Expr::Native("Std.List.length", vec![Expr::Var("x".to_owned())]));
+                instances.push(Instance { of: Type::List(param.clone()), score: sum, twice: None, base });
             }
             if self.random.chance(40) {
                 let some = Clause {
@@ -297,18 +350,28 @@ impl Maker {
                     guard: None,
                     body: Expr::Int(self.number()),
                 };
-                let body = Expr::Match(Box::new(Expr::Var("x".to_owned())), vec![some, none]);
-                instances.push(Instance { of: Type::Option(param), score: body, twice: None });
+                let body = Expr::Match(Box::new(Expr::Var(var.to_owned())), vec![some, none]);
+                let base = upon.then(|| Expr::Int(self.number()));
+                instances.push(Instance { of: Type::Option(param), score: body, twice: None, base });
             }
         }
-        let own = Expr::Method(0, Type::Param("T"), vec![Expr::Var("x".to_owned())]);
-        let default = binary(["+", "*", "-"][self.random.below(3)], own, Expr::Int(self.number()));
-        self.program.class = Some(Class { instances, default, as_trait });
+        let method = |at: usize| Expr::Method(at, Type::Param("T"), vec![Expr::Var(var.to_owned())]);
+        let other = if upon { method(2) } else { Expr::Int(self.number()) };
+        let default = binary(["+", "*", "-"][self.random.below(3)], method(0), other);
+        self.program.class = Some(Class { instances, var, default, as_trait, upon });
+    }
+
+    /// A type that is of the program's class and can be shown.
+    pub(crate) fn shown_and_scored(&mut self, scope: &Scope) -> Option<Type> {
+        let class = self.program.class.as_ref().filter(|_| scope.class)?;
+        let simple = |ty: &Type| matches!(ty, Type::Int | Type::Bool | Type::Text);
+        let all: Vec<Type> = class.instances.iter().map(|one| one.of.clone()).filter(simple).collect();
+        Some(self.random.pick(&all).clone())
     }
 
     /// A type that is of the program's class.
     pub(crate) fn scored(&mut self, scope: &Scope) -> Option<Type> {
-        if scope.wants == Some("Score") && self.random.chance(60) {
+        if has_class(scope.wants, "Score") && self.random.chance(60) {
             return Some(Type::Param("T"));
         }
         if !scope.class {

@@ -22,7 +22,10 @@ impl Maker {
             (Expr::As(value, of.clone()), of)
         };
         let mut clauses = Vec::new();
-        for _ in 0..self.random.below(3) {
+        if of == Type::Any {
+            self.note("matches of Any");
+        }
+        for _ in 0..self.random.below(if of == Type::Any { 5 } else { 3 }) {
             let part = self.part(&of, 2);
             let inner = inside(scope, &part.1);
             let guard = self.random.chance(35).then(|| self.guard(&inner));
@@ -35,6 +38,12 @@ impl Maker {
         for (pattern, bound) in self.cover(&of, 2) {
             let inner = inside(scope, &bound);
             clauses.push(Clause { pattern, guard: None, body: self.expr(ty, depth - 1, &inner) });
+        }
+        if self.random.chance(4) {
+            self.note("clauses that are never reached");
+            let part = self.part(&of, 2);
+            let inner = inside(scope, &part.1);
+            clauses.push(Clause { pattern: part.0, guard: None, body: self.expr(ty, depth - 1, &inner) });
         }
         Expr::Match(Box::new(scrutinee), clauses)
     }
@@ -68,10 +77,34 @@ impl Maker {
             return self.any(ty);
         }
         match ty {
+            Type::Int if self.naturals && self.random.chance(15) => {
+                let all = self.natural_patterns(depth);
+                self.random.pick(&all).clone()
+            }
             Type::Int => (Pattern::Int(self.number()), Vec::new()),
+            Type::Float => {
+                self.note("patterns of floats");
+                (Pattern::Float([0.5, 1.0, -2.25, 3.0][self.random.below(4)]), Vec::new())
+            }
+            Type::Any => {
+                // Of what a part of it is, nothing is known.
+                let as_if = self.ty(1);
+                let (pattern, bound) = self.part(&as_if, depth);
+                // Of a value of which nothing is known `Zero` and `Succ` would be constructors of some type.
+                if counts(&pattern) {
+                    return self.any(ty);
+                }
+                (pattern, bound.into_iter().map(|(name, _)| (name, Type::Any)).collect())
+            }
+            Type::Refined(NAT) if self.naturals && self.random.chance(50) => {
+                let all = self.natural_patterns(depth);
+                self.random.pick(&all).clone()
+            }
             Type::Refined(at) => (Pattern::Int((*self.random.pick(REFINEMENTS[*at].samples)).into()), Vec::new()),
             Type::Text => (Pattern::Text(self.word()), Vec::new()),
-            Type::Atom => (Pattern::Atom(["ok", "go", "Up"][self.random.below(3)].to_owned()), Vec::new()),
+            Type::Atom => {
+                (Pattern::Atom(["ok", "go", "Up", "with space"][self.random.below(4)].to_owned()), Vec::new())
+            }
             Type::List(of) if self.random.chance(40) => {
                 self.note("patterns of lists");
                 let heads: Vec<Bound> = (0..1 + self.random.below(3)).map(|_| self.part(of, depth - 1)).collect();
@@ -97,7 +130,7 @@ impl Maker {
     }
 
     /// Patterns that together leave nothing of the type out.
-    fn cover(&mut self, ty: &Type, depth: usize) -> Vec<Bound> {
+    pub(super) fn cover(&mut self, ty: &Type, depth: usize) -> Vec<Bound> {
         if depth == 0 || self.random.chance(15) {
             return vec![self.any(ty)];
         }
@@ -107,6 +140,8 @@ impl Maker {
             Type::Ordering => ["Gt", "Lt", "Eq"]
                 .map(|name| (construct(name, Vec::new(), self.random.chance(20)), Vec::new()))
                 .to_vec(),
+            Type::Unit => vec![(Pattern::Unit, Vec::new())],
+            Type::Refined(NAT) if self.naturals => self.natural_patterns(depth),
             Type::Int | Type::Text => {
                 let first = self.part(ty, depth);
                 vec![first, self.any(ty)]
@@ -183,6 +218,18 @@ impl Maker {
         }
     }
 
+    /// `Zero` and `Succ(n)`, which together take every number from zero on.
+    fn natural_patterns(&mut self, depth: usize) -> Vec<Bound> {
+        self.note("patterns of Zero and Succ");
+        let construct = |name: &str, parts, parens| Pattern::Construct(name.to_owned(), parts, parens);
+        let mut all = vec![(construct("Zero", Vec::new(), self.random.chance(20)), Vec::new())];
+        for (before, bound) in self.cover(&Type::Refined(NAT), depth - 1) {
+            all.push((construct("Succ", vec![before], true), bound));
+        }
+        self.random.shuffle(&mut all);
+        all
+    }
+
     /// Patterns for several values side by side: one of them is looked into.
     fn product(&mut self, types: &[Type], depth: usize) -> Vec<(Vec<Pattern>, Names)> {
         if types.is_empty() {
@@ -196,6 +243,17 @@ impl Maker {
             all.push(joined(row.collect()));
         }
         all
+    }
+}
+
+/// Whether there is `Zero` or `Succ` in a pattern.
+fn counts(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Construct(name, fields, _) => matches!(&**name, "Zero" | "Succ") || fields.iter().any(counts),
+        Pattern::List(heads, rest) => heads.iter().any(counts) || rest.as_deref().is_some_and(counts),
+        Pattern::Tuple(parts) => parts.iter().any(counts),
+        Pattern::Record(_, fields) => fields.iter().any(|(_, pattern)| counts(pattern)),
+        _ => false,
     }
 }
 

@@ -3,16 +3,24 @@
 //!
 //! Start at [`make`] for well-typed programs; [`tests`] runs them.
 
+mod calls;
+mod classes;
+mod containers;
+mod conversations;
+mod coverage;
 mod definitions;
 mod evaluate;
 mod expressions;
 mod faults;
 mod kinds;
 mod library;
+mod machines;
 pub(crate) mod make;
 mod matches;
 mod operators;
+mod patterns;
 pub(crate) mod random;
+mod refinements;
 mod templates;
 mod tests;
 mod tree;
@@ -20,3 +28,4 @@ mod types;
 mod unproved;
 mod value;
 mod write;
+mod wrong;

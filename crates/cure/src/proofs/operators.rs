@@ -49,6 +49,7 @@ pub(super) fn binary(operator: &str, left: &Value, right: &Value) -> Outcome {
         ("-", Float(a), Float(b)) => float(a - b)?,
         ("*", Float(a), Float(b)) => float(a * b)?,
         ("/", Float(a), Float(b)) => float(a / b)?,
+        ("|->", ..) => Value::atom("unit"),
         ("==", a, b) => Value::bool(a.order(b).is_eq()),
         ("!=", a, b) => Value::bool(a.order(b).is_ne()),
         ("<", a, b) => Value::bool(a.order(b).is_lt()),

@@ -13,5 +13,14 @@ pub(crate) const ALL: &[(&str, &str)] = &[
     ("size_of", "  def size_of(v: Vector(T, n)): Int = n\n"),
     ("first_of", "  def first_of(v: Vector(T, n)): T when n > 0 =\n    match v do\n      [x | _] -> x\n    end\n"),
     ("longer", "  def longer(v: Vector(T, n), x: T): Vector(T, n + 1) = [x | v]\n"),
+    (
+        "mean",
+        "  def mean(v: Vector(Int, n)): Int = if n > 0 then sum_of(v) / n else 0\n  def sum_of(v: Vector(Int)): Int =\n    match v do\n      [] -> 0\n      [x | rest] -> x + sum_of(rest)\n    end\n",
+    ),
+    ("after", "  def after(n: Int): {x: Int | x > n} = n + 1\n"),
+    ("clipped", "  def clipped(n: Int): {x: Int | x >= 0 and x < 10} = if n < 0 then 0 else if n > 9 then 9 else n\n"),
+    ("absolute", "  curify absolute(n: Int): Int = {erlang, abs, 1}\n"),
+    ("counted", "  curify counted(l: List(T)): Int = {erlang, length, 1}\n"),
+    ("turned", "  curify turned(l: List(T)): List(T) = {lists, reverse, 1}\n"),
     ("joined", "  def joined(a: List(Int, n), b: List(Int, m)): List(Int, n + m) = a ++ b\n"),
 ];

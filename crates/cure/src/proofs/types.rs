@@ -5,7 +5,7 @@ use super::tree::Type;
 /// Whether something in the type is forgotten when a value goes through a type parameter: refinements and lengths.
 pub(crate) fn is_exact(ty: &Type) -> bool {
     match ty {
-        Type::Refined(_) | Type::Vector(..) | Type::Fn(..) => true,
+        Type::Refined(_) | Type::Vector(..) | Type::Fn(..) | Type::Any => true,
         Type::List(of) | Type::Option(of) => is_exact(of),
         Type::Result(of, error) => is_exact(of) || is_exact(error),
         Type::Tuple(parts) | Type::Named(_, parts) => parts.iter().any(is_exact),
@@ -15,7 +15,7 @@ pub(crate) fn is_exact(ty: &Type) -> bool {
 
 pub(crate) fn has_param(ty: &Type) -> bool {
     match ty {
-        Type::Param(_) => true,
+        Type::Param(_) | Type::Applied(..) => true,
         Type::List(of) | Type::Option(of) | Type::Vector(of, _) => has_param(of),
         Type::Result(of, error) => has_param(of) || has_param(error),
         Type::Tuple(parts) | Type::Named(_, parts) => parts.iter().any(has_param),

@@ -104,7 +104,7 @@ pub(super) fn literal_refinement(maker: &mut Maker, scope: &Scope) -> Option<Exp
 pub(super) fn open_refinement(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let at = maker.random.below(REFINEMENTS.len());
     let ty = Type::Refined(at);
-    let test = super::kinds::condition;
+    let test = super::refinements::condition;
     match maker.random.below(5) {
         0 => maker.unknown(&Type::Int, scope, |_, z| Some(Expr::As(Box::new(z), ty))),
         1 => {
@@ -143,6 +143,14 @@ pub(super) fn open_refinement(maker: &mut Maker, scope: &Scope) -> Option<Expr> 
             })
         }
     }
+}
+
+pub(super) fn natural(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
+    let (name, of) =
+        [("Succ", Type::Int), ("Pred", Type::Int), ("Pred", Type::Refined(NAT)), ("Pred", Type::Refined(SMALL))]
+            [maker.random.below(4)]
+        .clone();
+    maker.unknown(&of, scope, |_, z| Some(Expr::Natural(name, vec![z])))
 }
 
 pub(super) fn inner_refinement(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
@@ -225,7 +233,8 @@ pub(super) fn length(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
 }
 
 pub(super) fn condition(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
-    let at = (0..scope.functions).find(|at| maker.program.functions[*at].condition)?;
+    let all = &maker.program.functions[..scope.functions];
+    let at = all.iter().position(|one| one.condition && one.given.is_none())?;
     let a = maker.small(scope);
     match maker.random.below(3) {
         0 => Some(Expr::Call(at, Vec::new(), vec![a, Expr::Int(0.into())])),
@@ -237,6 +246,16 @@ pub(super) fn condition(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
             Some(Expr::Let(vec![(Pattern::Var(f), Some(of), Expr::FunctionValue(at))], Box::new(call)))
         }
     }
+}
+
+pub(super) fn refined_condition(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
+    let all = &maker.program.functions[..scope.functions];
+    let (at, given) = all.iter().enumerate().find_map(|(at, one)| Some((at, one.given?)))?;
+    if maker.random.chance(50) {
+        let wrong = outside(maker, given);
+        return Some(Expr::Call(at, Vec::new(), vec![wrong]));
+    }
+    maker.unknown(&Type::Int, scope, |_, z| Some(Expr::Call(at, Vec::new(), vec![z])))
 }
 
 pub(super) fn open_let(maker: &mut Maker, scope: &Scope) -> Option<Expr> {

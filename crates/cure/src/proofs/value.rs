@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::evaluate::Env;
-use super::tree::Expr;
+use super::tree::{Expr, Type};
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -19,12 +19,17 @@ pub(crate) enum Value {
     Tuple(Rc<Vec<Value>>),
     List(Rc<Vec<Value>>),
     Function(Rc<Closure>),
+    /// A state machine that was started.
+    Machine(usize),
 }
 
 #[derive(Debug)]
 pub(crate) enum Closure {
     Lambda(Vec<String>, Rc<Expr>, Env),
     Function(usize),
+    Constructor(String),
+    Method(usize, Type),
+    Show(Type),
     /// A function of the library that is given only a part of its arguments.
     Native(&'static str, Vec<Value>),
 }
@@ -71,12 +76,15 @@ impl Value {
 
     fn rank(&self) -> u8 {
         match self {
-            Value::Int(_) | Value::Float(_) => 0,
-            Value::Atom(_) => 1,
-            Value::Function(_) => 2,
-            Value::Tuple(_) => 3,
-            Value::List(_) => 4,
-            Value::Text(_) => 5,
+            // Where only equality asks: a float is no integer.
+            Value::Int(_) => 0,
+            Value::Float(_) => 1,
+            Value::Atom(_) => 2,
+            Value::Function(_) => 3,
+            Value::Machine(_) => 4,
+            Value::Tuple(_) => 5,
+            Value::List(_) => 6,
+            Value::Text(_) => 7,
         }
     }
 
@@ -99,7 +107,12 @@ impl Value {
         match self {
             Value::Int(value) => value.to_string(),
             Value::Float(value) => crate::eval::value::float(*value),
-            Value::Atom(name) if name.starts_with(|c: char| c.is_ascii_lowercase()) => name.to_string(),
+            Value::Atom(name)
+                if name.starts_with(|c: char| c.is_ascii_lowercase())
+                    && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') =>
+            {
+                name.to_string()
+            }
             Value::Atom(name) => format!("'{name}'"),
             Value::Text(text) if text.is_empty() => "<<>>".to_owned(),
             Value::Text(text) => {
@@ -114,6 +127,7 @@ impl Value {
                 }
             }
             Value::Function(_) => "a function".to_owned(),
+            Value::Machine(_) => "a machine".to_owned(),
         }
     }
 

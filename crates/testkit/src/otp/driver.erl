@@ -85,6 +85,10 @@ escaped(Chars) -> [escape(C) || C <- Chars].
 escape($\n) -> "\\n";
 escape($\t) -> "\\t";
 escape($\r) -> "\\r";
+escape($\b) -> "\\b";
+escape($\v) -> "\\v";
+escape($\f) -> "\\f";
+escape($\e) -> "\\e";
 escape($\\) -> "\\\\";
 escape($") -> "\\\"";
 escape(C) -> C.
@@ -98,7 +102,7 @@ said(Fun) ->
         Class:Reason:Stack -> answer(1, show({Class, Reason, Stack}), "")
     end.
 
-%% Modules of the standard library stay loaded; those of programs go when the next program has others of their name.
+%% Modules stay loaded until a program has others of their name: to purge them takes longer than all else.
 run(Modules, Module, Function, Input, Ms, Loaded) ->
     case load(Modules, Loaded) of
         {ok, NowLoaded} -> {call(binary_to_atom(Module), binary_to_atom(Function), Input, Ms), NowLoaded};
@@ -119,6 +123,7 @@ load([{Name, Beam} | Rest], Loaded) ->
             end
     end.
 
+%% What a program started ends with it: thousands of programs leave nothing behind.
 call(Module, Function, Input, Ms) ->
     Leader = spawn_link(fun() -> leader([], Input) end),
     Body = fun() ->
@@ -142,6 +147,7 @@ call(Module, Function, Input, Ms) ->
             receive {'DOWN', Monitor, process, Pid, _} -> ok end,
             {3, "still running"}
         end,
+    [exit(Left, kill) || Left <- processes(), Left =/= Leader, process_info(Left, group_leader) =:= {group_leader, Leader}],
     Leader ! {self(), finish},
     Output = receive {Leader, Text} -> Text end,
     answer(Status, Result, Output).

@@ -57,7 +57,8 @@ impl Otp {
             driver.display().to_string()
         );
         let mut child = Command::new("erl")
-            .args(["-noshell", "-noinput", "-kernel", "logger_level", "none", "-eval", &compile])
+            // One scheduler: programs run one after the other, and clocks fire in the order in which they are due.
+            .args(["+S", "1:1", "-noshell", "-noinput", "-kernel", "logger_level", "none", "-eval", &compile])
             .current_dir(directory.path())
             .env("ERL_CRASH_DUMP_SECONDS", "0")
             .stdin(Stdio::piped())
