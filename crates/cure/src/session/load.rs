@@ -13,7 +13,7 @@ use crate::resolve::collect::collect;
 use crate::resolve::fingerprint::fingerprint;
 use crate::resolve::scope::Scope;
 use crate::standard;
-use crate::syntax::lexer::lex;
+use crate::syntax::lexer::{LONGEST_NAME, lex};
 use crate::syntax::{self, SyntaxKind, ast};
 use crate::types::check;
 use ast::Name;
@@ -110,7 +110,7 @@ impl<'a> Session<'a> {
             _ => None,
         });
         let names = imports.chain(qualified(self.text, module.span));
-        names.filter_map(|name| self.named.get(&name).copied()).collect()
+        names.filter_map(|path| beginnings(&path).find_map(|name| self.named.get(&name).copied())).collect()
     }
 
     /// The module of this name. `None` if there is none, or if it is being checked already.
@@ -365,8 +365,9 @@ pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
     paths
 }
 
-/// A path and its beginnings, the longest first.
+/// A path and its beginnings, the longest first; without those that are too long for the name of a module.
 pub(crate) fn beginnings(path: &str) -> impl Iterator<Item = Name> {
-    let ends = path.match_indices('.').map(|(at, _)| at).collect::<Vec<_>>();
-    std::iter::once(path.len()).chain(ends.into_iter().rev()).map(|end| Name::from(&path[..end]))
+    let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+    let ends: Vec<_> = ends.take_while(|end| *end <= LONGEST_NAME).collect();
+    ends.into_iter().rev().map(|end| Name::from(&path[..end]))
 }

@@ -30,7 +30,7 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Errors) {
 }
 
 /// The longest name, in bytes: that of an atom.
-const LONGEST_NAME: usize = 255;
+pub(crate) const LONGEST_NAME: usize = 255;
 /// The longest integer that is read, in bytes. What is computed may be longer.
 const MOST_DIGITS: usize = 100_000;
 /// How many strings without an end are looked for.

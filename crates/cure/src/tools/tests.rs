@@ -161,11 +161,13 @@ async fn hostile_text_gets_a_clear_answer() {
     let nested = format!("module T do\n  def f(): Int = {}1{}\nend\n", "(".repeat(100_000), ")".repeat(100_000));
     let deepest = format!("module T do\n  def f(): Int = {}1{}\nend\n", "(1 + ".repeat(60), ")".repeat(60));
     let chain = format!("module T do\n  def f(): Int = 1{}\nend\n", " + 1".repeat(100));
+    let dotted = format!("module T do\n  def f(x: {}F): Int = 1\nend\n", "A.".repeat(100_000));
     let huge = "x".repeat(17 << 20);
     for (name, code, wanted) in [
         ("nested", nested.as_str(), "C0105"),
         ("deepest", &deepest, "passed"),
         ("chain", &chain, "passed"),
+        ("dotted", &dotted, "C0203"),
         ("nul", "module T do\n  \0\nend\n", "C0001"),
         ("huge", &huge, "C0004"),
         ("empty", "", "passed"),

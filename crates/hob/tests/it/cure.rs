@@ -40,6 +40,65 @@ const TOOLS: &[&str] = &[
     "validate_syntax",
 ];
 
+/// Files are written and commands typed as the page says.
+#[test]
+fn the_page_can_be_typed_along() {
+    let page = include_str!("../../../../docs/cure.md");
+    let project = fresh();
+    let mut blocks = page.split("```");
+    let mut said = Vec::new();
+    while let (Some(before), Some(block)) = (blocks.next(), blocks.next()) {
+        let (kind, text) = block.split_once('\n').expect("a block has lines");
+        if kind == "cure" {
+            let name = before.rsplit('`').nth(1).expect("the file is named before the block");
+            project.write(name, text);
+            continue;
+        }
+        for line in text.lines() {
+            let output = project.command("sh").args(["-c", line]).output().expect("a shell");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            let command = line.split(" #").next().unwrap_or(line).trim_end();
+            said.push(format!("$ {command} [{}]\n{}", output.status.code().expect("an exit code"), text.trim_end()));
+        }
+        break;
+    }
+    expect_test::expect![[r#"
+        $ hob cure check shapes.cure [0]
+        1 file checked: nothing found
+        $ hob cure run shapes.cure [0]
+        9
+        $ hob cure run shapes.cure --function area 'Square(0)' [1]
+        error: the arguments do not fit area
+          0 does not fit Positive
+        $ hob cure fmt shapes.cure [0]
+
+        $ hob cure build shapes.cure [0]
+        5 BEAM files in _build/cure, 5 changed
+        erl -noshell -pa '_build/cure' -eval "io:format(\"~tp~n\", ['Shapes':main()]), halt()."
+        $ hob cure fsm lamp.cure [0]
+        lamp.cure: Bulb starts in Off
+          states: Off, On, Broken
+          deadlock: the state Broken of Bulb has no exit and is not terminal
+            Off --press--> On --burn--> Broken
+        $ hob cure fsm --mermaid lamp.cure [0]
+        stateDiagram-v2
+            [*] --> Off
+            Off --> On : press
+            On --> Off : press
+            On --> Broken : burn
+        $ hob cure check [0]
+        warning[C0603]: the state Broken of Bulb has no exit and is not terminal
+         --> lamp.cure:5:5
+          |
+        5 |     On --> |burn| Broken
+          |     ^^^^^^^^^^^^^^^^^^^^
+          |
+          = help: the way there: Off --press--> On --burn--> Broken
+
+        2 files checked: 1 warning"#]]
+    .assert_eq(&said.join("\n"));
+}
+
 #[test]
 fn the_language_can_be_read_and_prompted_for() {
     let project = fresh();
