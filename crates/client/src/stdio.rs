@@ -100,6 +100,8 @@ struct State {
     connected_at: Option<Instant>,
     /// The downward thread has nothing more to do.
     finished: bool,
+    /// How many threads wait for a change.
+    waiting: u32,
 }
 
 impl Shared {
@@ -108,11 +110,21 @@ impl Shared {
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        self.wait_for(state, Duration::MAX)
     }
 
-    fn wait_for<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
-        self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+    /// Wakes who waits for a change. Mostly nobody does, and to tell nobody would be a system call for each line.
+    fn tell(&self, state: &State) {
+        if state.waiting > 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    fn wait_for<'a>(&self, mut state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
+        state.waiting += 1;
+        let mut state = self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0;
+        state.waiting -= 1;
+        state
     }
 
     /// Standard input → socket, until the input ends.
@@ -132,7 +144,7 @@ impl Shared {
                     }
                     state.input_ended = Some(Instant::now());
                 }
-                self.changed.notify_all();
+                self.tell(&state);
             }
             if !refused.is_empty() {
                 let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +186,7 @@ impl Shared {
             if ended == Err(End::Unread) {
                 state.ledger.left_unread();
             }
-            self.changed.notify_all();
+            self.tell(&state);
             if ended.is_err() {
                 // The other thread reads what was still sent, then finds the end.
                 let _ = stream.shutdown(Shutdown::Both);
@@ -300,8 +312,10 @@ impl Downward {
                     Ok(connection) => Some(connection),
                     Err(reason) => {
                         warn(&reason);
-                        let lines = self.shared.lock().ledger.give_up_all(&Fate::Unreachable(reason));
-                        self.shared.changed.notify_all();
+                        let mut state = self.shared.lock();
+                        let lines = state.ledger.give_up_all(&Fate::Unreachable(reason));
+                        self.shared.tell(&state);
+                        drop(state);
                         if self.tell(&lines).is_err() {
                             break;
                         }
@@ -318,7 +332,7 @@ impl Downward {
         }
         let mut state = self.shared.lock();
         state.finished = true;
-        self.shared.changed.notify_all();
+        self.shared.tell(&state);
     }
 
     fn connect(&mut self) -> Result<Connection, String> {
@@ -377,7 +391,7 @@ impl Downward {
             answers.extend(state.ledger.meet(&ack, is_new_life));
             state.stream = Some(stream.clone());
             state.connected_at = Some(Instant::now());
-            self.shared.changed.notify_all();
+            self.shared.tell(&state);
             (answers, state.ledger.backlog())
         };
         let told = self.tell(&answers);

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use project::journal::{Entry, Record};
+use tokio::runtime;
 use tokio::sync::broadcast;
 
 use crate::log::CappedFile;
@@ -16,11 +18,16 @@ const KEPT: usize = 512;
 /// How many entries a subscriber may fall behind before it is told that it missed some.
 const BEHIND: usize = 1024;
 
+/// How long a record of an evaluation may wait before it is in the file. There may be thousands of them a second, and
+/// each would pay for its own writes.
+const GATHERED: Duration = Duration::from_millis(20);
+
 /// The journal's file beside the log.
 pub(crate) const FILE_NAME: &str = "journal.jsonl";
 
 /// The journal of one life of the daemon.
 pub(crate) struct Journal {
+    me: Weak<Journal>,
     state: Mutex<State>,
     subscribers: broadcast::Sender<Arc<Entry>>,
 }
@@ -30,35 +37,56 @@ struct State {
     kept: VecDeque<Arc<Entry>>,
     /// Absent when the disk would not have it: the journal in memory is what faces and tests read.
     file: Option<CappedFile>,
+    /// Not in the file yet.
+    unwritten: Vec<Arc<Entry>>,
+}
+
+impl State {
+    fn write(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        for entry in self.unwritten.drain(..) {
+            let Ok(mut line) = serde_json::to_vec(&*entry) else { continue };
+            line.push(b'\n');
+            // A full disk loses lines of the file, never the entry itself.
+            let _ = file.write_line(&line);
+        }
+    }
 }
 
 impl Journal {
     /// A journal that also writes to the log directory, `limit` bytes a file at most.
-    pub(crate) fn open(log_dir: &Path, limit: u64) -> io::Result<Journal> {
+    pub(crate) fn open(log_dir: &Path, limit: u64) -> io::Result<Arc<Journal>> {
         Ok(Journal::with(Some(CappedFile::open(log_dir.join(FILE_NAME), limit)?)))
     }
 
     /// A journal in memory only.
-    pub(crate) fn in_memory() -> Journal {
+    pub(crate) fn in_memory() -> Arc<Journal> {
         Journal::with(None)
     }
 
-    fn with(file: Option<CappedFile>) -> Journal {
-        let state = State { last: 0, kept: VecDeque::with_capacity(KEPT), file };
-        Journal { state: Mutex::new(state), subscribers: broadcast::channel(BEHIND).0 }
+    fn with(file: Option<CappedFile>) -> Arc<Journal> {
+        let state = State { last: 0, kept: VecDeque::with_capacity(KEPT), file, unwritten: Vec::new() };
+        let subscribers = broadcast::channel(BEHIND).0;
+        Arc::new_cyclic(|me| Journal { me: me.clone(), state: Mutex::new(state), subscribers })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a record down.
     pub(crate) fn record(&self, record: Record) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let frequent = matches!(record, Record::EvaluationStarted { .. } | Record::EvaluationFinished { .. });
+        let mut state = self.lock();
         state.last += 1;
         let entry = Arc::new(Entry::now(state.last, record));
-        if let Some(file) = &mut state.file
-            && let Ok(mut line) = serde_json::to_vec(&*entry)
-        {
-            line.push(b'\n');
-            // A full disk loses lines of the file, never the entry itself.
-            let _ = file.write_line(&line);
+        if state.file.is_some() {
+            state.unwritten.push(Arc::clone(&entry));
+            match (frequent, runtime::Handle::try_current()) {
+                (true, Ok(runtime)) if state.unwritten.len() == 1 => drop(runtime.spawn(write_soon(self.me.clone()))),
+                (true, Ok(_)) => {}
+                _ => state.write(),
+            }
         }
         if state.kept.len() == KEPT {
             state.kept.pop_front();
@@ -70,9 +98,22 @@ impl Journal {
 
     /// The kept entries after number `since`, and all that follow.
     pub(crate) fn subscribe(&self, since: u64) -> (Vec<Arc<Entry>>, broadcast::Receiver<Arc<Entry>>) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         let kept = state.kept.iter().filter(|entry| entry.seq > since).cloned().collect();
         (kept, self.subscribers.subscribe())
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.lock().write();
+    }
+}
+
+async fn write_soon(journal: Weak<Journal>) {
+    tokio::time::sleep(GATHERED).await;
+    if let Some(journal) = journal.upgrade() {
+        journal.lock().write();
     }
 }
 
@@ -96,5 +137,26 @@ mod tests {
         assert_eq!(next.recv().await.expect("sent").seq, 3);
         let text = std::fs::read_to_string(dir.path().join(FILE_NAME)).expect("written");
         assert_eq!(text.lines().count(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn records_of_evaluations_are_gathered_and_keep_their_order() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let journal = Journal::open(dir.path(), 1 << 20).expect("opens");
+        let evaluation = |eval| Record::EvaluationStarted { session: "s".to_owned(), worktree: "/w".into(), eval };
+        let written = || std::fs::read_to_string(dir.path().join(FILE_NAME)).expect("readable").lines().count();
+        journal.record(evaluation(1));
+        journal.record(evaluation(2));
+        assert_eq!((written(), journal.subscribe(0).0.len()), (0, 2));
+        tokio::time::sleep(GATHERED * 2).await;
+        assert_eq!(written(), 2);
+        journal.record(evaluation(3));
+        journal.record(stopping("now"));
+        assert_eq!(written(), 4);
+        journal.record(evaluation(4));
+        drop(journal);
+        let text = std::fs::read_to_string(dir.path().join(FILE_NAME)).expect("readable");
+        let numbers = text.lines().map(|line| serde_json::from_str::<Entry>(line).expect("an entry").seq);
+        assert_eq!(numbers.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     }
 }

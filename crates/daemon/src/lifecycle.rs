@@ -191,12 +191,11 @@ fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
 async fn serve_until_stopped(
     project: Project,
     config: Config,
-    journal: Journal,
+    journal: Arc<Journal>,
     lock: Lock,
     announce: Announce,
     http: Option<Http>,
 ) -> Result<(), ServeError> {
-    let journal = Arc::new(journal);
     let signals = Signals::new().map_err(ServeError::Start)?;
     let connections =
         Connections::new(usize::try_from(config.limits.connections).unwrap_or(usize::MAX), journal.clone());

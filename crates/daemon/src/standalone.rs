@@ -39,7 +39,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
         .build()
         .map_err(StandaloneError::Stdio)?;
     let served = runtime.block_on(async {
-        let parts = Parts::new(project, &config, Arc::new(Journal::in_memory()), None)?;
+        let parts = Parts::new(project, &config, Journal::in_memory(), None)?;
         let server = parts.standalone_server(hello)?;
         tokio::spawn(::process::subreaper::task());
         let options =

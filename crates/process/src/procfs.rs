@@ -244,7 +244,8 @@ pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
 
 /// A file of `/proc/PID`, at most `limit` bytes of it.
 pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // Room for most, so that it is read in one piece: from nothing it would be read in five.
+    let mut bytes = Vec::with_capacity(1024);
     std::fs::File::open(PathBuf::from(format!("/proc/{pid}/{file}"))).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -1,7 +1,7 @@
 //! What differs between REPLs, as code: how to be told when an evaluation has ended, how code is handed over, what the
 //! answer means. An [`Adapter`] is stateless; the session's machine calls it. What can be data stands in the profile.
 //!
-//! Every adapter makes its REPL print a marker to both streams when an evaluation has ended:
+//! Every adapter makes its REPL print a marker to both streams, standard output first, when an evaluation has ended:
 //! `NONCE SP NUMBER SP PAYLOAD LF`, where the nonce is secret and random and the number grows with every evaluation
 //! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
 //! evaluation.

@@ -152,8 +152,8 @@ impl Repl {
             SessionEvent::Ended { .. } => &[Part::Output, Part::Transcript],
             SessionEvent::Output { .. } => return,
         };
-        for audience in self.audiences() {
-            parts.iter().for_each(|part| self.tell(&audience, key, *part));
+        for audience in self.audiences().iter().filter(|audience| *audience.watched().borrow() > 0) {
+            parts.iter().for_each(|part| self.tell(audience, key, *part));
         }
     }
 

@@ -4,6 +4,7 @@
 //! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
 
 mod kernel;
+mod muting;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -69,6 +70,8 @@ pub(super) struct Rest {
     clock: CpuClock,
     ending: Option<JoinHandle<()>>,
     closed: Option<(Stream, Instant)>,
+    /// Until when standard output wakes nobody.
+    muted: Option<Instant>,
     watched: Option<Instant>,
     /// Bytes in the log so far, per stream.
     logged: [u64; 2],
@@ -91,6 +94,7 @@ impl Rest {
             clock: CpuClock::default(),
             ending: None,
             closed: None,
+            muted: None,
             watched: None,
             logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
             alarm: Alarm::default(),
@@ -175,7 +179,7 @@ impl Actor {
         }
         let closed = self.rest.closed.map(|(_, at)| at + CLOSED);
         let watch = self.rest.watched.map(|at| at + WATCH[usize::from(self.machine.current().is_none())]);
-        [self.machine.deadline(), closed, watch].into_iter().flatten().min()
+        [self.machine.deadline(), closed, watch, self.rest.muted].into_iter().flatten().min()
     }
 
     fn on(&mut self, event: Event) {
@@ -184,6 +188,7 @@ impl Actor {
 
     fn time(&mut self) {
         let now = Instant::now();
+        self.unmute(now);
         if let Some((stream, _)) = self.rest.closed.take_if(|(_, at)| now >= *at + CLOSED) {
             self.on(Event::Closed(stream));
         }
@@ -275,7 +280,10 @@ impl Actor {
     fn act(&mut self, action: Action) {
         match action {
             Action::Code { bytes, script } => match self.scripts.place(bytes, script) {
-                Ok(bytes) => self.inputs.code().push(bytes),
+                Ok(bytes) => {
+                    self.inputs.code().push(bytes);
+                    self.mute();
+                }
                 Err(error) => self.on(Event::Stop { reason: format!("its script file could not be written: {error}") }),
             },
             Action::Feed(bytes) => self.inputs.stdin.push(bytes),
@@ -324,6 +332,8 @@ impl Actor {
                     (record.logged, record.cpu_from) = (self.rest.logged, cpu);
                 }
             }
+            // In less than a tick the clock says nothing.
+            SessionEvent::EvalFinished { duration, .. } if *duration < CpuClock::tick() => {}
             SessionEvent::EvalFinished { eval, .. } => {
                 let cpu = self.rest.clock.now();
                 if let Some(record) = self.machine.record_mut(*eval) {

@@ -19,11 +19,15 @@ impl CpuClock {
         self.0.is_empty()
     }
 
-    /// The time so far, in the kernel's ticks of mostly 10 ms; `None` if there is nothing to read.
+    /// What it counts in: 10 ms mostly.
+    pub(super) fn tick() -> Duration {
+        Duration::from_secs(1) / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(0).max(1)
+    }
+
+    /// The time so far, in the kernel's ticks; `None` if there is nothing to read.
     pub(super) fn now(&self) -> Option<Duration> {
-        let ticks: Vec<u64> = self.0.iter().filter_map(ticks).collect();
-        let per_second = rustix::param::clock_ticks_per_second().max(1);
-        (!ticks.is_empty()).then(|| Duration::from_millis(ticks.iter().sum::<u64>() * 1000 / per_second))
+        let ticks = self.0.iter().filter_map(ticks).reduce(|all, more| all + more)?;
+        Some(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)))
     }
 }
 
@@ -31,10 +35,17 @@ impl CpuClock {
 fn ticks(stat: &File) -> Option<u64> {
     let mut buffer = [0; 1024];
     let read = stat.read_at(&mut buffer, 0).ok()?;
-    let text = std::str::from_utf8(&buffer[..read]).ok()?;
     // The second field is a name in parentheses that may hold anything.
-    let (_, rest) = text.rsplit_once(") ")?;
-    rest.split(' ').skip(11).take(4).map(|field| field.parse::<u64>().ok()).sum()
+    let name_end = memchr::memrchr(b')', &buffer[..read])?;
+    let mut fields = buffer.get(name_end + 2..read)?.split(|byte| *byte == b' ').skip(11);
+    (0..4).map(|_| number(fields.next()?)).sum()
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = char::from(*digit).to_digit(10)?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::pending;
 use std::io;
+use std::os::fd::OwnedFd;
 
 use process::Extra;
 use rustix::io::Errno;
@@ -19,7 +20,9 @@ const CHUNK: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) stream: Stream,
-    pipe: Option<pipe::Receiver>,
+    pipe: Option<OwnedFd>,
+    /// What wakes us when something comes, unless it is muted.
+    bell: Option<pipe::Receiver>,
     scanner: Scanner,
     buffer: Vec<u8>,
 }
@@ -39,18 +42,37 @@ pub(super) enum Found {
 
 impl Output {
     pub(super) fn new(stream: Stream, pipe: Option<pipe::Receiver>, nonce: &Nonce) -> Output {
-        Output { stream, pipe, scanner: Scanner::new(nonce), buffer: vec![0; CHUNK] }
+        let pipe = pipe.and_then(|pipe| pipe.into_nonblocking_fd().ok());
+        let mut output = Output { stream, pipe, bell: None, scanner: Scanner::new(nonce), buffer: vec![0; CHUNK] };
+        output.unmute();
+        output
     }
 
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }
 
-    /// Resolves when reading is worth a try; never after the end. Cancel safe.
+    /// From now on nobody is woken by what comes. It stays in the pipe, and can be read.
+    pub(super) fn mute(&mut self) {
+        self.bell = None;
+    }
+
+    /// We are woken again by what comes, and by what has come meanwhile. Where there are no descriptors left for that,
+    /// says so.
+    pub(super) fn unmute(&mut self) -> bool {
+        if let (Some(pipe), None) = (&self.pipe, &self.bell) {
+            let bell = pipe.try_clone().and_then(pipe::Receiver::from_owned_fd_unchecked);
+            self.bell = bell.ok();
+            return self.bell.is_some();
+        }
+        true
+    }
+
+    /// Resolves when reading is worth a try; never after the end, nor while it is muted. Cancel safe.
     pub(super) async fn readable(&self) {
-        match &self.pipe {
+        match &self.bell {
             // An error shows when reading.
-            Some(pipe) => drop(pipe.readable().await),
+            Some(bell) => drop(bell.readable().await),
             None => pending().await,
         }
     }
@@ -61,12 +83,14 @@ impl Output {
         let mut read = None;
         // A pipe that gave less than it was asked for is empty. Saying so to the runtime in here, where it knows which
         // edge was read, saves the read that would only say the same, and cannot hide a later edge.
-        let _ = pipe.try_io(|| {
-            let now = rustix::io::read(pipe, &mut self.buffer);
-            let more = matches!(now, Ok(CHUNK | 0) | Err(Errno::INTR));
-            read = Some(now);
-            if more { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
-        });
+        if let Some(bell) = &self.bell {
+            let _ = bell.try_io(|| {
+                let found = rustix::io::read(pipe, &mut self.buffer);
+                let more = matches!(found, Ok(CHUNK | 0) | Err(Errno::INTR));
+                read = Some(found);
+                if more { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
+            });
+        }
         let count = match read.unwrap_or_else(|| rustix::io::read(pipe, &mut self.buffer)) {
             Ok(count) => count,
             Err(Errno::INTR) => return Found::Some,
@@ -74,8 +98,7 @@ impl Output {
             Err(_) => 0,
         };
         if count == 0 {
-            self.pipe = None;
-            self.scanner.finish(sink);
+            self.close(sink);
             return Found::End;
         }
         self.scanner.push(&self.buffer[..count], sink);
@@ -84,7 +107,7 @@ impl Output {
 
     /// Gives up on the rest.
     pub(super) fn close(&mut self, sink: impl FnMut(Piece<'_>)) {
-        self.pipe = None;
+        (self.pipe, self.bell) = (None, None);
         self.scanner.finish(sink);
     }
 }
@@ -200,5 +223,53 @@ impl Inputs {
         if let Some(apart) = &mut self.apart {
             apart.write();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    fn output(stream: Stream) -> (pipe::Sender, Output) {
+        let (ours, theirs) = pipe::pipe().expect("a pipe");
+        (ours, Output::new(stream, Some(theirs), &Nonce::random()))
+    }
+
+    fn wakes(output: &Output) -> bool {
+        let readable = std::pin::pin!(output.readable());
+        readable.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
+    }
+
+    fn read(output: &mut Output) -> (Found, Vec<u8>) {
+        let mut data = Vec::new();
+        let found = output.read(|piece| {
+            if let Piece::Data(bytes) = piece {
+                data.extend_from_slice(bytes);
+            }
+        });
+        (found, data)
+    }
+
+    #[tokio::test]
+    async fn what_is_muted_wakes_nobody_and_is_not_lost() {
+        let ((to_out, mut out), (to_err, err)) = (output(Stream::Stdout), output(Stream::Stderr));
+        out.mute();
+        rustix::io::write(&to_out, b"one").expect("room");
+        rustix::io::write(&to_err, b"later").expect("room");
+        err.readable().await;
+        assert!(!wakes(&out), "it was told with what came later");
+        assert_eq!(read(&mut out), (Found::Last, b"one".to_vec()));
+        assert_eq!(read(&mut out).0, Found::Nothing);
+        rustix::io::write(&to_out, b"two").expect("room");
+        assert!(out.unmute());
+        out.readable().await;
+        assert_eq!(read(&mut out), (Found::Last, b"two".to_vec()));
+        assert!(!wakes(&out));
+        out.mute();
+        drop(to_out);
+        assert_eq!(read(&mut out).0, Found::End);
+        assert!(out.unmute() && !out.is_open());
     }
 }

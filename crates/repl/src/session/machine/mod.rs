@@ -318,7 +318,7 @@ impl Machine {
         self.actions.push(Action::Code { bytes, script });
     }
 
-    fn is_fallback(&self) -> bool {
+    pub(super) fn is_fallback(&self) -> bool {
         self.completion == Completion::Marker && self.adapter.completion() == Completion::Exact
     }
 

@@ -96,10 +96,10 @@ impl Machine {
         record.status = Status::Running;
         record.started = Some(now);
         record.notes = queued.plan.notes;
-        if !record.quiet {
+        let started = (!record.quiet).then(|| {
             record.between = std::mem::replace(&mut self.between, [Capture::new(), Capture::new()]);
-            self.actions.push(Action::Emit(SessionEvent::EvalStarted { eval: queued.eval, code: record.code.clone() }));
-        }
+            Action::Emit(SessionEvent::EvalStarted { eval: queued.eval, code: record.code.clone() })
+        });
         self.waiters.push((queued.eval, queued.waiter));
         let mut run = Run {
             eval: queued.eval,
@@ -123,6 +123,8 @@ impl Machine {
             run.probe_soon(now);
         }
         self.write(step.bytes, step.script, step.advance);
+        // The program is at it while we write that down.
+        self.actions.extend(started);
         self.phase = Phase::Running(Box::new(run));
     }
 
