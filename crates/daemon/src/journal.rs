@@ -18,8 +18,8 @@ const KEPT: usize = 512;
 /// How many entries a subscriber may fall behind before it is told that it missed some.
 const BEHIND: usize = 1024;
 
-/// How long a record of an evaluation may wait before it is in the file. There may be thousands of them a second, and
-/// each would pay for its own writes.
+/// How long a record may wait before it is in the file. Of some there may be thousands a second, and each would pay for a
+/// write of its own while somebody waits for its answer.
 const GATHERED: Duration = Duration::from_millis(20);
 
 /// The journal's file beside the log.
@@ -76,15 +76,22 @@ impl Journal {
 
     /// Writes a record down.
     pub(crate) fn record(&self, record: Record) {
-        let frequent = matches!(record, Record::EvaluationStarted { .. } | Record::EvaluationFinished { .. });
+        let rare = matches!(
+            record,
+            Record::DaemonStarted { .. }
+                | Record::DaemonStopping { .. }
+                | Record::SessionStarted { .. }
+                | Record::SessionReady { .. }
+                | Record::SessionEnded { .. }
+        );
         let mut state = self.lock();
         state.last += 1;
         let entry = Arc::new(Entry::now(state.last, record));
         if state.file.is_some() {
             state.unwritten.push(Arc::clone(&entry));
-            match (frequent, runtime::Handle::try_current()) {
-                (true, Ok(runtime)) if state.unwritten.len() == 1 => drop(runtime.spawn(write_soon(self.me.clone()))),
-                (true, Ok(_)) => {}
+            match runtime::Handle::try_current() {
+                Ok(runtime) if !rare && state.unwritten.len() == 1 => drop(runtime.spawn(write_soon(self.me.clone()))),
+                Ok(_) if !rare => {}
                 _ => state.write(),
             }
         }
@@ -140,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn records_of_evaluations_are_gathered_and_keep_their_order() {
+    async fn frequent_records_are_gathered_and_keep_their_order() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let journal = Journal::open(dir.path(), 1 << 20).expect("opens");
         let evaluation = |eval| Record::EvaluationStarted { session: "s".to_owned(), worktree: "/w".into(), eval };
