@@ -19,6 +19,7 @@ type Meddle = fn(&[Arrival], Vec<Along>) -> Vec<Along>;
 struct Meddling {
     inner: Arc<dyn Store>,
     claims: AtomicUsize,
+    reads: AtomicUsize,
     along: Arc<AtomicUsize>,
     meddle: Meddle,
 }
@@ -30,6 +31,7 @@ impl Store for Meddling {
     }
 
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.inner.read(query)
     }
 
@@ -55,12 +57,24 @@ impl Store for Meddling {
     }
 }
 
+impl Meddling {
+    fn before(sound: &Place, meddle: Meddle) -> Arc<Meddling> {
+        let inner = sound.store.clone();
+        Arc::new(Meddling {
+            inner,
+            claims: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
+            along: Arc::default(),
+            meddle,
+        })
+    }
+}
+
 /// Wakes waiters until one of them had left what it wants done along, which it does a moment after its first look. Gives
 /// how many claims that one made by itself. Each gets its message, for the first time.
 async fn claims_of_a_wake(sound: Place, meddle: Meddle) -> usize {
-    let (inner, hand) = (sound.store.clone(), Hand(sound.hand.0.clone()));
-    let store = Arc::new(Meddling { inner, claims: AtomicUsize::new(0), along: Arc::default(), meddle });
-    let place = Place::with(store.clone(), limits(), hand, Box::new(())).await;
+    let store = Meddling::before(&sound, meddle);
+    let place = Place::with(store.clone(), limits(), Hand(sound.hand.0.clone()), Box::new(())).await;
     let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
     for round in 0.. {
         let before = [&store.claims, &*store.along].map(|count| count.load(Ordering::SeqCst));
@@ -88,6 +102,32 @@ async fn memory_hands_out_with_what_brings_it() {
 #[tokio::test]
 async fn sqlite_hands_out_with_what_brings_it() {
     assert_eq!(claims_of_a_wake(Place::sqlite(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
+}
+
+/// A subscriber's look is made along too: whoever is told asks nothing of the store after the first look.
+#[tokio::test]
+async fn a_subscriber_is_told_with_what_brings_it() {
+    for sound in [Place::memory(limits()).await, Place::sqlite(limits()).await] {
+        let store = Meddling::before(&sound, |_, along| along);
+        let place = Place::with(store.clone(), limits(), Hand(sound.hand.0.clone()), Box::new(())).await;
+        let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+        let mut told = place.mail.subscribe(&bob, Floor::All, None).await.unwrap();
+        for round in 0.. {
+            let before = [&store.reads, &*store.along].map(|count| count.load(Ordering::SeqCst));
+            let send = async {
+                tokio::task::yield_now().await;
+                place.send(&ann, "bob", &round.to_string()).await.unwrap()
+            };
+            let (message, _) = tokio::join!(told.next(), send);
+            assert_eq!(message.unwrap().content, round.to_string());
+            let [reads, along] = [&store.reads, &*store.along].map(|count| count.load(Ordering::SeqCst));
+            // It had left its look before the message came.
+            if along > before[1] {
+                assert_eq!(reads - before[0], ONLY_THE_FIRST_LOOK);
+                break;
+            }
+        }
+    }
 }
 
 #[tokio::test]

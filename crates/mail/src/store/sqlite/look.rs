@@ -148,8 +148,8 @@ impl Look<'_> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> rusqlite::Result<Fetched> {
-        // One transaction, so that the counts fit the messages.
-        let _snapshot = self.db.unchecked_transaction()?;
+        // One transaction, so that the counts fit the messages; what is looked up along with a change is in one.
+        let _snapshot = if self.db.is_autocommit() { Some(self.db.unchecked_transaction()?) } else { None };
         let Some(agent) = self.agent_id(&fetch.agent)? else { return Ok(Fetched::default()) };
         let (after, floor) = (i64::try_from(fetch.after).unwrap_or(i64::MAX), fetch.floor.least().level());
         let states = if fetch.waiting_only { 3 } else { i64::MAX };
