@@ -6,6 +6,7 @@
 
 mod deliver;
 mod keep;
+mod known;
 mod look;
 mod rows;
 mod schema;

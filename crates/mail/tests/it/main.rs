@@ -12,6 +12,7 @@ mod holders;
 mod lives;
 mod machines;
 mod model;
+mod older;
 mod place;
 mod postgres;
 mod spool;

@@ -32,7 +32,7 @@ async fn a_newer_version_is_refused_and_left_alone() {
     db.execute_batch("PRAGMA user_version = 99").unwrap();
     drop(db);
     let error = refused(&path);
-    assert_eq!(error.to_string(), "the mail store has schema version 99; this version of hob knows up to 1");
+    assert_eq!(error.to_string(), "the mail store has schema version 99; this version of hob knows up to 2");
     assert!(error.hints()[0].contains("update"), "{:?}", error.hints());
 }
 

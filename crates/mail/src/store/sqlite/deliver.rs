@@ -20,7 +20,15 @@ use crate::store::plan;
 /// A mailbox that a message goes into.
 pub(super) struct Target {
     pub(super) agent: AgentName,
+    pub(super) seen_at: Millis,
     pub(super) mailbox: Mailbox,
+}
+
+/// A delivery that a claim has leased.
+struct Taken {
+    seq: u64,
+    message: i64,
+    attempt: u32,
 }
 
 /// A delivery that a session has in hand.
@@ -82,7 +90,7 @@ impl Writer {
 
     /// The conversation of a message that the agent wrote or received.
     fn thread_of(&self, id: &MessageId, agent: &AgentName) -> Result<MessageId, Fault> {
-        let sql = "SELECT m.thread FROM message m WHERE m.public = ?1 AND m.space = ?2 AND (m.sender = ?3 OR EXISTS \
+        let sql = "SELECT coalesce(m.thread, m.public) FROM message m WHERE m.public = ?1 AND m.space = ?2 AND (m.sender = ?3 OR EXISTS \
                    (SELECT 1 FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.message = m.id AND a.name = ?3))";
         let values = params![id.as_str(), self.space, agent.as_str()];
         let found: Option<String> = self.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?;
@@ -99,7 +107,7 @@ impl Writer {
             let has_room =
                 mailbox.waiting() < self.limits.mailbox_messages && mailbox.bytes + bytes <= self.limits.mailbox_bytes;
             if has_room {
-                open.push(Target { agent, mailbox });
+                open.push(Target { agent, seen_at: row.seen_at, mailbox });
             } else {
                 full.push(agent);
             }
@@ -121,7 +129,7 @@ impl Writer {
             &*message.content,
             message.priority.level(),
             message.at,
-            message.thread.as_str(),
+            (*message.thread != message.id).then(|| message.thread.as_str()),
             message.reply_to.map(|id| id.as_str()),
             message.metadata,
             message.key.map(|(key, _)| key),
@@ -140,17 +148,15 @@ impl Writer {
             let sql = "INSERT INTO delivery (agent, seq, message, priority, at, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
             let values = params![mailbox.agent, mailbox.seq, number, level, message.at, bytes];
             self.db.prepare_cached(sql)?.execute(values)?;
-            self.save(mailbox)?;
-            let seen = self.db.prepare_cached("SELECT seen_at FROM agent WHERE id = ?1")?;
-            let seen_at = { seen }.query_row([mailbox.agent], |row| row.get(0))?;
-            sent.push(Recipient { agent: target.agent, seq: mailbox.seq, seen_at });
+            self.save(mailbox);
+            sent.push(Recipient { agent: target.agent, seq: mailbox.seq, seen_at: target.seen_at });
         }
         Ok(sent)
     }
 
     /// What an append of this message answered. One that was purged since has no recipients any more.
     fn replay(&self, id: &MessageId) -> rusqlite::Result<Appended> {
-        let sql = "SELECT thread, at FROM message WHERE public = ?1";
+        let sql = "SELECT coalesce(thread, public), at FROM message WHERE public = ?1";
         let found: Option<(String, Millis)> =
             self.db.prepare_cached(sql)?.query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let sql = "SELECT a.name, d.seq, a.seen_at FROM message m JOIN delivery d ON d.message = m.id \
@@ -170,50 +176,56 @@ impl Writer {
         let now = self.clock.now();
         let confirmed = if claim.confirm { self.confirm(&claim.session, Some(claim.token))? } else { 0 };
         let caller = self.caller(&claim.session)?;
-        let session = claim.session.id.as_str();
         let mut mailbox = self.mailbox(caller.id)?;
-        // The call may have claimed before and never heard the answer.
-        let sql = "SELECT seq, attempts FROM delivery WHERE session = ?1 AND agent = ?2 AND token = ?3 AND state < 3";
-        let mut again = self.db.prepare_cached(sql)?;
-        let again = again.query_map(params![session, caller.id, claim.token], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let mut taken: Vec<(u64, u32)> = again.collect::<rusqlite::Result<_>>()?;
+        let mut taken = self.taken_before(claim, &mailbox)?;
         if taken.is_empty() {
             taken = self.take(claim, &mut mailbox, now)?;
         }
-        let sql = format!(
-            "SELECT {}, d.seq FROM delivery d JOIN message m ON m.id = d.message WHERE d.agent = ?1 AND d.seq = ?2",
-            message_columns!()
-        );
-        let mut read = self.db.prepare_cached(&sql)?;
+        let sql = concat!("SELECT ", message_columns!(), ", ?2 FROM message m WHERE m.id = ?1");
+        let mut read = self.db.prepare_cached(sql)?;
         let mut messages = Vec::with_capacity(taken.len());
-        for (seq, attempt) in taken {
-            let message = read.query_row(params![caller.id, seq], super::look::message)?;
-            messages.push(HandedOut { message, attempt });
+        for one in taken {
+            let message = read.query_row(params![one.message, one.seq], super::look::message)?;
+            messages.push(HandedOut { message, attempt: one.attempt });
         }
         let below = usize::from(claim.floor.least().level());
         let below_floor = mailbox.free[..below].iter().sum();
         Ok(Claimed { messages, remaining: mailbox.free.iter().sum(), below_floor, confirmed })
     }
 
+    /// What the same call has leased already: it may never have heard the answer.
+    fn taken_before(&self, claim: &Claim, mailbox: &Mailbox) -> rusqlite::Result<Vec<Taken>> {
+        if mailbox.leased == 0 {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT seq, message, attempts FROM delivery INDEXED BY delivery_open \
+                   WHERE session = ?1 AND agent = ?2 AND token = ?3 AND state < 3 ORDER BY seq";
+        let mut again = self.db.prepare_cached(sql)?;
+        let values = params![claim.session.id.as_str(), mailbox.agent, claim.token];
+        let row = |row: &rusqlite::Row<'_>| Ok(Taken { seq: row.get(0)?, message: row.get(1)?, attempt: row.get(2)? });
+        again.query_map(values, row)?.collect()
+    }
+
     /// Leases the next messages.
-    fn take(&self, claim: &Claim, mailbox: &mut Mailbox, now: Millis) -> Result<Vec<(u64, u32)>, Fault> {
-        let mut candidates: Vec<(Place, u64, u32)> = Vec::new();
+    fn take(&self, claim: &Claim, mailbox: &mut Mailbox, now: Millis) -> Result<Vec<Taken>, Fault> {
+        let mut candidates: Vec<(Place, u64, Taken)> = Vec::new();
         for priority in Priority::ALL {
             if !claim.floor.passes(priority) || *mailbox.free(priority.level()) == 0 {
                 continue;
             }
-            let sql = "SELECT seq, at, bytes, attempts FROM delivery WHERE agent = ?1 AND priority = ?2 \
-                       AND state < 3 AND session IS NULL ORDER BY seq LIMIT ?3";
+            let sql = "SELECT seq, at, bytes, message, attempts FROM delivery INDEXED BY delivery_open WHERE session IS NULL \
+                       AND agent = ?1 AND priority = ?2 AND state < 3 ORDER BY seq LIMIT ?3";
             let mut statement = self.db.prepare_cached(sql)?;
             let rows = statement.query_map(params![mailbox.agent, priority.level(), claim.max], |row| {
                 let place = Place { priority, seq: row.get(0)?, at: row.get(1)? };
-                Ok((place, row.get(2)?, row.get(3)?))
+                let attempt = row.get::<_, u32>(4)? + 1;
+                Ok((place, row.get(2)?, Taken { seq: place.seq, message: row.get(3)?, attempt }))
             })?;
             candidates.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
         }
         let aging = plan::millis(self.limits.aging);
         let (mut bytes, mut taken) = (0, Vec::new());
-        for (place, size, attempts) in pick(candidates, |one| one.0, now, aging, claim.max) {
+        for (place, size, one) in pick(candidates, |one| one.0, now, aging, claim.max) {
             bytes += size;
             if !taken.is_empty() && bytes > claim.max_bytes {
                 break;
@@ -224,11 +236,9 @@ impl Writer {
             self.db.prepare_cached(sql)?.execute(values)?;
             *mailbox.free(place.priority.level()) -= 1;
             mailbox.leased += 1;
-            taken.push((place.seq, attempts + 1));
+            taken.push(one);
         }
-        if !taken.is_empty() {
-            self.save(mailbox)?;
-        }
+        self.save(mailbox);
         Ok(taken)
     }
 
@@ -236,16 +246,16 @@ impl Writer {
     pub(super) fn confirm(&mut self, session: &Session, but: Option<u64>) -> Result<u64, Fault> {
         let now = self.clock.now();
         let caller = self.caller(session)?;
-        let held = self.in_hand(&session.id, Some(caller.id), |token| Some(token) != but)?;
-        if held.is_empty() {
+        let mut mailbox = self.mailbox(caller.id)?;
+        if mailbox.leased == 0 {
             return Ok(0);
         }
-        let mut mailbox = self.mailbox(caller.id)?;
+        let held = self.in_hand(&session.id, Some(caller.id), |token| Some(token) != but)?;
         for one in &held {
             mailbox.leased -= 1;
             self.finish(&mut mailbox, one, DeliveryState::Read, now, None)?;
         }
-        self.save(&mailbox)?;
+        self.save(&mailbox);
         Ok(held.len() as u64)
     }
 
@@ -256,8 +266,8 @@ impl Writer {
         agent: Option<i64>,
         which: impl Fn(u64) -> bool,
     ) -> rusqlite::Result<Vec<Held>> {
-        let sql = "SELECT agent, seq, message, priority, attempts, bytes, state, token FROM delivery \
-                   WHERE session = ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY agent, seq";
+        let sql = "SELECT agent, seq, message, priority, attempts, bytes, state, token FROM delivery INDEXED BY delivery_open \
+                   WHERE session = ?1 AND (?2 IS NULL OR agent = ?2) AND state < 3 ORDER BY agent, seq";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map(params![session.as_str(), agent], |row| Ok((held(row)?, row.get(7)?)))?;
         let rows = rows.collect::<rusqlite::Result<Vec<(Held, u64)>>>()?;
@@ -316,7 +326,7 @@ impl Writer {
             }
             settled.push(Settled { id: id.clone(), state: Some(state) });
         }
-        self.save(&mailbox)?;
+        self.save(&mailbox);
         Ok(settled)
     }
 
@@ -349,8 +359,8 @@ impl Writer {
         token: Option<u64>,
     ) -> Result<Released, Fault> {
         let now = self.clock.now();
-        let sql = "SELECT agent, seq, message, priority, attempts, bytes, state FROM delivery \
-                   WHERE agent = ?1 AND session IS NOT NULL AND (?2 IS NULL OR session = ?2) \
+        let sql = "SELECT agent, seq, message, priority, attempts, bytes, state FROM delivery INDEXED BY delivery_open \
+                   WHERE session IS NOT NULL AND session = coalesce(?2, session) AND state < 3 AND agent = ?1 \
                    AND (?3 IS NULL OR token = ?3) ORDER BY seq";
         let held: Vec<Held> = {
             let mut statement = self.db.prepare_cached(sql)?;
@@ -374,7 +384,7 @@ impl Writer {
         if let Some(level) = highest {
             self.arrive(&mut mailbox, name, Priority::from_level(level));
         }
-        self.save(&mailbox)?;
+        self.save(&mailbox);
         for one in dead {
             released.dead.push((self.report(&one, name, now)?, name.clone()));
         }
@@ -391,7 +401,7 @@ impl Writer {
 
     /// Tells a sender that a message is dead. A report goes into a full mailbox too: it is worth more than its room.
     fn report(&mut self, one: &Held, recipient: &AgentName, now: Millis) -> Result<MessageId, Fault> {
-        let sql = "SELECT public, sender, thread FROM message WHERE id = ?1";
+        let sql = "SELECT public, sender, coalesce(thread, public) FROM message WHERE id = ?1";
         let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, String, String)> {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         };
@@ -401,7 +411,7 @@ impl Writer {
         let Some(to) = self.find_agent(sender.as_str())? else { return Ok(public) };
         let mailbox = self.mailbox(to.id)?;
         let message = NewMessage::report(&public, &thread, (&sender, recipient), one.attempts, now);
-        self.deliver(&message, vec![Target { agent: sender, mailbox }])?;
+        self.deliver(&message, vec![Target { agent: sender, seen_at: to.seen_at, mailbox }])?;
         Ok(public)
     }
 
@@ -420,7 +430,7 @@ impl Writer {
         for (agent, (mut mailbox, highest)) in mailboxes {
             let name = self.name_of(agent)?;
             self.arrive(&mut mailbox, &name, Priority::from_level(highest));
-            self.save(&mailbox)?;
+            self.save(&mailbox);
         }
         Ok(())
     }

@@ -79,6 +79,9 @@ impl Writer {
         if !old.is_empty() {
             let sql = "INSERT INTO purge (space, at, before, messages) VALUES (?1, ?2, ?3, ?4)";
             self.db.prepare_cached(sql)?.execute(params![self.space, now, before, old.len()])?;
+            // When the newest went, their numbers are given again: the search index has not seen those.
+            let sql = "UPDATE indexed SET message = min(message, (SELECT coalesce(max(id), 0) FROM message))";
+            self.db.prepare_cached(sql)?.execute([])?;
         }
         Ok(Purged { messages: old.len() as u64, before, more })
     }
@@ -103,11 +106,11 @@ impl Writer {
             if *is_read {
                 read.insert(agent.clone());
             }
-            open.push(Target { agent: agent.clone(), mailbox });
+            open.push(Target { agent: agent.clone(), seen_at: row.seen_at, mailbox });
         }
         let parent = match &import.reply_to {
             Some(id) => {
-                let sql = "SELECT thread FROM message WHERE public = ?1";
+                let sql = "SELECT coalesce(thread, public) FROM message WHERE public = ?1";
                 self.db.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get::<_, String>(0)).optional()?
             }
             None => None,
@@ -123,7 +126,7 @@ impl Writer {
                 Held { agent: row.id, seq: recipient.seq, message: 0, priority: level, attempts: 0, bytes, state: 0 };
             *mailbox.free(level) -= 1;
             self.finish(&mut mailbox, &one, DeliveryState::Read, now, None)?;
-            self.save(&mailbox)?;
+            self.save(&mailbox);
         }
         Ok(Imported { is_new: true, stored, full })
     }

@@ -16,7 +16,8 @@ use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
 /// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
 macro_rules! message_columns {
     () => {
-        "m.public, m.kind, m.sender, m.addresses, m.content, m.priority, m.at, m.thread, m.reply_to, m.metadata"
+        "m.public, m.kind, m.sender, m.addresses, m.content, m.priority, m.at, coalesce(m.thread, m.public), \
+         m.reply_to, m.metadata"
     };
 }
 pub(super) use message_columns;
@@ -49,8 +50,8 @@ pub(super) fn answer(
             Found::Tips(tips)
         }
         Query::Leases(_) => {
-            let sql = "SELECT DISTINCT d.session FROM delivery d JOIN agent a ON a.id = d.agent \
-                       WHERE d.session IS NOT NULL AND a.space = ?1";
+            let sql = "SELECT DISTINCT d.session FROM delivery d INDEXED BY delivery_open JOIN agent a ON a.id = d.agent \
+                       WHERE d.session IS NOT NULL AND d.state < 3 AND a.space = ?1";
             let mut statement = db.prepare_cached(sql)?;
             let rows = statement.query_map([space], |row| Ok(SessionId::stored(row.get::<_, String>(0)?)))?;
             Found::Leases(rows.collect::<rusqlite::Result<_>>()?)
@@ -190,7 +191,8 @@ impl Look<'_> {
             "SELECT ",
             message_columns!(),
             ", d.seq FROM message m LEFT JOIN delivery d ON d.message = m.id AND d.agent = ?2 \
-             WHERE m.thread = ?3 AND m.space = ?1 AND (m.sender = ?4 OR d.seq IS NOT NULL) ORDER BY m.id DESC LIMIT ?5"
+             WHERE (m.thread = ?3 OR m.public = ?3) AND m.space = ?1 AND (m.sender = ?4 OR d.seq IS NOT NULL) \
+             ORDER BY m.id DESC LIMIT ?5"
         );
         let mut statement = self.db.prepare_cached(sql)?;
         let values = params![self.space, self.agent_id(agent)?, start.thread.as_str(), agent.as_str(), limit];

@@ -5,19 +5,22 @@ use rusqlite::{OptionalExtension, params};
 use super::writer::{Fault, Writer};
 use crate::error::Refusal;
 use crate::model::address::Directory;
-use crate::model::{AgentName, GroupName, Holder, Member, MemberKind, Millis, Priority, Session};
+use crate::model::{AgentName, GroupName, Member, MemberKind, Millis, Priority, ResolvedKind, Session};
 use crate::store::Arrival;
 use crate::store::change::{AddMember, Append, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember, Touch};
 use crate::store::plan::{self, Entry, Held};
 
 /// An agent's row, as far as changes need it.
+#[derive(Debug, Clone)]
 pub(super) struct AgentRow {
     pub(super) id: i64,
+    pub(super) role: String,
+    pub(super) seen_at: Millis,
     pub(super) held: Held,
 }
 
 /// A mailbox's row. Loaded, changed and saved within one change.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mailbox {
     pub(super) agent: i64,
     pub(super) seq: u64,
@@ -38,47 +41,12 @@ impl Mailbox {
 }
 
 impl Writer {
-    pub(super) fn find_agent(&self, name: &str) -> rusqlite::Result<Option<AgentRow>> {
-        let sql = "SELECT id, fence, host, worktree FROM agent WHERE space = ?1 AND name = ?2";
-        let row = |row: &rusqlite::Row<'_>| {
-            let holder = match (row.get::<_, Option<String>>(2)?, row.get::<_, Option<String>>(3)?) {
-                (Some(host), Some(worktree)) => Some(Holder { host, worktree }),
-                _ => None,
-            };
-            Ok(AgentRow { id: row.get(0)?, held: Held { fence: row.get(1)?, holder } })
-        };
-        self.db.prepare_cached(sql)?.query_row(params![self.space, name], row).optional()
-    }
-
     /// The caller's row, if the caller still has the name.
     pub(super) fn caller(&self, session: &Session) -> Result<AgentRow, Fault> {
         let row = self.find_agent(session.agent.as_str())?;
         let row = row.ok_or_else(|| unknown(session.agent.as_str()))?;
         plan::check_fence(session, &row.held)?;
         Ok(row)
-    }
-
-    pub(super) fn mailbox(&self, agent: i64) -> rusqlite::Result<Mailbox> {
-        let sql = "SELECT seq, tip, bytes, free0, free1, free2, free3, leased FROM mailbox WHERE agent = ?1";
-        self.db.prepare_cached(sql)?.query_row([agent], |row| {
-            Ok(Mailbox {
-                agent,
-                seq: row.get(0)?,
-                tip: row.get(1)?,
-                bytes: row.get(2)?,
-                free: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
-                leased: row.get(7)?,
-            })
-        })
-    }
-
-    pub(super) fn save(&self, it: &Mailbox) -> rusqlite::Result<()> {
-        let sql = "UPDATE mailbox SET seq = ?2, tip = ?3, bytes = ?4, free0 = ?5, free1 = ?6, free2 = ?7, free3 = ?8, \
-                   leased = ?9 WHERE agent = ?1";
-        let [f0, f1, f2, f3] = it.free;
-        let values = params![it.agent, it.seq, it.tip, it.bytes, f0, f1, f2, f3, it.leased];
-        self.db.prepare_cached(sql)?.execute(values)?;
-        Ok(())
     }
 
     /// Notes that something can be handed out now that could not before.
@@ -156,12 +124,13 @@ impl Writer {
             profile.alias,
             seen_at
         ])?;
+        self.known.forget_agents();
         if taken_from.is_some() {
             // Whoever had something in hand can never confirm it now; and whoever waits is told.
             self.free_leases(id, &enter.agent, None, None)?;
             let mut mailbox = self.mailbox(id)?;
             self.arrive(&mut mailbox, &enter.agent, Priority::Critical);
-            self.save(&mailbox)?;
+            self.save(&mailbox);
         }
         Ok(Entered { fence, created, taken_from })
     }
@@ -172,33 +141,52 @@ impl Writer {
         for agent in &touch.agents {
             update.execute(params![self.space, agent.as_str(), now])?;
         }
+        self.known.forget_agents();
         Ok(())
     }
 
-    /// What the store knows about the names of an append.
+    /// What the store knows about the names of an append, as far as they may mean it.
     pub(super) fn directory(&self, append: &Append) -> rusqlite::Result<Directory> {
         let mut directory = Directory::default();
-        let names = plan::names(append);
         if plan::needs_everyone(append) {
             self.add_agents(&mut directory, "SELECT name, role FROM agent WHERE space = ?1 AND ?2 = ?2", "")?;
         }
-        for name in names {
-            self.add_agents(&mut directory, BY_NAME, name)?;
-            self.add_agents(&mut directory, BY_ROLE, name)?;
-            if name.contains(':') {
+        for address in &append.to {
+            let name = address.name.as_str();
+            if let Some(role) = &address.alias_role {
                 let sql = "SELECT name, role FROM agent WHERE space = ?1 AND alias = ?2";
                 let found = self.add_agents(&mut directory, sql, name)?;
                 directory.aliases.extend(found.map(|agent| (name.to_owned(), agent)));
+                self.add_agents(&mut directory, BY_ROLE, role)?;
+                continue;
             }
-            let Some(group) = self.find_group(name)? else { continue };
-            let members = self.members(group)?;
-            for member in &members {
-                let sql = if member.kind == MemberKind::Agent { BY_NAME } else { BY_ROLE };
-                self.add_agents(&mut directory, sql, &member.id)?;
+            let may_be = |kind| address.kind.is_none_or(|forced| forced == kind);
+            if may_be(ResolvedKind::Agent) {
+                self.add_agent(&mut directory, name)?;
             }
-            directory.groups.insert(name.to_owned(), members);
+            if may_be(ResolvedKind::Role) {
+                self.add_agents(&mut directory, BY_ROLE, name)?;
+            }
+            if may_be(ResolvedKind::Group)
+                && let Some(group) = self.find_group(name)?
+            {
+                let members = self.members(group)?;
+                for member in &members {
+                    match member.kind {
+                        MemberKind::Agent => self.add_agent(&mut directory, &member.id)?,
+                        MemberKind::Role => drop(self.add_agents(&mut directory, BY_ROLE, &member.id)?),
+                    }
+                }
+                directory.groups.insert(name.to_owned(), members);
+            }
         }
         Ok(directory)
+    }
+
+    fn add_agent(&self, to: &mut Directory, name: &str) -> rusqlite::Result<()> {
+        let found = self.find_agent(name)?;
+        to.agents.extend(found.map(|row| (AgentName::stored(name), row.role)));
+        Ok(())
     }
 
     /// Adds the agents that a statement finds; gives the last.
@@ -287,7 +275,6 @@ impl Writer {
     }
 }
 
-const BY_NAME: &str = "SELECT name, role FROM agent WHERE space = ?1 AND name = ?2";
 const BY_ROLE: &str = "SELECT name, role FROM agent WHERE space = ?1 AND role = ?2";
 
 pub(super) fn unknown(agent: &str) -> Refusal {

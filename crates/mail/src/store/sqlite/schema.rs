@@ -6,10 +6,34 @@ use super::explain;
 use crate::error::StoreError;
 
 /// The schema that this version writes.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Marks the file as ours: "hobm".
 const APPLICATION: i64 = 0x686f_626d;
 
+/// The table of messages.
+const MESSAGE: &str = "
+-- thread is NULL where a message begins one.
+CREATE TABLE message (
+    id INTEGER PRIMARY KEY,
+    public TEXT NOT NULL UNIQUE,
+    space INTEGER NOT NULL REFERENCES space,
+    kind INTEGER NOT NULL,
+    sender TEXT NOT NULL,
+    addresses TEXT NOT NULL,
+    content TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    thread TEXT,
+    reply_to TEXT,
+    metadata TEXT NOT NULL,
+    key TEXT,
+    hash BLOB
+);
+CREATE INDEX message_thread ON message (thread) WHERE thread IS NOT NULL;
+CREATE UNIQUE INDEX message_key ON message (space, sender, key) WHERE key IS NOT NULL;
+";
+
+/// Everything else.
 const TABLES: &str = "
 CREATE TABLE space (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
@@ -62,25 +86,6 @@ CREATE TABLE member (
     PRIMARY KEY (grouping, kind, name)
 ) WITHOUT ROWID;
 
-CREATE TABLE message (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    public TEXT NOT NULL UNIQUE,
-    space INTEGER NOT NULL REFERENCES space,
-    kind INTEGER NOT NULL,
-    sender TEXT NOT NULL,
-    addresses TEXT NOT NULL,
-    content TEXT NOT NULL,
-    priority INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    thread TEXT NOT NULL,
-    reply_to TEXT,
-    metadata TEXT NOT NULL,
-    key TEXT,
-    hash BLOB
-);
-CREATE INDEX message_thread ON message (thread);
-CREATE UNIQUE INDEX message_key ON message (space, sender, key) WHERE key IS NOT NULL;
-
 -- A message's place in a mailbox. state: 0 stored, 1 hinted, 2 fetched, 3 read, 4 acked, 5 rejected, 6 dead.
 CREATE TABLE delivery (
     agent INTEGER NOT NULL REFERENCES agent,
@@ -102,8 +107,9 @@ CREATE TABLE delivery (
     PRIMARY KEY (agent, seq)
 ) WITHOUT ROWID;
 CREATE INDEX delivery_message ON delivery (message);
-CREATE INDEX delivery_free ON delivery (agent, priority, seq) WHERE state < 3 AND session IS NULL;
-CREATE INDEX delivery_lease ON delivery (session) WHERE session IS NOT NULL;
+-- What waits (session is NULL), and what is in hand. Named where it is used: without statistics SQLite prefers to go
+-- through all that an agent ever got.
+CREATE INDEX delivery_open ON delivery (session, agent, priority, seq) WHERE state < 3;
 
 CREATE TABLE hint (
     message INTEGER NOT NULL REFERENCES message,
@@ -139,6 +145,25 @@ CREATE TABLE indexed (id INTEGER PRIMARY KEY CHECK (id = 1), message INTEGER NOT
 INSERT INTO indexed VALUES (1, 0);
 ";
 
+/// Version 1 numbered messages by a counter in a table of its own, had two indexes for what is one now, and wrote down
+/// the conversation of a message that began it: pages that each send had to write. Here its table steps aside.
+const BEFORE_1: &str = "
+DROP INDEX message_thread;
+DROP INDEX message_key;
+ALTER TABLE message RENAME TO message_1;
+";
+
+/// And here its rows go over. The search index counts as ahead of them where the newest were deleted.
+const AFTER_1: &str = "
+INSERT INTO message SELECT id, public, space, kind, sender, addresses, content, priority, at,
+    nullif(thread, public), reply_to, metadata, key, hash FROM message_1;
+DROP TABLE message_1;
+UPDATE indexed SET message = min(message, (SELECT coalesce(max(id), 0) FROM message));
+DROP INDEX delivery_free;
+DROP INDEX delivery_lease;
+CREATE INDEX delivery_open ON delivery (session, agent, priority, seq) WHERE state < 3;
+";
+
 /// Makes or checks the tables and gives the space's number.
 pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     let found: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(explain)?;
@@ -154,8 +179,8 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
         let reason = format!("it cannot have a write-ahead log here (journal mode {mode})");
         return Err(StoreError::Failed { reason });
     }
-    if found == 0 {
-        create(db)?;
+    if found < VERSION {
+        bring_forward(db)?;
     }
     let known = "SELECT id FROM space WHERE name = ?1";
     let find = |db: &Connection| db.query_row(known, [space], |row| row.get(0)).optional().map_err(explain);
@@ -168,17 +193,33 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     }
 }
 
-/// Makes all tables in one transaction, unless another process was faster.
-fn create(db: &Connection) -> Result<(), StoreError> {
+/// Makes all tables, or brings those of an older version forward, in one transaction, unless another process was faster.
+fn bring_forward(db: &Connection) -> Result<(), StoreError> {
     let make = || -> rusqlite::Result<()> {
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
         let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if version == 0 {
-            transaction.execute_batch(TABLES)?;
-            transaction
-                .execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}"))?;
+        match version {
+            0 => {
+                transaction.execute_batch(TABLES)?;
+                transaction.execute_batch(MESSAGE)?;
+                transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION}"))?;
+            }
+            1 => {
+                transaction.execute_batch(BEFORE_1)?;
+                transaction.execute_batch(MESSAGE)?;
+                transaction.execute_batch(AFTER_1)?;
+            }
+            _ => {}
+        }
+        if version < VERSION {
+            transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
         }
         transaction.commit()
     };
-    make().map_err(explain)
+    // A table may take another's place only where nobody watches what refers to it; within a transaction that is fixed.
+    let watch = |is_on: bool| {
+        let (keys, renames) = if is_on { ("ON", "OFF") } else { ("OFF", "ON") };
+        db.execute_batch(&format!("PRAGMA foreign_keys = {keys}; PRAGMA legacy_alter_table = {renames}"))
+    };
+    watch(false).and_then(|()| make().and_then(|()| watch(true))).map_err(explain)
 }

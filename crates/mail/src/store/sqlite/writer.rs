@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::known::Known;
 use super::{OpenFile, SqliteOptions, explain, look};
 use crate::error::{Refusal, StoreError};
 use crate::model::words::words;
@@ -74,6 +75,7 @@ pub(super) struct Writer {
     pub(super) limits: Limits,
     /// What the running transaction has to say to those who wait.
     pub(super) arrivals: Vec<Arrival>,
+    pub(super) known: Known,
     /// How far the search for old mail has come.
     pub(super) purged_to: i64,
     listeners: Arc<Mutex<Listeners>>,
@@ -99,6 +101,7 @@ impl Writer {
             clock: options.clock.clone(),
             limits: options.limits.clone(),
             arrivals: Vec::new(),
+            known: Known::default(),
             purged_to: 0,
             listeners,
             file,
@@ -255,6 +258,7 @@ impl Writer {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
         }
+        self.known.forget();
         let attempt = || -> rusqlite::Result<()> {
             self.sync_commits(durable)?;
             self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
@@ -268,6 +272,7 @@ impl Writer {
                 let done = self.make_along(one)?;
                 along.push(Some(done));
             }
+            self.write_mailboxes()?;
             self.db.prepare_cached("COMMIT")?.execute([])?;
             Ok(())
         };
@@ -287,6 +292,7 @@ impl Writer {
             |change| this.borrow_mut().attempt(&change),
             |query| {
                 let this = this.borrow();
+                this.write_mailboxes()?;
                 look::answer(&this.db, this.space, this.clock.now(), &this.limits, query)
             },
         )

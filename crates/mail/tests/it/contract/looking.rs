@@ -12,6 +12,7 @@ scenarios! {
     a_search_finds_words_of_those_who_took_part_only
     one_hint_for_each_message_and_rung_and_none_when_it_is_read
     handled_mail_is_deleted_after_its_time_and_cannot_come_back
+    what_comes_after_the_newest_was_deleted_is_found
     an_import_is_taken_over_once
     everybody_hears_only_of_their_own
 }
@@ -126,6 +127,26 @@ async fn handled_mail_is_deleted_after_its_time_and_cannot_come_back(place: Plac
     let again = place.mail.send(&ann, request("acked")).await.unwrap();
     assert_eq!((again.id, again.is_replay, again.recipients.len()), (acked.id.clone(), true, 0));
     assert_eq!(place.check(&bob).await, Vec::<String>::new(), "a repeated send brings nothing back");
+}
+
+async fn what_comes_after_the_newest_was_deleted_is_found(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let search = async |query: &str| {
+        let request = SearchRequest { query: query.into(), limit: 10, ..SearchRequest::default() };
+        let hits = place.mail.search(&bob, request).await.unwrap();
+        hits.into_iter().map(|hit| hit.message.content).collect::<Vec<_>>()
+    };
+    for text in ["one", "two"] {
+        place.send(&ann, "bob", text).await.unwrap();
+        place.check(&bob).await;
+        place.check(&bob).await;
+    }
+    assert_eq!(search("two").await, ["two"]);
+    place.pass(Duration::from_secs(31 * 24 * 3600));
+    let purged = place.store.change(mail::store::change::Purge { max: 10 }).await.unwrap();
+    assert_eq!(purged.messages, 2);
+    place.send(&ann, "bob", "three").await.unwrap();
+    assert_eq!((search("two").await, search("three").await), (vec![], vec!["three".to_owned()]));
 }
 
 async fn an_import_is_taken_over_once(place: Place) {

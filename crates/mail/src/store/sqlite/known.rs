@@ -1,0 +1,105 @@
+//! What the running transaction has read of agents and mailboxes: each is read once, and a mailbox is written once, before
+//! somebody else looks or at the end, however many changes of the transaction touch it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::rows::{AgentRow, Mailbox};
+use super::writer::Writer;
+use crate::model::Holder;
+use crate::store::plan::Held;
+
+/// Agents by name, mailboxes by agent.
+#[derive(Default)]
+pub(super) struct Known {
+    agents: RefCell<HashMap<String, AgentRow>>,
+    mailboxes: RefCell<BTreeMap<i64, Kept>>,
+}
+
+struct Kept {
+    mailbox: Mailbox,
+    is_written: bool,
+}
+
+impl Known {
+    /// Another transaction begins.
+    pub(super) fn forget(&self) {
+        self.forget_agents();
+        self.mailboxes.borrow_mut().clear();
+    }
+
+    /// Something about agents changes.
+    pub(super) fn forget_agents(&self) {
+        self.agents.borrow_mut().clear();
+    }
+}
+
+impl Writer {
+    pub(super) fn find_agent(&self, name: &str) -> rusqlite::Result<Option<AgentRow>> {
+        if let Some(row) = self.known.agents.borrow().get(name) {
+            return Ok(Some(row.clone()));
+        }
+        // With its mailbox, which whoever asks for an agent wants next.
+        let sql = "SELECT b.seq, b.tip, b.bytes, b.free0, b.free1, b.free2, b.free3, b.leased, a.id, a.role, a.seen_at, \
+                   a.fence, a.host, a.worktree FROM agent a JOIN mailbox b ON b.agent = a.id \
+                   WHERE a.space = ?1 AND a.name = ?2";
+        let found = self.db.prepare_cached(sql)?.query_row(params![self.space, name], |row| {
+            let holder = match (row.get(12)?, row.get(13)?) {
+                (Some(host), Some(worktree)) => Some(Holder { host, worktree }),
+                _ => None,
+            };
+            let held = Held { fence: row.get(11)?, holder };
+            let agent = AgentRow { id: row.get(8)?, role: row.get(9)?, seen_at: row.get(10)?, held };
+            let mailbox = mailbox(row, agent.id)?;
+            Ok((agent, mailbox))
+        });
+        let Some((agent, mailbox)) = found.optional()? else { return Ok(None) };
+        self.known.mailboxes.borrow_mut().entry(agent.id).or_insert(Kept { mailbox, is_written: true });
+        self.known.agents.borrow_mut().insert(name.to_owned(), agent.clone());
+        Ok(Some(agent))
+    }
+
+    pub(super) fn mailbox(&self, agent: i64) -> rusqlite::Result<Mailbox> {
+        if let Some(kept) = self.known.mailboxes.borrow().get(&agent) {
+            return Ok(kept.mailbox);
+        }
+        let sql = "SELECT seq, tip, bytes, free0, free1, free2, free3, leased FROM mailbox WHERE agent = ?1";
+        let mailbox = self.db.prepare_cached(sql)?.query_row([agent], |row| mailbox(row, agent))?;
+        self.known.mailboxes.borrow_mut().insert(agent, Kept { mailbox, is_written: true });
+        Ok(mailbox)
+    }
+
+    /// Takes a mailbox as it is now. It is written with [`Writer::write_mailboxes`].
+    pub(super) fn save(&self, mailbox: &Mailbox) {
+        let mut mailboxes = self.known.mailboxes.borrow_mut();
+        if mailboxes.get(&mailbox.agent).is_none_or(|kept| kept.mailbox != *mailbox) {
+            mailboxes.insert(mailbox.agent, Kept { mailbox: *mailbox, is_written: false });
+        }
+    }
+
+    /// Writes the mailboxes that were saved.
+    pub(super) fn write_mailboxes(&self) -> rusqlite::Result<()> {
+        let sql = "UPDATE mailbox SET seq = ?2, tip = ?3, bytes = ?4, free0 = ?5, free1 = ?6, free2 = ?7, free3 = ?8, \
+                   leased = ?9 WHERE agent = ?1";
+        for kept in self.known.mailboxes.borrow_mut().values_mut().filter(|kept| !kept.is_written) {
+            let Mailbox { agent, seq, tip, bytes, free: [f0, f1, f2, f3], leased } = kept.mailbox;
+            let values = params![agent, seq, tip, bytes, f0, f1, f2, f3, leased];
+            self.db.prepare_cached(sql)?.execute(values)?;
+            kept.is_written = true;
+        }
+        Ok(())
+    }
+}
+
+fn mailbox(row: &rusqlite::Row<'_>, agent: i64) -> rusqlite::Result<Mailbox> {
+    Ok(Mailbox {
+        agent,
+        seq: row.get(0)?,
+        tip: row.get(1)?,
+        bytes: row.get(2)?,
+        free: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
+        leased: row.get(7)?,
+    })
+}
