@@ -1,7 +1,7 @@
 //! `hob serve --http`: the real daemon over HTTP, spoken to with bytes: what works, and each kind of request that is
 //! refused, logged, and harms nobody.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Stdio};
@@ -262,6 +262,53 @@ fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
     assert_eq!(served.post(&[], &initialize()).status, 200);
     assert!(served.project.run(["call", "repl_list"]).ok().contains("No sessions"));
     served.stop();
+}
+
+#[test]
+fn connections_that_say_nothing_keep_nobody_out() {
+    let project = fresh();
+    project.write("hob.toml", "[limits]\nconnections = 4\n");
+    let served = Served::new(project);
+    let host = format!("Host: {}", served.address);
+    let mut silent: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
+    // One is in the midst of a head, and one was refused: neither has shown the token.
+    silent[1].write_all(b"POST /mcp HTTP/1.1\r\nX-Slow: ").unwrap();
+    silent[2].write_all(format!("GET /mcp HTTP/1.1\r\n{host}\r\n\r\n").as_bytes()).unwrap();
+    silent[2].read_exact(&mut [0]).unwrap();
+    // Each of these takes the place of one of them, and leaves the next its own.
+    for _ in 0..3 {
+        assert_eq!(served.post(&[], &initialize()).status, 200);
+    }
+    assert!(is_closed(&silent[0]), "the oldest made room");
+    assert!(!is_closed(&silent[3]), "one place was enough for three after each other");
+    // Who is connected at the same time makes more of them leave, and keeps what it has.
+    let mut standing: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
+    let ping = format!("GET /mcp HTTP/1.1\r\n{host}\r\n{}\r\n\r\n", served.bearer());
+    for stream in &mut standing {
+        stream.write_all(ping.as_bytes()).unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+    }
+    assert!(silent.iter().all(is_closed));
+    let late: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
+    standing[0].write_all(ping.as_bytes()).unwrap();
+    standing[0].read_exact(&mut [0]).unwrap();
+    drop((standing, late));
+    served.stop();
+}
+
+/// Whether the other end has closed a connection, once all it said is read.
+fn is_closed(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let mut stream = stream;
+    let mut bytes = [0; 4096];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            Err(_) => return true,
+        }
+    }
 }
 
 #[test]

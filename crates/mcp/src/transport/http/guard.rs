@@ -4,18 +4,24 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
-use super::HttpOptions;
 use super::refusal::Refusal;
+use super::{HttpOptions, newcomers};
 
 /// The principal of a request, or why it is not served.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refusal> {
     check_host(options, parts)?;
     check_origin(options, &parts.headers)?;
-    let Some(authorize) = &options.authorize else { return Ok(String::new()) };
-    authorize(&parts.headers).ok_or_else(|| {
-        let message = "a token is required: send the header `Authorization: Bearer TOKEN`";
-        Refusal::new(StatusCode::UNAUTHORIZED, message)
-    })
+    let principal = match &options.authorize {
+        None => String::new(),
+        Some(authorize) => authorize(&parts.headers).ok_or_else(|| {
+            let message = "a token is required: send the header `Authorization: Bearer TOKEN`";
+            Refusal::new(StatusCode::UNAUTHORIZED, message)
+        })?,
+    };
+    match newcomers::let_in(parts) {
+        true => Ok(principal),
+        false => Err(Refusal::busy(None, "connections", options.limits.connections)),
+    }
 }
 
 pub(super) fn check_host(options: &HttpOptions, parts: &Parts) -> Result<(), Refusal> {

@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -13,6 +16,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::HttpOptions;
 use super::endpoint::Endpoint;
+use super::newcomers::{Newcomer, Newcomers};
 use crate::server::Server;
 
 /// How long to wait before accepting again when the system has no more descriptors, say.
@@ -33,14 +37,20 @@ pub async fn serve(
     let endpoint = Arc::new(Endpoint::new(server, options));
     let routes = super::routes(endpoint.clone());
     let connections = Arc::new(Semaphore::new(endpoint.options.limits.connections));
+    let newcomers = Newcomers::default();
     let all = u32::try_from(endpoint.options.limits.connections).unwrap_or(u32::MAX);
     let (ends, ended) = watch::channel(false);
     let mut until = pin!(until);
     loop {
         let accepting = async {
-            let Ok(place) = connections.clone().acquire_owned().await else { return None };
             match listener.accept().await {
-                Ok((stream, peer)) => Some((stream, peer, place)),
+                Ok((stream, peer)) => {
+                    if connections.available_permits() == 0 {
+                        tracing::debug!("all places are taken: the oldest connection that was not let in has to leave");
+                        newcomers.make_room();
+                    }
+                    Some((stream, peer, connections.clone().acquire_owned().await.ok()?))
+                }
                 Err(error) => {
                     // The connection's own fault, or a shortage that passes.
                     tracing::warn!(%error, "a connection was not accepted");
@@ -59,8 +69,9 @@ pub async fn serve(
         };
         tracing::debug!(%peer, "a connection");
         let (routes, endpoint, ended) = (routes.clone(), endpoint.clone(), ended.clone());
+        let newcomer = newcomers.welcome();
         tokio::spawn(async move {
-            connection(stream, routes, &endpoint, ended).await;
+            connection(stream, routes, newcomer, &endpoint, ended).await;
             drop(place);
         });
     }
@@ -80,13 +91,19 @@ pub async fn serve(
     Ok(())
 }
 
-async fn connection(stream: TcpStream, routes: axum::Router, endpoint: &Endpoint, mut ended: watch::Receiver<bool>) {
+async fn connection(
+    stream: TcpStream,
+    routes: axum::Router,
+    newcomer: Arc<Newcomer>,
+    endpoint: &Endpoint,
+    mut ended: watch::Receiver<bool>,
+) {
     let limits = &endpoint.options.limits;
     // An answer is one write: it need not wait for others.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection stays without TCP_NODELAY");
     }
-    let service = TowerToHyperService::new(routes);
+    let service = Bringing { newcomer: newcomer.clone(), routes: TowerToHyperService::new(routes) };
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
@@ -98,6 +115,10 @@ async fn connection(stream: TcpStream, routes: axum::Router, endpoint: &Endpoint
     let mut serving = pin!(serving);
     let served = tokio::select! {
         served = &mut serving => Some(served),
+        () = newcomer.leaves(limits.newcomer_time) => {
+            tracing::debug!("a connection was closed: no request of it was let in");
+            return;
+        }
         () = ending(&mut ended) => None,
     };
     let served = match served {
@@ -115,6 +136,23 @@ async fn connection(stream: TcpStream, routes: axum::Router, endpoint: &Endpoint
         Err(error) if error.is_parse() => tracing::warn!(%error, "a connection was closed: it is no legible HTTP"),
         Err(error) => tracing::debug!(%error, "a connection ended"),
         Ok(()) => {}
+    }
+}
+
+/// The routes for one connection.
+struct Bringing {
+    newcomer: Arc<Newcomer>,
+    routes: TowerToHyperService<axum::Router>,
+}
+
+impl Service<Request<Incoming>> for Bringing {
+    type Response = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Response;
+    type Error = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Error;
+    type Future = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        self.newcomer.brings(&mut request);
+        self.routes.call(request)
     }
 }
 

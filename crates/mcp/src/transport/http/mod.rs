@@ -29,6 +29,7 @@ mod guard;
 mod legacy;
 mod listener;
 mod modern;
+mod newcomers;
 mod options;
 mod pages;
 mod post;

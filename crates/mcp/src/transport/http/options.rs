@@ -74,13 +74,16 @@ pub struct HttpLimits {
     pub bodies: usize,
     /// How long a body may take to arrive (else 408).
     pub body_time: Duration,
+    /// How long a connection may be open before a request of it is let in.
+    pub newcomer_time: Duration,
     /// How long the head of a request may take to arrive, and how long a connection may be idle.
     pub head_time: Duration,
     /// The largest head of a request, in bytes (else 431).
     pub head: usize,
     /// How many header fields a request may have (else 431).
     pub fields: usize,
-    /// How many connections are open at once; more wait to be accepted.
+    /// How many connections are open at once. With more the oldest leaves of which no request was let in yet; where there
+    /// is none such they wait.
     pub connections: usize,
     /// How many sessions there are (revisions before 2026-07-28). With more an initialize is refused (503).
     pub sessions: usize,
@@ -110,6 +113,7 @@ impl Default for HttpLimits {
             body: DEFAULT_LINE_LIMIT,
             bodies: 256 << 20,
             body_time: Duration::from_secs(30),
+            newcomer_time: Duration::from_secs(10),
             head_time: Duration::from_secs(120),
             head: 64 << 10,
             fields: 100,

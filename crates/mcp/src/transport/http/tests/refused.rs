@@ -108,6 +108,27 @@ async fn heads_too_large_or_too_slow() {
 }
 
 #[tokio::test]
+async fn connections_that_send_nothing_that_may_come_in() {
+    let newcomer_time = Duration::from_millis(300);
+    let limits = HttpLimits { newcomer_time, head_time: Duration::from_secs(3600), ..HttpLimits::default() };
+    let served = Served::new(everything(), HttpOptions { limits, ..HttpOptions::default() }.bearer("sesame")).await;
+    let discover = Request::modern(1, "server/discover", json!({}));
+    let known = discover.clone().field("authorization", "Bearer sesame");
+    // Who was let in may be silent for as long as its own limit says.
+    let mut first = served.connect().await;
+    assert_eq!(first.send(&known).await.status, 200);
+    let (mut silent, mut slow) = (served.connect().await, served.connect().await);
+    slow.write(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-slow: ").await;
+    let mut stranger = served.connect().await;
+    assert_eq!(stranger.send(&discover).await.status, 401);
+    for connection in [&mut silent, &mut slow, &mut stranger] {
+        assert!(connection.is_closed().await);
+    }
+    assert_eq!(first.send(&known).await.status, 200);
+    served.end().await;
+}
+
+#[tokio::test]
 async fn bodies_that_are_no_message() {
     let served = served().await;
     for (body, code) in [
