@@ -312,6 +312,44 @@ fn is_closed(stream: &TcpStream) -> bool {
 }
 
 #[test]
+fn a_body_that_is_too_large_is_answered_though_its_client_sends_it_whole_first() {
+    let served = Served::new(fresh());
+    let large = vec![b' '; 40 << 20];
+    let (host, bearer) = (format!("Host: {}", served.address), served.bearer());
+    let kind = "Content-Type: application/json";
+    let length = format!("Content-Length: {}", large.len());
+    for (lines, status) in [
+        (&[&host, kind, &bearer, &length][..], 413),
+        (&[&host, kind, &length], 401),
+        (&[&host, kind, &bearer, "Transfer-Encoding: chunked"], 413),
+    ] {
+        let mut stream = served.connect();
+        stream.write_all(format!("POST /mcp HTTP/1.1\r\n{}\r\n\r\n", lines.join("\r\n")).as_bytes()).unwrap();
+        if !lines.contains(&length.as_str()) {
+            stream.write_all(format!("{:x}\r\n", large.len()).as_bytes()).unwrap();
+        }
+        stream.write_all(&large).unwrap_or_else(|error| panic!("{error}, before {status} could be read"));
+        let reply = reply(stream);
+        assert_eq!(reply.status, status, "{}", reply.head);
+        assert!(reply.head.to_ascii_lowercase().contains("\r\nconnection: close"), "{}", reply.head);
+    }
+    if testkit::has_program("node") {
+        let script = format!(
+            "for (let n = 0; n < 20; n++) {{
+               const answer = await fetch('http://{}/mcp', {{method: 'POST', body: ' '.repeat(20_000_000),
+                 headers: {{authorization: 'Bearer {}', 'content-type': 'application/json'}}}});
+               console.log(answer.status, (await answer.json()).error.message);
+             }}",
+            served.address, served.token
+        );
+        let ran = Ran::of(served.project.command("node").args(["--input-type=module", "-e", &script]));
+        let line = "413 the body is larger than the limit of 16777216 bytes\n";
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), line.repeat(20).as_str()), "{}", ran.stderr);
+    }
+    served.stop();
+}
+
+#[test]
 fn what_cannot_be_served_says_why() {
     let project = fresh();
     let refused = |address: &str| {

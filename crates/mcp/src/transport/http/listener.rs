@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::HttpOptions;
 use super::endpoint::Endpoint;
+use super::lingering::Returned;
 use super::newcomers::{Newcomer, Newcomers};
 use crate::server::Server;
 
@@ -104,18 +105,20 @@ async fn connection(
         tracing::debug!(%error, "a connection stays without TCP_NODELAY");
     }
     let service = Bringing { newcomer: newcomer.clone(), routes: TowerToHyperService::new(routes) };
+    let returned = Returned::default();
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head.max(8 << 10))
         .max_header_size(limits.head)
         .max_headers(limits.fields)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(returned.lend(stream)), service)
         .with_upgrades();
-    let mut serving = pin!(serving);
+    let mut serving = Box::pin(serving);
+    let mut leaves = pin!(newcomer.leaves(limits.newcomer_time));
     let served = tokio::select! {
         served = &mut serving => Some(served),
-        () = newcomer.leaves(limits.newcomer_time) => {
+        () = &mut leaves => {
             tracing::debug!("a connection was closed: no request of it was let in");
             return;
         }
@@ -126,7 +129,7 @@ async fn connection(
         None => {
             serving.as_mut().graceful_shutdown();
             let grace = crate::server::Limits::default().grace + LAST_RESPONSES;
-            match tokio::time::timeout(grace, serving).await {
+            match tokio::time::timeout(grace, &mut serving).await {
                 Ok(served) => served,
                 Err(_) => return,
             }
@@ -136,6 +139,13 @@ async fn connection(
         Err(error) if error.is_parse() => tracing::warn!(%error, "a connection was closed: it is no legible HTTP"),
         Err(error) => tracing::debug!(%error, "a connection ended"),
         Ok(()) => {}
+    }
+    // Its stream comes back.
+    drop(serving);
+    tokio::select! {
+        () = returned.linger() => {}
+        () = leaves => {}
+        () = ending(&mut ended) => {}
     }
 }
 

@@ -27,6 +27,7 @@ mod events;
 mod fields;
 mod guard;
 mod legacy;
+mod lingering;
 mod listener;
 mod modern;
 mod newcomers;
@@ -84,7 +85,7 @@ async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
         return pages::show(page, response);
     }
     let served = match guard::admit(&endpoint.options, &parts) {
-        Err(refusal) => Err(refusal),
+        Err(refusal) => Err(refusal.unread(&parts.headers)),
         Ok(principal) => {
             let headers = &parts.headers;
             let is_modern = headers.get(fields::VERSION).is_some_and(|said| said == Era::V2026_07_28.name());

@@ -23,13 +23,7 @@ pub(super) async fn post(
     principal: &str,
     body: Body,
 ) -> Result<Response<Body>, Refusal> {
-    if !accepts(headers, &["application/json", "text/event-stream"]) {
-        let message = "Accept must list application/json and text/event-stream";
-        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message));
-    }
-    if !is_json(headers) {
-        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
-    }
+    check_fields(headers).map_err(|refusal| refusal.unread(headers))?;
     let (body, held) = read(headers, body, endpoint).await?;
     let message = Envelope::classify(&body)
         .map_err(|Unreadable(reason)| Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))))?;
@@ -54,6 +48,17 @@ pub(super) async fn post(
             legacy::message(endpoint, &session, (&body, held), message).await
         }
     }
+}
+
+fn check_fields(headers: &HeaderMap) -> Result<(), Refusal> {
+    if !accepts(headers, &["application/json", "text/event-stream"]) {
+        let message = "Accept must list application/json and text/event-stream";
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message));
+    }
+    if !is_json(headers) {
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
+    }
+    Ok(())
 }
 
 /// Whether a message comes under the rules of 2026-07-28: it names a revision itself, or its header does one that has
@@ -97,13 +102,14 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -
     let limits = &endpoint.options.limits;
     let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limits.body as u64) {
-        return Err(too_large(limits.body));
+        return Err(too_large(limits.body).unread(headers));
     }
     let late = |_| {
         let message = format!("the body took longer than {:?}", limits.body_time);
-        Refusal::new(StatusCode::REQUEST_TIMEOUT, message)
+        Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, message))
     };
-    tokio::time::timeout(limits.body_time, collect(body, limits, endpoint.hold())).await.map_err(late)?
+    let collected = tokio::time::timeout(limits.body_time, collect(body, limits, endpoint.hold())).await;
+    collected.unwrap_or_else(late).map_err(|refusal| refusal.unread(headers))
 }
 
 async fn collect(mut body: Body, limits: &HttpLimits, mut held: Held) -> Result<(Bytes, Held), Refusal> {

@@ -1,13 +1,18 @@
 //! What is answered to a request that is not served: a status and a JSON-RPC error that says why.
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, Response, StatusCode};
+use axum::http::header::{
+    ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, TRANSFER_ENCODING, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::json;
 
 use crate::wire::Id;
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
+
+/// The rest of a body of this length is read, for the next request on the connection, when this one is not served.
+const BRIEF: u64 = 16 << 10;
 
 /// A request that is not served.
 #[derive(Debug)]
@@ -15,34 +20,46 @@ pub(super) struct Refusal {
     pub status: StatusCode,
     pub id: Option<Id>,
     pub error: RpcError,
+    /// Whether the connection ends with it.
+    pub closes: bool,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Refusal {
-        Refusal { status, id: None, error: RpcError::new(code::INVALID_REQUEST, message) }
+        Refusal { status, id: None, error: RpcError::new(code::INVALID_REQUEST, message), closes: false }
     }
 
     /// A fault in the message itself.
     pub(super) fn of(id: Option<&Id>, error: RpcError) -> Refusal {
-        Refusal { status: StatusCode::BAD_REQUEST, id: id.cloned(), error }
+        Refusal { status: StatusCode::BAD_REQUEST, id: id.cloned(), error, closes: false }
     }
 
     /// A limit of the endpoint is reached.
     pub(super) fn busy(id: Option<&Id>, what: &str, limit: usize) -> Refusal {
         let error = RpcError::new(code::INTERNAL, format!("the limit of {limit} {what} is reached: try again later"))
             .with_data(&json!({"reason": "overloaded", "limit": limit}));
-        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error }
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error, closes: false }
     }
 
     /// Too much waits for a conversation already.
     pub(super) fn full(id: Option<&Id>) -> Refusal {
         let error = RpcError::new(code::INTERNAL, "too many messages wait to be taken: read the answers first")
             .with_data(&json!({"reason": "overloaded"}));
-        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error }
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error, closes: false }
+    }
+
+    /// The request with this head was refused before its body was read to the end.
+    pub(super) fn unread(self, head: &HeaderMap) -> Refusal {
+        let length = head.get(CONTENT_LENGTH).map(|said| said.to_str().ok()?.parse::<u64>().ok());
+        let is_brief = match length {
+            None => !head.contains_key(TRANSFER_ENCODING),
+            Some(length) => length.is_some_and(|length| length <= BRIEF),
+        };
+        Refusal { closes: !is_brief || self.status == StatusCode::REQUEST_TIMEOUT, ..self }
     }
 
     pub(super) fn into_response(self) -> Response<Body> {
-        let Refusal { status, id, error } = self;
+        let Refusal { status, id, error, closes } = self;
         tracing::warn!(status = status.as_u16(), code = error.code, reason = error.message, "a request was refused");
         let mut body = Vec::new();
         build::error(&mut body, id.as_ref(), &error);
@@ -59,6 +76,9 @@ impl Refusal {
                 headers.insert(ALLOW, HeaderValue::from_static("POST"));
             }
             _ => {}
+        }
+        if closes {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

@@ -72,7 +72,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
         return pages::show(page, response);
     }
     let taken = async {
-        let principal = guard::admit(&endpoint.options, &parts)?;
+        let principal = guard::admit(&endpoint.options, &parts).map_err(|refusal| refusal.unread(&parts.headers))?;
         if parts.method != Method::POST {
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "messages are sent by POST"));
         }
@@ -80,10 +80,8 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
         let id = query.split('&').find_map(|part| part.strip_prefix("sessionId=")).unwrap_or_default();
         let known = endpoint.conversations.lock().get(id).filter(|(owner, _)| *owner == principal).cloned();
         let Some((_, inbox)) = known else {
-            return Err(Refusal::new(
-                StatusCode::NOT_FOUND,
-                "there is no such conversation (any more): open one by GET",
-            ));
+            let message = "there is no such conversation (any more): open one by GET";
+            return Err(Refusal::new(StatusCode::NOT_FOUND, message).unread(&parts.headers));
         };
         let (body, _held) = post::read(&parts.headers, body, &endpoint).await?;
         if let Err(Unreadable(reason)) = Envelope::classify(&body) {
