@@ -34,13 +34,14 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     // EPERM means that this process already leads a group (someone's shell); the second is then no leader either.
     let _ = rustix::process::setsid();
     close_inherited_on_exec()?;
+    // Started from within a session of another daemon's, it must not end with that.
+    ::process::leave();
     Command::new("/proc/self/exe")
         .arg0("hob")
         .args(arguments)
         .env(SECOND_STEP, "1")
         // The second stands elsewhere and would look for another project there.
         .env("HOB_PROJECT", root)
-        // Started from within a session of another daemon's, it must not end with that.
         .env_remove(::process::SESSION_VARIABLE)
         .current_dir("/")
         .stdin(Stdio::null())

@@ -8,6 +8,7 @@
 //!
 //! It knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
 
+mod mark;
 mod nonce;
 mod spec;
 
@@ -27,6 +28,7 @@ pub mod probe;
 pub use child::{Child, Exit, Extra};
 pub use group::Group;
 pub use ladder::{Ended, Ladder, Rung};
+pub use mark::leave;
 pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;

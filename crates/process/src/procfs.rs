@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use crate::mark::Mark;
 use crate::nonce::Nonce;
 
 /// One process of a session.
@@ -77,15 +78,17 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Everything alive that belongs to the session: what carries the nonce in its environment, what is in the leader's
-    /// session or group, what was known to belong to it before, and all descendants of those. Never this process itself.
+    /// Everything alive that belongs to the session: what carries its mark, or its nonce in the environment, what is in the
+    /// leader's session or group, what was known to belong to it before, and all descendants of those. Never this process itself.
     /// Zombies are not counted.
     pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
-        let entry = self.nonce.entry();
-        self.find(&everything(Duration::ZERO), |member| known.contains(&member.key()) || carries(member.pid, &entry))
+        let (entry, mark) = (self.nonce.entry(), Mark::of(&self.nonce));
+        self.find(&everything(Duration::ZERO), |member| {
+            known.contains(&member.key()) || mark.is_on(member.pid) || carries(member.pid, &entry)
+        })
     }
 
-    /// The same without a look at environments, which is much cheaper and misses only what left the session and lost its
+    /// The same without a look at limits and environments, which is much cheaper and misses only what left the session and lost its
     /// parent before it was known.
     pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
         self.near_members_lately(known, Duration::ZERO)
@@ -172,6 +175,7 @@ impl Identity {
     fn stop_all(&self, known: &mut Known) -> Vec<Member> {
         let mut stopped = Known::new();
         loop {
+            self.stop_marked(&mut stopped);
             let members = self.members(known);
             known.extend(members.iter().map(Member::key));
             let mut news = false;
@@ -184,6 +188,17 @@ impl Identity {
             // Something that starts processes faster than they are looked at is met again at the next round.
             if !news || stopped.len() > 1000 {
                 return members;
+            }
+        }
+    }
+
+    /// Stops what carries the mark as soon as it is met: what lives only for a moment is gone when all have been looked at.
+    fn stop_marked(&self, stopped: &mut Known) {
+        let (me, mark) = (std::process::id().cast_signed(), Mark::of(&self.nonce));
+        for pid in processes().filter(|&pid| pid != me && mark.is_on(pid)) {
+            let Some(met) = Member::read(pid) else { continue };
+            if met.start >= self.since && !met.is_zombie() && stopped.insert(met.key()) {
+                met.signal(Signal::STOP);
             }
         }
     }

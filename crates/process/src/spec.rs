@@ -18,6 +18,7 @@ use tokio::net::unix::pipe;
 
 use crate::child::{self, Child, Extra};
 use crate::guardian::Guardian;
+use crate::mark::Mark;
 use crate::nonce::{self, Nonce};
 use crate::{limits, procfs, records};
 
@@ -176,7 +177,7 @@ impl Spec {
         }
         command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
         let address_space = self.address_space.map(|bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) });
-        set_before_exec(&mut command, inherited, limits::original_open_files(), address_space);
+        set_before_exec(&mut command, inherited, limits::original_open_files(), address_space, Mark::of(&self.nonce));
 
         let guardian = match &self.guard {
             Guard::Without => None,
@@ -283,6 +284,7 @@ fn set_before_exec(
     inherited: Vec<OwnedFd>,
     open_files: Option<Rlimit>,
     address_space: Option<Rlimit>,
+    mark: Mark,
 ) {
     let prepare = move || {
         rustix::process::setsid()?;
@@ -297,6 +299,7 @@ fn set_before_exec(
         if let Some(limit) = &address_space {
             rustix::process::setrlimit(rustix::process::Resource::As, *limit)?;
         }
+        mark.put_on();
         Ok(())
     };
     // SAFETY: the closure makes only system calls; it takes no lock and allocates nothing (an error number converts

@@ -11,6 +11,7 @@ mod daemon;
 mod ghc_mcp;
 mod http;
 mod init;
+mod leftovers;
 mod limits;
 mod mail;
 mod parents;

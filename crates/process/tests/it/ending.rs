@@ -144,7 +144,6 @@ fn nothing_outlives_a_parent_that_is_killed_at_any_moment() {
         .map(|pid| format!("{} {} {}", read(pid, "stat"), read(pid, "cmdline"), read(pid, "environ")))
         .collect()
     };
-    let mut most = 0;
     for round in 0..24u64 {
         let (program, args) = role("role-restless");
         let mut command = std::process::Command::new(program);
@@ -154,13 +153,12 @@ fn nothing_outlives_a_parent_that_is_killed_at_any_moment() {
         assert!(lines.any(|line| line.unwrap().contains("it begins")));
         std::thread::sleep(Duration::from_millis(3 * round)); // polls: nothing; the moment is what the test is about
         if round == 23 {
-            most = marked().len();
+            until("one is caught in its life", || !marked().is_empty());
         }
         parent.kill();
         let took = until("all are gone", || marked().is_empty());
         assert!(took < Duration::from_secs(2), "round {round}: {took:?}");
     }
-    assert!(most > 0, "none was caught in its life");
     // And it stays so: no guardian came too late for what was just starting.
     let began = Instant::now();
     while began.elapsed() < Duration::from_millis(200) {

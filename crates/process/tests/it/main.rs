@@ -8,4 +8,5 @@ mod ending;
 mod fixture;
 mod keeping;
 mod probing;
+mod respawning;
 mod spawning;

@@ -1,0 +1,63 @@
+//! A session's mark on its processes, which neither `setsid` nor an empty environment takes off.
+//!
+//! A process that has left its session, cleared its environment and lost its parent tells by nothing of its own where it
+//! came from. But limits are inherited by whatever a process starts, and there is one that the kernel has not heeded
+//! since Linux 2.4: the number of file locks (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The
+//! hard one stays, so that whoever means to outlive the session can take it off ([`leave`]).
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::nonce::Nonce;
+
+/// What the processes of one session carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark(u64);
+
+impl Mark {
+    /// Of a session: 60 bits of its nonce, fewer than any limit that was not set on purpose.
+    pub(crate) fn of(nonce: &Nonce) -> Mark {
+        Mark(u64::from_str_radix(&nonce.as_str()[..15], 16).unwrap_or_default())
+    }
+
+    /// Puts it on this process, for what it executes and starts. Where the limit is taken for something else, the session
+    /// goes without.
+    pub(crate) fn put_on(self) {
+        let _ = set(Some(self.0));
+    }
+
+    /// Whether a process carries it. Another user's is not told.
+    #[allow(unsafe_code)]
+    pub(crate) fn is_on(self, pid: i32) -> bool {
+        let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: nothing is set, and what is asked for is written to a value of our own.
+        let asked = unsafe { libc::prlimit64(pid, libc::RLIMIT_LOCKS, std::ptr::null(), &raw mut limit) };
+        asked == 0 && limit.rlim_cur == self.0
+    }
+}
+
+/// Takes the mark off this process, for what it starts from now on: for what is started from within a session and must
+/// outlive it, such as another daemon.
+pub fn leave() {
+    let _ = set(None);
+}
+
+fn set(mark: Option<u64>) -> rustix::io::Result<()> {
+    let maximum = getrlimit(Resource::Locks).maximum;
+    setrlimit(Resource::Locks, Rlimit { current: mark.or(maximum), maximum })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_marked_until_it_leaves() {
+        let me = std::process::id().cast_signed();
+        let (mark, other) = (Mark::of(&Nonce::random()), Mark::of(&Nonce::random()));
+        assert!(!mark.is_on(me));
+        mark.put_on();
+        assert!(mark.is_on(me) && !other.is_on(me));
+        leave();
+        assert!(!mark.is_on(me));
+    }
+}
