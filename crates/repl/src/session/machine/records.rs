@@ -1,6 +1,6 @@
 //! What is remembered of evaluations: all that run or wait, and the last few that have ended.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,12 +41,14 @@ pub(super) struct Records {
     /// Shared by all sessions, so that a number alone names an evaluation.
     numbers: Arc<Numbers>,
     evals: BTreeMap<u64, Record>,
+    /// Those that have ended and are remembered, the oldest first.
+    past: VecDeque<u64>,
     ended: u64,
 }
 
 impl Records {
     pub(super) fn new(numbers: Arc<Numbers>) -> Records {
-        Records { numbers, evals: BTreeMap::new(), ended: 0 }
+        Records { numbers, evals: BTreeMap::new(), past: VecDeque::new(), ended: 0 }
     }
 
     pub(super) fn add(&mut self, code: String, quiet: bool, status: Status) -> u64 {
@@ -102,14 +104,13 @@ impl Records {
         record.status = status;
         record.ended = Some(now);
         self.ended += u64::from(!record.quiet);
-        let ended: Vec<u64> =
-            self.evals.iter().rev().filter(|(_, record)| record.status.is_final()).map(|(eval, _)| *eval).collect();
-        for old in ended.iter().skip(FRESH).take(1) {
-            let record = self.running(*old);
-            record.output.iter_mut().chain(&mut record.between).for_each(Capture::shrink);
+        self.past.push_back(eval);
+        let stale = self.past.len().checked_sub(FRESH + 1).and_then(|index| self.past.get(index));
+        if let Some(stale) = stale.and_then(|eval| self.evals.get_mut(eval)) {
+            stale.output.iter_mut().chain(&mut stale.between).for_each(Capture::shrink);
         }
-        for old in ended.iter().skip(REMEMBERED) {
-            self.evals.remove(old);
+        while self.past.len() > REMEMBERED {
+            self.past.pop_front().map(|eval| self.evals.remove(&eval));
         }
     }
 }
