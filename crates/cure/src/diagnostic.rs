@@ -20,6 +20,11 @@ impl Span {
         Span { start: start as u32, end: end as u32 }
     }
 
+    /// How many bytes there are in it.
+    pub(crate) fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
     /// From the beginning of one to the end of another.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start, end: other.end.max(self.start) }
@@ -129,6 +134,8 @@ pub mod code {
         TOO_MANY = 5;
         /// A name that is longer than names can be.
         LONG_NAME = 6;
+        /// A module that takes more work to check than a module may.
+        TOO_MUCH = 7;
         /// Something else was expected here.
         EXPECTED = 101;
         /// A block without its `end`.
@@ -185,6 +192,8 @@ pub mod code {
         OPERATOR = 311;
         /// A type that refers to itself without end.
         INFINITE_TYPE = 312;
+        /// A type with more parts than a type may have.
+        LARGE_TYPE = 313;
         /// A value that does not fit its refinement.
         REFUTED = 401;
         /// A refinement that could not be proved.

@@ -24,6 +24,7 @@ pub mod standard;
 pub mod syntax;
 mod tools;
 mod types;
+mod work;
 mod workspace;
 
 pub use eval::limits::{Failure, Limits, Stop};
@@ -42,6 +43,8 @@ mod beam_conversation_tests;
 mod beam_random_tests;
 #[cfg(test)]
 mod beam_tests;
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod program_tests;
 #[cfg(test)]

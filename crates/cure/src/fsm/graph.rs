@@ -1,5 +1,7 @@
 //! A machine as a graph of states.
 
+use std::collections::HashSet;
+
 use crate::diagnostic::Span;
 use crate::syntax::ast;
 
@@ -60,9 +62,10 @@ impl Graph {
     /// The graph of a written machine.
     pub fn new(fsm: &ast::Fsm, source: &str) -> Graph {
         let mut states: Vec<String> = Vec::new();
-        let mut add = |name: &str| {
-            if !name.is_empty() && !states.iter().any(|known| known == name) {
-                states.push(name.to_owned());
+        let mut known: HashSet<ast::Name> = HashSet::new();
+        let mut add = |name: &ast::Name| {
+            if !name.is_empty() && known.insert(name.clone()) {
+                states.push(name.to_string());
             }
         };
         match &fsm.states {

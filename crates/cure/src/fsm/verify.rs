@@ -1,6 +1,7 @@
 //! What is wrong with a machine: states never reached, dead ends, transitions that compete or never fire, states from
 //! which no end is reached. Each finding carries a shortest path that shows it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{Graph, Trigger};
@@ -80,114 +81,194 @@ pub(crate) struct Guards {
     pub covered: HashSet<usize>,
 }
 
+/// The most findings that are told of a machine.
+const MOST: usize = 1_000;
+/// The longest path that is told whole, in states and triggers.
+const LONGEST: usize = 1_000;
+
 /// Everything found.
 pub(crate) fn verify(graph: &Graph, guards: &Guards) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let late: HashSet<usize> = (0..graph.edges.len()).filter(|at| is_late(graph, *at)).collect();
-    let live = |at: usize| !guards.never.contains(&at) && !guards.covered.contains(&at) && !late.contains(&at);
-    let paths = shortest(graph, &live);
-    let path_to = |state: &str| paths.get(state).cloned().unwrap_or_default();
+    let mut findings = Findings::default();
+    let late = late(graph);
+    let live: Vec<bool> = (0..graph.edges.len())
+        .map(|at| !guards.never.contains(&at) && !guards.covered.contains(&at) && !late.contains(&at))
+        .collect();
+    let ways = Ways::new(graph, &live);
+    let places = places(graph);
+    let place = |state: &str| places.get(state).copied().unwrap_or(graph.span);
+    let terminal: HashSet<&str> = graph.terminal.iter().map(|state| &**state).collect();
     for state in &graph.states {
-        let out = graph.edges.iter().enumerate().any(|(at, edge)| edge.from == *state && live(at));
-        let span = place(graph, state);
-        if !paths.contains_key(state) {
+        if !ways.reached.contains_key(&**state) {
             let message = format!("the state {state} of {} is never reached", graph.name);
-            findings.push(Finding { kind: FindingKind::Unreachable, message, path: Vec::new(), span });
-        } else if !out && !graph.terminal.contains(state) {
+            findings.push(FindingKind::Unreachable, message, place(state), Vec::new);
+        } else if !ways.out.contains_key(&**state) && !terminal.contains(&**state) {
             let message = format!("the state {state} of {} has no exit and is not terminal", graph.name);
-            findings.push(Finding { kind: FindingKind::Deadlock, message, path: path_to(state), span });
+            findings.push(FindingKind::Deadlock, message, place(state), || ways.to(state));
         }
     }
+    let mut overlap: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, other) in &guards.overlap {
+        overlap.entry(*at).or_default().push(*other);
+    }
     for (at, edge) in graph.edges.iter().enumerate() {
-        let say = |kind, message| Finding { kind, message, path: path_to(&edge.from), span: edge.span };
+        let path = || ways.to(&edge.from);
         let label = edge.trigger.label();
         if guards.never.contains(&at) {
             let message = format!("the guard of {label} in {} is never true", edge.from);
-            findings.push(say(FindingKind::Dead, message));
+            findings.push(FindingKind::Dead, message, edge.span, path);
         } else if guards.covered.contains(&at) {
             let message = format!("{label} in {} never gets here: earlier transitions take it", edge.from);
-            findings.push(say(FindingKind::Dead, message));
+            findings.push(FindingKind::Dead, message, edge.span, path);
         } else if late.contains(&at) {
             let message = format!("{label} never comes in {}: a shorter timeout leaves it before", edge.from);
-            findings.push(say(FindingKind::Timeout, message));
+            findings.push(FindingKind::Timeout, message, edge.span, path);
         }
-        for (other, later) in graph.edges.iter().enumerate().skip(at + 1) {
+        let mut others = overlap.remove(&at).unwrap_or_default();
+        others.sort_unstable();
+        for other in others {
+            let later = &graph.edges[other];
             let same = later.from == edge.from && later.trigger == edge.trigger;
-            if same && guards.overlap.contains(&(at, other)) && !guards.covered.contains(&other) {
+            if same && !guards.covered.contains(&other) {
                 let message = format!(
                     "in {}, {label} can go to {} and to {}; the first one written is taken",
                     edge.from, edge.to, later.to
                 );
-                findings.push(Finding { span: later.span, ..say(FindingKind::Nondeterminism, message) });
+                findings.push(FindingKind::Nondeterminism, message, later.span, path);
             }
         }
         if edge.trigger == Trigger::Timeout(0) && edge.from == edge.to {
             let message = format!("a timeout of 0 ms from {} to itself never rests", edge.from);
-            findings.push(say(FindingKind::Timeout, message));
+            findings.push(FindingKind::Timeout, message, edge.span, path);
         }
     }
     if !graph.terminal.is_empty() {
         let ends = leads_to(graph, &live);
-        for state in graph.states.iter().filter(|state| paths.contains_key(*state) && !ends.contains(*state)) {
+        for state in
+            graph.states.iter().filter(|state| ways.reached.contains_key(&***state) && !ends.contains(&***state))
+        {
             let message = format!("from the state {state} of {} no terminal state is reached", graph.name);
-            let path = path_to(state);
-            findings.push(Finding { kind: FindingKind::NoTerminal, message, path, span: place(graph, state) });
+            findings.push(FindingKind::NoTerminal, message, place(state), || ways.to(state));
         }
     }
-    findings
+    findings.all()
 }
 
-/// Whether a shorter timeout without a guard always leaves the state before this one.
-fn is_late(graph: &Graph, at: usize) -> bool {
-    let edge = &graph.edges[at];
-    let Trigger::Timeout(after) = edge.trigger else { return false };
-    graph.edges.iter().any(|other| {
-        let sooner = matches!(other.trigger, Trigger::Timeout(other) if other < after);
-        sooner && other.from == edge.from && other.to != edge.from && other.guard.is_none()
-    })
+/// Findings, up to a bound.
+#[derive(Default)]
+struct Findings {
+    told: Vec<Finding>,
+    more: usize,
 }
 
-fn place(graph: &Graph, state: &str) -> Span {
-    let found = graph.edges.iter().find(|edge| edge.from == state || edge.to == state);
-    found.map_or(graph.span, |edge| edge.span)
-}
-
-/// The shortest way to every state that is reached.
-fn shortest(graph: &Graph, live: &dyn Fn(usize) -> bool) -> HashMap<String, Vec<String>> {
-    let mut paths = HashMap::new();
-    if graph.initial.is_empty() {
-        return paths;
+impl Findings {
+    fn push(&mut self, kind: FindingKind, message: String, span: Span, path: impl FnOnce() -> Vec<String>) {
+        if self.told.len() < MOST {
+            self.told.push(Finding { kind, message, path: path(), span });
+        } else {
+            self.more += 1;
+        }
     }
-    let mut open = VecDeque::from([graph.initial.clone()]);
-    paths.insert(graph.initial.clone(), vec![graph.initial.clone()]);
-    while let Some(state) = open.pop_front() {
-        for (_, edge) in graph.edges.iter().enumerate().filter(|(at, edge)| edge.from == state && live(*at)) {
-            if !paths.contains_key(&edge.to) {
-                let mut path = paths[&state].clone();
-                path.push(format!("--{}-->", edge.trigger.label()));
-                path.push(edge.to.clone());
-                paths.insert(edge.to.clone(), path);
-                open.push_back(edge.to.clone());
+
+    fn all(mut self) -> Vec<Finding> {
+        if let (Some(last), 1..) = (self.told.last(), self.more) {
+            let message = format!("{} more findings are not told", self.more);
+            self.told.push(Finding { kind: last.kind, message, path: Vec::new(), span: last.span });
+        }
+        self.told
+    }
+}
+
+/// The transitions that never fire, because a shorter timeout without a guard always leaves the state before.
+fn late(graph: &Graph) -> HashSet<usize> {
+    let mut soonest: HashMap<&str, u64> = HashMap::new();
+    for edge in graph.edges.iter().filter(|edge| edge.to != edge.from && edge.guard.is_none()) {
+        if let Trigger::Timeout(after) = edge.trigger {
+            soonest.entry(&edge.from).and_modify(|known| *known = after.min(*known)).or_insert(after);
+        }
+    }
+    let is_late = |edge: &super::Edge| match edge.trigger {
+        Trigger::Timeout(after) => soonest.get(&*edge.from).is_some_and(|soonest| *soonest < after),
+        Trigger::Event(_) => false,
+    };
+    graph.edges.iter().enumerate().filter(|(_, edge)| is_late(edge)).map(|(at, _)| at).collect()
+}
+
+/// Where each state is first spoken of.
+fn places(graph: &Graph) -> HashMap<&str, Span> {
+    let mut places = HashMap::new();
+    for edge in &graph.edges {
+        places.entry(&*edge.from).or_insert(edge.span);
+        places.entry(&*edge.to).or_insert(edge.span);
+    }
+    places
+}
+
+/// The shortest ways to the states that are reached.
+struct Ways<'g> {
+    /// Live transitions by the state that they leave.
+    out: HashMap<&'g str, Vec<usize>>,
+    /// The last transition of a shortest way; none to the initial state.
+    reached: HashMap<&'g str, Option<usize>>,
+    graph: &'g Graph,
+}
+
+impl<'g> Ways<'g> {
+    fn new(graph: &'g Graph, live: &[bool]) -> Ways<'g> {
+        let mut out: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, edge) in graph.edges.iter().enumerate().filter(|(at, _)| live[*at]) {
+            out.entry(&edge.from).or_default().push(at);
+        }
+        let mut reached = HashMap::new();
+        let mut open = VecDeque::new();
+        if !graph.initial.is_empty() {
+            reached.insert(&*graph.initial, None);
+            open.push_back(&*graph.initial);
+        }
+        while let Some(state) = open.pop_front() {
+            for at in out.get(state).into_iter().flatten() {
+                let to = &*graph.edges[*at].to;
+                if let Entry::Vacant(new) = reached.entry(to) {
+                    new.insert(Some(*at));
+                    open.push_back(to);
+                }
             }
         }
+        Ways { out, reached, graph }
     }
-    paths
+
+    /// The way to a state: states with the triggers between them. Of a very long one, both ends.
+    fn to(&self, state: &str) -> Vec<String> {
+        let mut path = Vec::new();
+        let Some((mut state, _)) = self.reached.get_key_value(state) else { return path };
+        while let Some(Some(at)) = self.reached.get(state) {
+            let edge = &self.graph.edges[*at];
+            path.push((*state).to_owned());
+            path.push(format!("--{}-->", edge.trigger.label()));
+            if path.len() > LONGEST {
+                path.push("…".to_owned());
+                state = self.reached.get_key_value(&*self.graph.initial).map_or(state, |(initial, _)| initial);
+                break;
+            }
+            state = self.reached.get_key_value(&*edge.from).map_or(state, |(from, _)| from);
+        }
+        path.push((*state).to_owned());
+        path.reverse();
+        path
+    }
 }
 
 /// The states from which a terminal state is reached.
-fn leads_to(graph: &Graph, live: &dyn Fn(usize) -> bool) -> HashSet<String> {
-    let mut ends: HashSet<String> = graph.terminal.iter().cloned().collect();
-    loop {
-        let more: Vec<_> = graph
-            .edges
-            .iter()
-            .enumerate()
-            .filter(|(at, edge)| live(*at) && ends.contains(&edge.to) && !ends.contains(&edge.from))
-            .map(|(_, edge)| edge.from.clone())
-            .collect();
-        if more.is_empty() {
-            return ends;
-        }
-        ends.extend(more);
+fn leads_to<'g>(graph: &'g Graph, live: &[bool]) -> HashSet<&'g str> {
+    let mut before: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (_, edge) in graph.edges.iter().enumerate().filter(|(at, _)| live[*at]) {
+        before.entry(&edge.to).or_default().push(&edge.from);
     }
+    let mut ends: HashSet<&str> = HashSet::new();
+    let mut open: Vec<&str> = graph.terminal.iter().map(|state| &**state).collect();
+    while let Some(state) = open.pop() {
+        if ends.insert(state) {
+            open.extend(before.remove(state).unwrap_or_default());
+        }
+    }
+    ends
 }

@@ -11,21 +11,17 @@ use form::{Function, Module, Operand, Var};
 
 use crate::resolve::interface::Interface;
 use crate::syntax::ast::Name;
-use crate::types::check::{Checked, CheckedModule, Dictionaries, default_name};
+use crate::types::check::{Checked, CheckedMachine, Dictionaries, default_name};
 use crate::types::tree::VarId;
 
-/// A module in the core form.
-pub(crate) fn lower(checked: &CheckedModule) -> Module {
-    let name = checked.interface.module.clone().unwrap_or_else(|| Name::from(""));
-    let mut functions = Vec::new();
-    for one in &checked.functions {
-        function(one, &mut functions);
-    }
+/// A module in the core form, of functions that have it already.
+pub(crate) fn module(interface: &Interface, functions: Vec<Function>, machines: &[CheckedMachine]) -> Module {
+    let name = interface.module.clone().unwrap_or_else(|| Name::from(""));
     Module {
-        exports: exports(&checked.interface, &functions),
+        exports: exports(interface, &functions),
         name,
         functions,
-        machines: checked.machines.iter().map(|one| one.machine.clone()).collect(),
+        machines: machines.iter().map(|one| one.machine.clone()).collect(),
     }
 }
 
@@ -50,7 +46,8 @@ fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
     exports
 }
 
-fn function(checked: &Checked, out: &mut Vec<Function>) {
+/// A function in the core form, after the closures in it.
+pub(crate) fn function(checked: &Checked, out: &mut Vec<Function>) {
     let source = &checked.function;
     let mut lowering = Lowering {
         dictionaries: &checked.dictionaries,

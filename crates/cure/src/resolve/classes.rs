@@ -1,13 +1,14 @@
 //! Classes and instances: their heads, what they are built upon, and what would make them ambiguous or unsound.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::collect::Collector;
 use super::interface::{ClassInfo, InstanceInfo, Signature};
+use super::order::ordered;
 use super::scope::Function;
 use super::written::Reader;
-use crate::diagnostic::code;
+use crate::diagnostic::{Span, code};
 use crate::syntax::ast::*;
 use crate::types::derive;
 use crate::types::ty::{Len, Seq, Ty};
@@ -25,12 +26,6 @@ impl<'a> Collector<'a, '_> {
                     continue;
                 }
             };
-            if let Some((_, known)) = self.out.classes.iter().find(|(_, known)| known.name.name == class.name.name) {
-                let first = known.name.span;
-                let message = format!("the class `{}` is defined twice", class.name.name);
-                self.error(code::DUPLICATE, class.name.span, message).related.push((first, "first here".to_owned()));
-                continue;
-            }
             let supers = self.supers(class, &param);
             let mut methods: Vec<Arc<Signature>> = Vec::new();
             for method in &class.methods {
@@ -63,26 +58,29 @@ impl<'a> Collector<'a, '_> {
 
     /// The classes of the module, those that others are built upon first.
     fn in_order(&mut self) -> Vec<&'a Class> {
-        let mut open: Vec<&'a Class> = Vec::new();
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        let mut all: Vec<&'a Class> = Vec::new();
         for item in &self.module.items {
-            if let Item::Class(class) = item {
-                open.push(class);
+            let Item::Class(class) = item else { continue };
+            if let Some(first) = seen.insert(&class.name.name, class.name.span) {
+                let message = format!("the class `{}` is defined twice", class.name.name);
+                self.error(code::DUPLICATE, class.name.span, message).related.push((first, "first here".to_owned()));
+                continue;
             }
+            all.push(class);
         }
-        let mut ordered = Vec::new();
-        while !open.is_empty() {
-            let names: HashSet<&str> = open.iter().map(|class| &*class.name.name).collect();
-            let ready = |class: &&Class| class.supers.iter().all(|one| !names.contains(&*one.class.name));
-            match open.iter().position(ready) {
-                Some(at) => ordered.push(open.remove(at)),
-                None => {
-                    let class = open.remove(0);
-                    let message = format!("the class `{}` is built upon itself", class.name.name);
-                    self.error(code::INFINITE_TYPE, class.name.span, message);
-                }
-            }
+        let (order, circular) = ordered(
+            &all,
+            |class| &class.name.name,
+            |class, needs| {
+                class.supers.iter().for_each(|one| needs(&one.class.name));
+            },
+        );
+        for class in circular.into_iter().map(|at| all[at]) {
+            let message = format!("the class `{}` is built upon itself", class.name.name);
+            self.error(code::INFINITE_TYPE, class.name.span, message);
         }
-        ordered
+        order.into_iter().map(|at| all[at]).collect()
     }
 
     /// The classes that a class is built upon, which are asked of its own parameter.
@@ -137,12 +135,11 @@ impl<'a> Collector<'a, '_> {
             match item {
                 Item::Instance(instance) => all.push(Arc::new(instance.clone())),
                 Item::Record(record) => all.extend(derive::record(record).into_iter().map(Arc::new)),
-                Item::Type(def) => {
+                Item::Type(def) if !def.derive.is_empty() => {
                     let of = self.full(&def.name.name);
-                    let constructors = self.out.interface.constructors.values();
-                    let mut order: Vec<_> = constructors.filter(|found| *found.of == *of).cloned().collect();
-                    order.sort_by_key(|constructor| derive::position(&def.body, &constructor.name));
-                    all.extend(derive::sum(def, &order).into_iter().map(Arc::new));
+                    let known = |name| self.out.interface.constructors.get(name).filter(|one| one.of == of).cloned();
+                    let constructors: Vec<_> = derive::alternatives(&def.body).filter_map(known).collect();
+                    all.extend(derive::sum(def, &constructors).into_iter().map(Arc::new));
                 }
                 _ => {}
             }
@@ -221,13 +218,12 @@ impl<'a> Collector<'a, '_> {
     }
 
     /// The name of the function that makes an instance's dictionary; no two of a module are the same.
-    fn instance_name(&self, class: &ClassInfo, key: &str) -> Name {
-        let plain = format!("{}_{}", short(&class.full), short(key));
-        let taken = |name: &str| {
-            self.out.interface.instances.iter().any(|known| *known.function == *name)
-                || self.out.interface.functions.keys().any(|(known, _)| **known == *name)
-        };
-        if taken(&plain) { Name::from(format!("{}_{key}", class.full)) } else { Name::from(plain) }
+    fn instance_name(&mut self, class: &ClassInfo, key: &str) -> Name {
+        let plain = Name::from(format!("{}_{}", short(&class.full), short(key)));
+        if self.scope.functions_named(&plain).is_empty() && self.instances.insert(plain.clone()) {
+            return plain;
+        }
+        Name::from(format!("{}_{key}", class.full))
     }
 }
 

@@ -1,10 +1,11 @@
 //! A module's definitions: from its syntax to its interface, with everything that is wrong in heads and types.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
+use super::order::ordered;
 use super::scope::Scope;
 use super::written::{Reader, counts};
 use crate::diagnostic::{Diagnostic, Span, code};
@@ -46,8 +47,10 @@ pub(crate) fn collect<'a>(
     scope: &mut Scope,
     errors: &mut Vec<Diagnostic>,
 ) -> Collected<'a> {
-    let mut collector = Collector { module, source, scope, errors, out: Collected::default() };
+    let mut collector =
+        Collector { module, source, scope, errors, out: Collected::default(), instances: HashSet::new() };
     collector.out.interface.module = Some(module.name.name.clone());
+    collector.scope.own = Some(module.name.name.clone());
     collector.types();
     collector.classes();
     collector.functions();
@@ -62,6 +65,8 @@ pub(super) struct Collector<'a, 'b> {
     pub(super) scope: &'b mut Scope,
     pub(super) errors: &'b mut Vec<Diagnostic>,
     pub(super) out: Collected<'a>,
+    /// The functions that make the dictionaries of instances.
+    pub(super) instances: HashSet<Name>,
 }
 
 impl<'a> Collector<'a, '_> {
@@ -133,7 +138,7 @@ impl<'a> Collector<'a, '_> {
             };
             self.scope.add_type(name.name.clone(), Arc::new(info));
         }
-        self.aliases(aliases);
+        self.aliases(&aliases);
         for item in &self.module.items {
             match item {
                 Item::Record(record) => self.record(record),
@@ -165,44 +170,20 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    /// Aliases in the order of their dependence; of those that are ready, the first.
-    fn aliases(&mut self, all: Vec<&'a TypeDef>) {
-        let places: HashMap<&Name, usize> = all.iter().enumerate().map(|(at, def)| (&def.name.name, at)).collect();
-        let mut waits: Vec<usize> = vec![0; all.len()];
-        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
-        for (at, def) in all.iter().enumerate() {
-            mentioned(&def.body, &mut |name| {
-                if let Some(needed) = places.get(name) {
-                    waits[at] += 1;
-                    dependents[*needed].push(at);
-                }
-            });
-        }
-        let mut ready: BTreeSet<usize> = (0..all.len()).filter(|at| waits[*at] == 0).collect();
-        let mut done = vec![false; all.len()];
-        while let Some(at) = ready.pop_first() {
-            self.add_alias(all[at]);
-            done[at] = true;
-            for dependent in &dependents[at] {
-                waits[*dependent] -= 1;
-                if waits[*dependent] == 0 {
-                    ready.insert(*dependent);
-                }
-            }
-        }
-        for (def, _) in all.into_iter().zip(done).filter(|(_, done)| !done) {
+    /// Aliases in the order of their dependence.
+    fn aliases(&mut self, all: &[&'a TypeDef]) {
+        let (order, circular) = ordered(all, |def| &def.name.name, |def, needs| mentioned(&def.body, needs));
+        for def in circular.into_iter().map(|at| all[at]) {
             let message = format!("the type `{}` is defined by itself", def.name.name);
             let error = self.error(code::INFINITE_TYPE, def.name.span, message);
-            error.hints.push(
-                "a type that contains itself needs a constructor: `type Tree = Leaf | Node(Tree, Tree)`".to_owned(),
-            );
-            let info = TypeInfo {
-                full: def.name.name.clone(),
-                params: Vec::new(),
-                kind: TypeInfoKind::Alias(Ty::Wrong),
-                covariant: true,
-            };
+            let hint = "a type that contains itself needs a constructor: `type Tree = Leaf | Node(Tree, Tree)`";
+            error.hints.push(hint.to_owned());
+            let (full, kind) = (def.name.name.clone(), TypeInfoKind::Alias(Ty::Wrong));
+            let info = TypeInfo { full, params: Vec::new(), kind, covariant: true };
             self.scope.add_type(def.name.name.clone(), Arc::new(info));
+        }
+        for at in order {
+            self.add_alias(all[at]);
         }
     }
 
@@ -237,7 +218,7 @@ impl<'a> Collector<'a, '_> {
                 Some(var) => {
                     reader.condition(guard, &var, &ty);
                     let pred = reader.predicate(var, guard, def.span);
-                    ty = Ty::Refined(Box::new(ty), pred);
+                    ty = Ty::Refined(Arc::new(ty), pred);
                 }
                 None => {
                     let message = "the condition behind a type has one name, which stands for the value";
@@ -370,8 +351,8 @@ impl<'a> Collector<'a, '_> {
     }
 }
 
-/// Calls the closure with every name in a written type.
-fn mentioned(ty: &Type, seen: &mut impl FnMut(&Name)) {
+/// Calls back with the names in a written type.
+fn mentioned<'t>(ty: &'t Type, seen: &mut dyn FnMut(&'t Name)) {
     match &ty.kind {
         TypeKind::Name(name, args) => {
             seen(name);

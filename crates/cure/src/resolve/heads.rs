@@ -84,7 +84,7 @@ impl<'a> Collector<'a, '_> {
             result,
             precondition,
             constraints: known,
-            exported: false,
+            exported: self.module.exports.is_none(),
             span: first.name.span,
         }
     }
@@ -214,14 +214,9 @@ impl<'a> Collector<'a, '_> {
         plain.then(|| Ty::Con(info.full.clone(), Vec::new()))
     }
 
+    /// Marks what the export list names; without one, everything is exported from the beginning.
     pub(super) fn exports(&mut self) {
-        let all = |signature: &mut Signature| signature.exported = true;
-        let Some(exports) = &self.module.exports else {
-            for signature in self.out.interface.functions.values_mut() {
-                all(Arc::make_mut(signature));
-            }
-            return;
-        };
+        let Some(exports) = &self.module.exports else { return };
         let Interface { functions, constructors, types, classes, .. } = &mut self.out.interface;
         let methods: HashSet<Name> =
             classes.values().flat_map(|class| &class.methods).map(|method| method.name.clone()).collect();
@@ -235,7 +230,7 @@ impl<'a> Collector<'a, '_> {
             let arities = known.get(name).map_or(&[][..], |arities| arities);
             for arity in arities.iter().filter(|arity| export.arity.is_none_or(|wanted| wanted == **arity)) {
                 if let Some(signature) = functions.get_mut(&(name.clone(), *arity)) {
-                    all(Arc::make_mut(signature));
+                    Arc::make_mut(signature).exported = true;
                     found = true;
                 }
             }

@@ -7,5 +7,6 @@ mod conditions;
 pub(crate) mod fingerprint;
 mod heads;
 pub(crate) mod interface;
+mod order;
 pub(crate) mod scope;
 pub(crate) mod written;

@@ -30,7 +30,9 @@ impl Function {
 /// What the names of a module mean.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    /// Modules by the names they may be called: their own, and aliases.
+    /// The module at hand.
+    pub own: Option<Name>,
+    /// Other modules by the names they may be called: their own, and aliases.
     pub modules: HashMap<Name, Arc<Interface>>,
     /// Functions by name, then by number of parameters, which rises.
     functions: HashMap<Name, Vec<(u32, Function)>>,
@@ -122,7 +124,10 @@ impl Scope {
     pub(crate) fn ty(&self, name: &str) -> Option<&Arc<TypeInfo>> {
         self.types.get(name).or_else(|| {
             let (module, short) = name.rsplit_once('.')?;
-            self.modules.get(module)?.types.get(short)
+            match self.modules.get(module) {
+                Some(interface) => interface.types.get(short),
+                None => self.types_by_full.get(name).filter(|_| self.own.as_deref() == Some(module)),
+            }
         })
     }
 
@@ -191,30 +196,8 @@ impl Scope {
 /// The candidate that differs least, if it differs little.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
-    let near =
-        candidates.map(|other| (distance(name, other, limit), other)).filter(|(far, _)| (1..=limit).contains(far));
-    near.min().map(|(_, other)| other.to_owned())
-}
-
-/// How many letters have to be changed, added, removed or swapped with their neighbours; of more than the limit, any
-/// number.
-fn distance(a: &str, b: &str, limit: usize) -> usize {
-    if a.len().abs_diff(b.len()) > limit {
-        return usize::MAX;
-    }
-    let b: Vec<char> = b.chars().collect();
-    let a: Vec<char> = a.chars().collect();
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for (i, from) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, to) in b.iter().enumerate() {
-            let mut least = (rows[i][j] + usize::from(from != to)).min(row[j] + 1).min(rows[i][j + 1] + 1);
-            if i > 0 && j > 0 && *from == b[j - 1] && a[i - 1] == *to {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+    // A distance is no smaller than the difference of the lengths; in bytes it may be three for one letter.
+    let close = candidates.filter(|other| name.len().abs_diff(other.len()) <= 3 * limit);
+    let near = close.map(|other| (strsim::osa_distance(name, other), other));
+    near.filter(|(far, _)| (1..=limit).contains(far)).min().map(|(_, other)| other.to_owned())
 }

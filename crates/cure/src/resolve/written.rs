@@ -10,7 +10,7 @@ use super::scope::Scope;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name, Type, TypeKind};
-use crate::types::ty::{Len, NamedLen, Pred, Seq, Ty, names_in};
+use crate::types::ty::{Len, MOST_PARTS, NamedLen, Pred, Seq, Ty, names_in};
 
 /// Reads the types of one definition.
 pub(crate) struct Reader<'a> {
@@ -77,17 +77,26 @@ impl<'a> Reader<'a> {
 impl Reader<'_> {
     /// The type.
     pub(crate) fn read(&mut self, ty: &Type) -> Ty {
+        let read = self.read_any(ty);
+        if !read.is_large(&|_| None) {
+            return read;
+        }
+        let hint = "a record is one part, whatever it holds";
+        self.error(code::LARGE_TYPE, ty.span, format!("this type has more than {MOST_PARTS} parts"), Some(hint))
+    }
+
+    fn read_any(&mut self, ty: &Type) -> Ty {
         match &ty.kind {
             TypeKind::Name(name, args) => self.named(name, args, ty.span),
             TypeKind::Fn(params, result) => {
                 let params = params.iter().map(|param| self.read(param)).collect();
-                Ty::Fn(params, Box::new(self.read(result)))
+                Ty::Fn(params, Arc::new(self.read(result)))
             }
             TypeKind::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| self.read(part)).collect()),
             TypeKind::Refined(var, base, condition) => {
                 let base = self.read(base);
                 self.condition(condition, &var.name, &base);
-                Ty::Refined(Box::new(base), self.predicate(var.name.clone(), condition, ty.span))
+                Ty::Refined(Arc::new(base), self.predicate(var.name.clone(), condition, ty.span))
             }
             TypeKind::Union(_) => {
                 let hint = "define it: `type Name = A | B`, and write its name here";
@@ -254,7 +263,7 @@ impl Reader<'_> {
             "Pair" => Ty::Tuple(args.iter().map(|arg| self.read(arg)).collect()),
             "List" | "Vector" => {
                 let seq = if name == "List" { Seq::List } else { Seq::Vector };
-                let element = Box::new(self.read(&args[0]));
+                let element = Arc::new(self.read(&args[0]));
                 let len = args.get(1).map_or(Len::Unknown, |len| self.length(len));
                 Ty::Seq(seq, element, len)
             }
@@ -348,7 +357,7 @@ fn bounded(name: &str, operator: K, span: Span) -> Ty {
     let side = |kind| Box::new(Expr { kind, span });
     let kind = ExprKind::Binary(operator, span, side(ExprKind::Name(var.clone())), side(ExprKind::Int(0.into())));
     let condition = Expr { kind, span };
-    Ty::Refined(Box::new(Ty::int()), Arc::new(Pred { var, condition, names: HashMap::new(), text: name.to_owned() }))
+    Ty::Refined(Arc::new(Ty::int()), Arc::new(Pred { var, condition, names: HashMap::new(), text: name.to_owned() }))
 }
 
 /// A type with arguments in the places of parameters.
@@ -400,7 +409,7 @@ fn with_lengths(ty: &Ty, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Ty {
                     }
                 }
             }
-            Some(Ty::Seq(*seq, Box::new(with_lengths(element, lengths)), Len::Named(Arc::new(sum))))
+            Some(Ty::Seq(*seq, Arc::new(with_lengths(element, lengths)), Len::Named(Arc::new(sum))))
         }
         Ty::Refined(base, pred) => {
             // The value's own name must not catch one that comes in.
@@ -411,7 +420,7 @@ fn with_lengths(ty: &Ty, lengths: &HashMap<Name, (NamedLen, Expr)>) -> Ty {
             let var = if caught { Name::from(format!("{}'", pred.var)) } else { pred.var.clone() };
             let condition = with_numbers(&pred.condition, &pred.var, &var, lengths);
             let pred = Pred { var, condition, names: pred.names.clone(), text: pred.text.clone() };
-            Some(Ty::Refined(Box::new(with_lengths(base, lengths)), Arc::new(pred)))
+            Some(Ty::Refined(Arc::new(with_lengths(base, lengths)), Arc::new(pred)))
         }
         _ => None,
     })

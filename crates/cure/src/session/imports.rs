@@ -1,5 +1,6 @@
 //! What an import brings into a module's scope, and what is wrong with it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::load::{Importing, Session};
@@ -37,8 +38,9 @@ impl Session<'_> {
             None if import.alias.is_some() => prelude(&mut into.scope, &loaded.interface),
             None => import_all(&mut into.scope, &loaded.interface),
             Some(names) => {
+                let known = by_name(&loaded.interface);
                 for one in names {
-                    import_one(into, &loaded.interface, one);
+                    import_one(into, &loaded.interface, &known, one);
                 }
             }
         }
@@ -100,24 +102,34 @@ fn import_all(scope: &mut Scope, interface: &Arc<Interface>) {
     }
 }
 
-fn import_one(into: &mut Importing, interface: &Interface, one: &ast::Export) {
-    let name = &one.name.name;
-    let here = one.alias.as_ref().map_or(name, |alias| &alias.name);
-    let mut found: Vec<Option<u32>> = Vec::new();
-    let exactly = one.arity.map(|arity| interface.functions.get_key_value(&(name.clone(), arity)));
-    let all = one.arity.is_none().then(|| interface.functions.iter().filter(|((known, _), _)| known == name));
-    let fit = exactly.flatten().into_iter().chain(all.into_iter().flatten());
-    for ((_, arity), signature) in fit.filter(|(_, one)| one.exported) {
-        into.scope.add_function(here.clone(), *arity, Function::Plain(signature.clone()));
-        found.push(Some(*arity));
+/// The functions and methods of a module by their names, with their numbers of parameters; functions that are private
+/// stand for themselves only in messages.
+type ByName<'i> = HashMap<&'i Name, Vec<(u32, Option<Function>)>>;
+
+fn by_name(interface: &Interface) -> ByName<'_> {
+    let mut known = ByName::new();
+    for ((name, arity), signature) in &interface.functions {
+        let function = signature.exported.then(|| Function::Plain(signature.clone()));
+        known.entry(name).or_default().push((*arity, function));
     }
     for class in interface.classes.values() {
         for (at, method) in class.methods.iter().enumerate() {
-            let arity = method.params.len() as u32;
-            if method.name == *name && one.arity.is_none_or(|wanted| wanted == arity) {
-                into.scope.add_function(here.clone(), arity, Function::Method(class.clone(), at as u32));
-                found.push(Some(arity));
-            }
+            let function = Function::Method(class.clone(), at as u32);
+            known.entry(&method.name).or_default().push((method.params.len() as u32, Some(function)));
+        }
+    }
+    known
+}
+
+fn import_one(into: &mut Importing, interface: &Interface, known: &ByName<'_>, one: &ast::Export) {
+    let name = &one.name.name;
+    let here = one.alias.as_ref().map_or(name, |alias| &alias.name);
+    let mut found: Vec<Option<u32>> = Vec::new();
+    let named = known.get(name).map_or(&[][..], |named| named);
+    for (arity, function) in named.iter().filter(|(arity, _)| one.arity.is_none_or(|wanted| wanted == *arity)) {
+        if let Some(function) = function {
+            into.scope.add_function(here.clone(), *arity, function.clone());
+            found.push(Some(*arity));
         }
     }
     if let Some(info) = interface.types.get(name) {
@@ -148,7 +160,7 @@ fn import_one(into: &mut Importing, interface: &Interface, one: &ast::Export) {
     }
     let what = one.arity.map_or_else(|| name.to_string(), |arity| format!("{name}/{arity}"));
     let error = Diagnostic::error(code::UNKNOWN_NAME, one.name.span, format!("`{module}` has no `{what}`"));
-    let arity = interface.functions.keys().find(|(known, _)| known == name).map(|(_, arity)| arity);
+    let arity = named.iter().map(|(arity, _)| arity).min();
     let near = into.scope.near(name, interface.functions.keys().map(|(name, _)| &**name));
     into.diagnostics.push(match (arity, near) {
         (Some(arity), _) if one.arity != Some(*arity) => error.hint(format!("there is `{name}/{arity}`")),

@@ -1,12 +1,14 @@
 //! Finding modules by their names, and checking each once: those of the text, those of the standard library, and
 //! those of the caller, which are checked again only when they or what they see of others has changed.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use super::Sources;
 use super::imports::{know, prelude};
 use super::loaded::{Entry, Loaded, STANDARD, Seen};
+use super::texts::Texts;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::lower;
 use crate::resolve::collect::collect;
@@ -15,7 +17,8 @@ use crate::resolve::scope::Scope;
 use crate::standard;
 use crate::syntax::lexer::{LONGEST_NAME, lex};
 use crate::syntax::{self, SyntaxKind, ast};
-use crate::types::check;
+use crate::types::check::{self, Checked, CheckedModule};
+use crate::work::{Budget, Share, before_spent};
 use ast::Name;
 
 /// How deep modules that were not looked at yet may import each other. Known imports are followed without recursion
@@ -39,6 +42,10 @@ pub(crate) struct Session<'a> {
     depth: usize,
     /// How many modules of the text do; only in a circle do many.
     inner: usize,
+    /// What the modules of the text may take.
+    share: Share,
+    /// Texts of others with several modules.
+    texts: Texts,
     /// The modules that were checked now and not taken from before.
     pub(crate) checked: Vec<Name>,
 }
@@ -77,7 +84,8 @@ impl<'a> Session<'a> {
         for module in here {
             named.entry(&module.name.name).or_insert(module);
         }
-        Session { text, here, named, sources, states: HashMap::new(), depth: 0, inner: 0, checked: Vec::new() }
+        let (states, share, texts, checked) = (HashMap::new(), Share::default(), Texts::default(), Vec::new());
+        Session { text, here, named, sources, states, depth: 0, inner: 0, share, texts, checked }
     }
 
     /// Checks the modules of the text, each after those that it uses, so that long chains need no recursion.
@@ -126,7 +134,8 @@ impl<'a> Session<'a> {
             }
             self.states.insert(name.clone(), State::Running);
             self.inner += 1;
-            let (loaded, _) = self.check(module, self.text);
+            let share = self.share.clone();
+            let (loaded, _) = self.check(module, self.text, &share);
             self.inner -= 1;
             return self.done(name, Some(Arc::new(loaded)));
         }
@@ -172,7 +181,7 @@ impl<'a> Session<'a> {
         self.states.insert(name.clone(), State::Running);
         let modules = syntax::modules(&syntax::parse(text).tree());
         let module = modules.iter().find(|module| module.name.name == *name)?;
-        let loaded = Arc::new(self.check(module, text).0);
+        let loaded = Arc::new(self.check(module, text, &Share::default()).0);
         // A text may hold a module of a library's name, which then is no library.
         if !loaded.uses.iter().any(|used| self.named.contains_key(used)) {
             STANDARD.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), loaded.clone());
@@ -239,13 +248,9 @@ impl<'a> Session<'a> {
     }
 
     fn fresh(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
-        let parsed = syntax::parse(text);
-        let (loaded, seen) = if parsed.diagnostics.iter().any(Diagnostic::is_error) {
-            (Loaded::broken(name, Vec::new()), Some(Vec::new()))
-        } else {
-            let modules = syntax::modules(&parsed.tree());
-            let module = modules.iter().find(|module| module.name.name == *name)?;
-            self.check(module, text)
+        let (loaded, seen) = match self.texts.read(text) {
+            None => (Loaded::broken(name, Vec::new()), Some(Vec::new())),
+            Some(read) => self.check(read.module(name)?, text, &read.share),
         };
         self.checked.push(name.clone());
         let loaded = Arc::new(loaded);
@@ -256,7 +261,7 @@ impl<'a> Session<'a> {
     }
 
     /// Checks a module. Gives what it saw of others too, unless that depends on where one begins.
-    fn check(&mut self, module: &ast::Module, text: &str) -> (Loaded, Option<Vec<Seen>>) {
+    fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Seen>>) {
         let mut importing = Importing::default();
         if standard::is_reserved(&module.name.name) {
             let message = format!("`{}` is the name of a module of Erlang", module.name.name);
@@ -315,13 +320,20 @@ impl<'a> Session<'a> {
                 know(&mut scope, &used.interface);
             }
         }
+        let budget = Budget::new(module.span.len(), share);
         let collected = collect(module, text, &mut scope, &mut diagnostics);
-        let checked = check::check(module, text, scope, &collected, &mut diagnostics);
+        // Each function is in its last form before the next is looked at: what it was made of is not kept.
+        let functions = RefCell::new(Vec::new());
+        let keep = |checked: &Checked| lower::function(checked, &mut functions.borrow_mut());
+        let CheckedModule { interface, machines } =
+            check::check(module, text, scope, collected, &mut diagnostics, &keep);
+        before_spent(&mut diagnostics, module.name.span);
+        drop(budget);
         let sound = !diagnostics.iter().any(Diagnostic::is_error);
-        let form = sound.then(|| Arc::new(lower::lower(&checked)));
-        let machines = checked.machines.into_iter().map(|one| (one.graph, one.findings)).collect();
-        let print = fingerprint(&checked.interface, &uses);
-        let interface = Arc::new(checked.interface);
+        let form = sound.then(|| Arc::new(lower::module(&interface, functions.into_inner(), &machines)));
+        let machines = machines.into_iter().map(|one| (one.graph, one.findings)).collect();
+        let print = fingerprint(&interface, &uses);
+        let interface = Arc::new(interface);
         (Loaded { interface, print, form, uses, machines, diagnostics, broken: false }, seen)
     }
 }

@@ -1,10 +1,11 @@
 //! A compilation: a text, the modules it needs, and what came of them. [`load`] finds modules by their declared
 //! names — in the text itself, then in the standard library, then where the caller says — and checks each once;
-//! [`imports`] says what one brings into another; [`loaded`] is what is kept.
+//! [`imports`] says what one brings into another; [`loaded`] is what is kept, [`texts`] what is kept meanwhile.
 
 mod imports;
 pub(crate) mod load;
 pub(crate) mod loaded;
+mod texts;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -199,12 +200,15 @@ impl Compilation {
 
 /// Checks a text with all the modules in it.
 pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
-    let parsed = syntax::parse(text);
-    let mut diagnostics = parsed.diagnostics.clone();
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Compilation { diagnostics, modules: Vec::new(), syntax: Vec::new(), found: HashMap::new() };
-    }
-    let modules = syntax::modules(&parsed.tree());
+    // The tree is large and not needed any more once it has been read.
+    let (modules, mut diagnostics) = {
+        let parsed = syntax::parse(text);
+        if parsed.diagnostics.iter().any(Diagnostic::is_error) {
+            let diagnostics = parsed.diagnostics;
+            return Compilation { diagnostics, modules: Vec::new(), syntax: Vec::new(), found: HashMap::new() };
+        }
+        (syntax::modules(&parsed.tree()), parsed.diagnostics)
+    };
     let mut session = Session::new(text, &modules, sources);
     let loaded = session.all();
     let found = session.found();

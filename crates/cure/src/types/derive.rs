@@ -26,13 +26,16 @@ pub(crate) fn sum(def: &TypeDef, constructors: &[Arc<Constructor>]) -> Vec<Insta
     def.derive.iter().map(|class| instance(class, &def.name, &def.params, &shapes)).collect()
 }
 
-/// Where a constructor stands in its definition.
-pub(crate) fn position(body: &Type, constructor: &str) -> usize {
-    let named = |ty: &Type| matches!(&ty.kind, TypeKind::Name(name, _) if **name == *constructor);
-    match &body.kind {
-        TypeKind::Union(all) => all.iter().position(named).unwrap_or(usize::MAX),
-        _ => 0,
-    }
+/// The names of the constructors in a definition, in order.
+pub(crate) fn alternatives(body: &Type) -> impl Iterator<Item = &Name> {
+    let all = match &body.kind {
+        TypeKind::Union(all) => &all[..],
+        _ => std::slice::from_ref(body),
+    };
+    all.iter().filter_map(|one| match &one.kind {
+        TypeKind::Name(name, _) => Some(name),
+        _ => None,
+    })
 }
 
 /// A constructor or a record.

@@ -1,32 +1,37 @@
 //! What types are, and how they are written in messages.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::solver::{Linear, Sym};
 use crate::syntax::ast::{Expr, ExprKind, Name};
+use crate::work;
+
+/// The most parts of a type. Types hold their parts as often as they are written, so that a few lines could make one
+/// larger than any memory.
+pub(crate) const MOST_PARTS: usize = 500;
 
 /// A type.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum Ty {
     /// A named type with its arguments. Types of a module carry its name: `T.Color`.
     Con(Name, Vec<Ty>),
     /// A list or a vector with its length.
-    Seq(Seq, Box<Ty>, Len),
+    Seq(Seq, Arc<Ty>, Len),
     /// A tuple.
     Tuple(Vec<Ty>),
     /// A function.
-    Fn(Vec<Ty>, Box<Ty>),
+    Fn(Vec<Ty>, Arc<Ty>),
     /// A type parameter of the function or type at hand.
     Param(Name),
     /// A type that takes arguments, without them: what classes over type constructors are for.
     Ctor(Name),
     /// A type parameter, or a type not known yet, with arguments: `F(A)`.
-    App(Box<Ty>, Vec<Ty>),
+    App(Arc<Ty>, Vec<Ty>),
     /// A type not known yet.
     Meta(u32),
     /// Values of the type for which the predicate holds.
-    Refined(Box<Ty>, Arc<Pred>),
+    Refined(Arc<Ty>, Arc<Pred>),
     /// The type above all others.
     Any,
     /// The type of what is wrong already; fits everything, so that one mistake is said once.
@@ -90,37 +95,64 @@ impl Pred {
     }
 }
 
+impl Clone for Ty {
+    fn clone(&self) -> Ty {
+        work::spend(1);
+        match self {
+            Ty::Con(name, args) => Ty::Con(name.clone(), args.clone()),
+            Ty::Seq(seq, element, len) => Ty::Seq(*seq, element.clone(), len.clone()),
+            Ty::Tuple(parts) => Ty::Tuple(parts.clone()),
+            Ty::Fn(params, result) => Ty::Fn(params.clone(), result.clone()),
+            Ty::Param(name) => Ty::Param(name.clone()),
+            Ty::Ctor(name) => Ty::Ctor(name.clone()),
+            Ty::App(head, args) => Ty::App(head.clone(), args.clone()),
+            Ty::Meta(meta) => Ty::Meta(*meta),
+            Ty::Refined(base, pred) => Ty::Refined(base.clone(), pred.clone()),
+            Ty::Any => Ty::Any,
+            Ty::Wrong => Ty::Wrong,
+        }
+    }
+}
+
+/// The names of the types that are always there, made once.
+static BUILT_IN: LazyLock<[Name; 6]> =
+    LazyLock::new(|| ["Int", "Float", "Bool", "String", "Atom", "Unit"].map(Name::from));
+
 impl Ty {
     pub(crate) fn con(name: &str) -> Ty {
         Ty::Con(Name::from(name), Vec::new())
     }
 
+    fn built_in(at: usize) -> Ty {
+        Ty::Con(BUILT_IN[at].clone(), Vec::new())
+    }
+
     pub(crate) fn int() -> Ty {
-        Ty::con("Int")
+        Ty::built_in(0)
     }
 
     pub(crate) fn float() -> Ty {
-        Ty::con("Float")
+        Ty::built_in(1)
     }
 
     pub(crate) fn bool() -> Ty {
-        Ty::con("Bool")
+        Ty::built_in(2)
     }
 
     pub(crate) fn string() -> Ty {
-        Ty::con("String")
+        Ty::built_in(3)
     }
 
     pub(crate) fn atom() -> Ty {
-        Ty::con("Atom")
+        Ty::built_in(4)
     }
 
     pub(crate) fn unit() -> Ty {
-        Ty::con("Unit")
+        Ty::built_in(5)
     }
 
     pub(crate) fn list(element: Ty) -> Ty {
-        Ty::Seq(Seq::List, Box::new(element), Len::Unknown)
+        Ty::Seq(Seq::List, Arc::new(element), Len::Unknown)
     }
 
     /// A type constructor with its arguments.
@@ -129,13 +161,13 @@ impl Ty {
             Ty::Ctor(name) => match (&**name, args.len()) {
                 ("List" | "Vector", 1) => {
                     let seq = if &**name == "List" { Seq::List } else { Seq::Vector };
-                    Ty::Seq(seq, Box::new(args.remove(0)), Len::Unknown)
+                    Ty::Seq(seq, Arc::new(args.remove(0)), Len::Unknown)
                 }
                 ("Tuple2", 2) => Ty::Tuple(args),
                 _ => Ty::Con(name.clone(), args),
             },
             Ty::Wrong => Ty::Wrong,
-            _ => Ty::App(Box::new(head), args),
+            _ => Ty::App(Arc::new(head), args),
         }
     }
 
@@ -154,14 +186,38 @@ impl Ty {
         (count > 0 && args.len() == count).then_some((head, args))
     }
 
+    /// Whether it has more parts than a type may have; `known` says what became of what was not known.
+    pub(crate) fn is_large<'t>(&'t self, known: &impl Fn(u32) -> Option<&'t Ty>) -> bool {
+        fn count<'t>(ty: &'t Ty, known: &impl Fn(u32) -> Option<&'t Ty>, left: &mut usize) -> bool {
+            if *left == 0 {
+                return false;
+            }
+            *left -= 1;
+            match ty {
+                Ty::Con(_, parts) | Ty::Tuple(parts) => parts.iter().all(|part| count(part, known, left)),
+                Ty::Seq(_, inner, _) | Ty::Refined(inner, _) => count(inner, known, left),
+                Ty::Fn(parts, inner) | Ty::App(inner, parts) => {
+                    count(inner, known, left) && parts.iter().all(|part| count(part, known, left))
+                }
+                Ty::Meta(meta) => known(*meta).is_none_or(|ty| count(ty, known, left)),
+                Ty::Param(_) | Ty::Ctor(_) | Ty::Any | Ty::Wrong => true,
+            }
+        }
+        !count(self, known, &mut MOST_PARTS.clone())
+    }
+
     /// Whether any part of it is such.
     pub(crate) fn any(&self, test: &mut impl FnMut(&Ty) -> bool) -> bool {
-        let mut found = false;
-        self.map(&mut |part| {
-            found |= test(part);
-            None
-        });
-        found
+        work::spend(1);
+        test(self)
+            || match self {
+                Ty::Con(_, parts) | Ty::Tuple(parts) => parts.iter().any(|part| part.any(test)),
+                Ty::Seq(_, inner, _) | Ty::Refined(inner, _) => inner.any(test),
+                Ty::Fn(parts, inner) | Ty::App(inner, parts) => {
+                    inner.any(test) || parts.iter().any(|part| part.any(test))
+                }
+                Ty::Param(_) | Ty::Ctor(_) | Ty::Meta(_) | Ty::Any | Ty::Wrong => false,
+            }
     }
 
     /// Whether it is this named type without arguments.
@@ -179,17 +235,20 @@ impl Ty {
 
     /// With every part changed, inner ones first; `change` says what becomes of a part, or keeps it.
     pub(crate) fn map(&self, change: &mut impl FnMut(&Ty) -> Option<Ty>) -> Ty {
+        if !work::spend(2) {
+            return Ty::Wrong;
+        }
         if let Some(changed) = change(self) {
             return changed;
         }
         match self {
             Ty::Con(name, args) => Ty::Con(name.clone(), args.iter().map(|arg| arg.map(change)).collect()),
-            Ty::Seq(seq, element, len) => Ty::Seq(*seq, Box::new(element.map(change)), len.clone()),
+            Ty::Seq(seq, element, len) => Ty::Seq(*seq, Arc::new(element.map(change)), len.clone()),
             Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| part.map(change)).collect()),
             Ty::Fn(params, result) => {
-                Ty::Fn(params.iter().map(|param| param.map(change)).collect(), Box::new(result.map(change)))
+                Ty::Fn(params.iter().map(|param| param.map(change)).collect(), Arc::new(result.map(change)))
             }
-            Ty::Refined(base, pred) => Ty::Refined(Box::new(base.map(change)), pred.clone()),
+            Ty::Refined(base, pred) => Ty::Refined(Arc::new(base.map(change)), pred.clone()),
             Ty::App(head, args) => Ty::applied(head.map(change), args.iter().map(|arg| arg.map(change)).collect()),
             Ty::Param(_) | Ty::Ctor(_) | Ty::Meta(_) | Ty::Any | Ty::Wrong => self.clone(),
         }

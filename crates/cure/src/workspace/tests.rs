@@ -1,6 +1,7 @@
 //! A project on disk, edited: what is checked again, and what is said.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use expect_test::expect;
 
@@ -192,6 +193,20 @@ fn a_long_chain_of_imports() {
     let wrong = report.files.iter().filter(|file| !file.diagnostics.is_empty()).count();
     // The first of these imports one that is not there.
     assert_eq!(wrong, 1);
+}
+
+/// A file is read once, however many modules it has.
+#[test]
+fn a_file_with_many_modules() {
+    let text: String = (0..10_000).map(|at| format!("module M{at} do\n  def f(): Int = {at}\nend\n")).collect();
+    let broken: String = (0..5_000).map(|at| format!("module B{at} do\n  def f(: Int = {at}\nend\n")).collect();
+    let imports: String = (0..5_000).map(|at| format!("  import B{at}\n")).collect();
+    let importing = format!("module All do\n{imports}end\n");
+    let mut project = Project::new(&[("all.cure", &importing), ("broken.cure", &broken), ("many.cure", &text)]);
+    let begun = Instant::now();
+    let report = project.workspace.refresh().check(project.dir.path());
+    assert_eq!((report.modules, report.checked.len()), (15_001, 15_001));
+    assert!(begun.elapsed() < Duration::from_secs(100), "{:?}", begun.elapsed());
 }
 
 /// A dependent that was not checked again runs with the new body of what it uses.

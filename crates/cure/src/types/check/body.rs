@@ -1,6 +1,7 @@
 //! The state of checking one function: types not known yet, symbols and facts for the solver, local variables.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::resolve::scope::Scope;
@@ -10,6 +11,7 @@ use crate::types::tree::{Dictionary, Tree, VarId};
 use crate::types::ty::{self, Len, Ty, names_in};
 
 use super::Program;
+use crate::work;
 
 /// What the solver may know about a value.
 #[derive(Debug, Clone)]
@@ -228,12 +230,9 @@ impl<'p> Body<'p> {
     /// The type with everything in it that is known.
     pub(super) fn resolved(&self, ty: &Ty) -> Ty {
         ty.map(&mut |part| match part {
-            Ty::Meta(_) => {
-                let known = self.shallow(part);
-                (!matches!(known, Ty::Meta(_))).then(|| self.resolved(&known))
-            }
+            Ty::Meta(meta) => self.metas[*meta as usize].as_ref().map(|known| self.resolved(known)),
             Ty::Seq(seq, element, Len::Term(term)) => {
-                Some(Ty::Seq(*seq, Box::new(self.resolved(element)), Len::Term(self.length(term))))
+                Some(Ty::Seq(*seq, Arc::new(self.resolved(element)), Len::Term(self.length(term))))
             }
             _ => None,
         })
@@ -257,8 +256,15 @@ impl<'p> Body<'p> {
         ty::show_both(&self.resolved(one), &self.resolved(other), &name)
     }
 
+    /// Whether a type, with everything in it that is known, has more parts than a type may have.
+    pub(super) fn is_large(&self, ty: &Ty) -> bool {
+        ty.is_large(&|meta| self.metas[meta as usize].as_ref())
+    }
+
     pub(super) fn local(&self, name: &str) -> Option<&Local> {
-        self.locals.iter().rev().find(|(known, _)| &**known == name).map(|(_, local)| local)
+        let found = self.locals.iter().rposition(|(known, _)| **known == *name);
+        work::spend((self.locals.len() - found.unwrap_or(0)) / 8);
+        found.map(|at| &self.locals[at].1)
     }
 
     /// What is known of a value of this type; conditions of its refinements go to `facts`.

@@ -8,7 +8,7 @@ use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::Literal;
-use crate::resolve::interface::{Constructor, Signature};
+use crate::resolve::interface::{Constructor, Interface, Signature};
 use crate::resolve::scope::Function;
 use crate::syntax::ast::*;
 use crate::types::solver::{Formula, Linear, Sym};
@@ -30,7 +30,7 @@ pub(super) struct Use {
     pub(super) lengths: Vec<Sym>,
 }
 
-impl Body<'_> {
+impl<'p> Body<'p> {
     pub(super) fn call(&mut self, callee: &Expr, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
         match &callee.kind {
             ExprKind::Name(name) if self.local(name).is_none() => self.call_named(name, args, hint, callee.span, span),
@@ -95,6 +95,14 @@ impl Body<'_> {
         }
     }
 
+    /// What a module offers; the one at hand may call itself by its name.
+    pub(super) fn interface(&self, module: &Name) -> Option<&'p Interface> {
+        if *module == self.program.module {
+            return Some(&self.program.collected.interface);
+        }
+        self.scope.modules.get(module).map(|interface| &**interface)
+    }
+
     pub(super) fn module_function(
         &mut self,
         module: &Name,
@@ -102,7 +110,7 @@ impl Body<'_> {
         arity: Option<u32>,
         span: Span,
     ) -> Option<Function> {
-        let Some(interface) = self.scope.modules.get(module).cloned() else {
+        let Some(interface) = self.interface(module) else {
             let error = self.error(code::UNKNOWN_MODULE, span, format!("there is no module `{module}`"));
             error.hints.push("modules are found by their declared name".to_owned());
             return None;
@@ -158,7 +166,7 @@ impl Body<'_> {
 
     /// `A.Red` where A has such a constructor.
     pub(super) fn constructor_in(&self, module: &Name, name: &Ident) -> Option<Arc<Constructor>> {
-        self.scope.modules.get(module)?.constructors.get(&name.name).cloned()
+        self.interface(module)?.constructors.get(&name.name).cloned()
     }
 
     fn call_qualified(&mut self, module: &Name, function: &Ident, args: &[Expr], hint: Option<&Ty>, span: Span) -> Val {
@@ -179,11 +187,11 @@ impl Body<'_> {
         let function = self.infer(callee);
         let ty = self.base(&function.ty);
         let (params, result) = match ty {
-            Ty::Fn(params, result) => (params, *result),
+            Ty::Fn(params, result) => (params, (*result).clone()),
             Ty::Meta(meta) => {
                 let params: Vec<_> = args.iter().map(|_| self.meta()).collect();
                 let result = self.meta();
-                self.bind_meta(meta, Ty::Fn(params.clone(), Box::new(result.clone())));
+                self.bind_meta(meta, Ty::Fn(params.clone(), Arc::new(result.clone())));
                 (params, result)
             }
             Ty::Wrong => {

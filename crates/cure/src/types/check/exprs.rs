@@ -1,18 +1,19 @@
 //! Expressions: inferred where nothing is expected, checked where something is.
 
-use super::body::{Body, Known, Term, Val};
+use std::sync::Arc;
+
+use super::body::{Body, Term, Val};
 use super::calls::is_choice;
 use super::prove::sign;
-use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::lower::form::{Literal, Operation};
 use crate::resolve::scope::Function;
-use crate::resolve::written::Reader;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
 use crate::types::solver::{Formula, Linear};
 use crate::types::tree::{Shape, Tree, TreeKind};
-use crate::types::ty::{Len, Seq, Ty};
+use crate::types::ty::{Len, MOST_PARTS, Seq, Ty};
+use crate::work;
 
 pub(super) fn tree(kind: TreeKind, span: Span) -> Tree {
     Tree { kind, span }
@@ -26,6 +27,9 @@ impl Body<'_> {
 
     /// An expression of the expected type.
     pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
+        if work::is_spent() {
+            return self.too_much(expr.span);
+        }
         let wanted = self.shallow(expected);
         let base = self.base(&wanted);
         // A refinement of the whole is looked at when its parts have been.
@@ -94,6 +98,31 @@ impl Body<'_> {
 
     /// As `infer`, with a type that will be expected; only a hint for what is not known yet.
     fn infer_with(&mut self, expr: &Expr, hint: Option<&Ty>) -> Val {
+        if !work::spend(8) {
+            return self.too_much(expr.span);
+        }
+        let val = self.inferred(expr, hint);
+        if !self.is_large(&val.ty) {
+            return val;
+        }
+        // Said once in a function: what is built upon it grows as well.
+        if !self.errors.iter().any(|error| error.code == code::LARGE_TYPE) {
+            let message = format!("the type of this has more than {MOST_PARTS} parts");
+            let error = self.error(code::LARGE_TYPE, expr.span, message);
+            error.hints.push("a record is one part, whatever it holds".to_owned());
+        }
+        self.wrong(expr.span)
+    }
+
+    /// What stands for an expression that is not looked at any more; that is said once.
+    fn too_much(&mut self, span: Span) -> Val {
+        if !self.program.spent.replace(true) {
+            self.errors.push(work::too_much(span));
+        }
+        self.wrong(span)
+    }
+
+    fn inferred(&mut self, expr: &Expr, hint: Option<&Ty>) -> Val {
         let span = expr.span;
         let literal =
             |literal: Literal, ty: Ty, term: Term| Val { tree: tree(TreeKind::Literal(literal), span), ty, term };
@@ -108,7 +137,7 @@ impl Body<'_> {
             ExprKind::Charlist(text) => {
                 let codes: Vec<_> = text.chars().map(|c| Literal::Int(u32::from(c).into())).collect();
                 let length = Len::Term(Linear::number(codes.len()));
-                literal(Literal::List(codes), Ty::Seq(Seq::List, Box::new(Ty::int()), length), Term::Opaque)
+                literal(Literal::List(codes), Ty::Seq(Seq::List, Arc::new(Ty::int()), length), Term::Opaque)
             }
             ExprKind::Atom(name) => literal(Literal::Atom(name.clone()), Ty::atom(), Term::Opaque),
             ExprKind::Bool(value) => literal(
@@ -123,11 +152,11 @@ impl Body<'_> {
             ExprKind::Field(base, field) => self.field(expr, base, field),
             ExprKind::List(elements, rest) => {
                 let seq = if rest.as_ref().is_some_and(|rest| self.is_vector(rest)) { Seq::Vector } else { Seq::List };
-                let list = Ty::Seq(seq, Box::new(self.meta()), Len::Unknown);
+                let list = Ty::Seq(seq, Arc::new(self.meta()), Len::Unknown);
                 self.list(elements, rest.as_deref(), &list, span)
             }
             ExprKind::Vector(elements) => {
-                let vector = Ty::Seq(Seq::Vector, Box::new(self.meta()), Len::Unknown);
+                let vector = Ty::Seq(Seq::Vector, Arc::new(self.meta()), Len::Unknown);
                 self.list(elements, None, &vector, span)
             }
             ExprKind::Tuple(parts) => {
@@ -173,74 +202,6 @@ impl Body<'_> {
         let term = self.term_of(ty, None, &mut facts);
         self.facts.extend(facts);
         term
-    }
-
-    /// A type written inside of a body.
-    pub(super) fn written(&mut self, ty: &Type) -> Ty {
-        let mut names = self.head_names.clone();
-        for (name, local) in &self.locals {
-            match &local.known {
-                Known::Term(Term::Int(term)) => names.insert(name.clone(), term.clone()),
-                _ => names.remove(name),
-            };
-        }
-        let mut errors = Vec::new();
-        let mut reader = Reader::new(self.scope, self.program.source, &mut errors);
-        reader.params = self.type_params.iter().chain(self.renamed.keys()).cloned().collect();
-        reader.values = names.keys().cloned().collect();
-        let read = reader.read(ty);
-        reader.finish(true);
-        if !errors.is_empty() {
-            self.errors.extend(errors);
-            return Ty::Wrong;
-        }
-        let types = self.renamed.iter().map(|(from, to)| (from.clone(), Ty::Param(to.clone()))).collect();
-        instantiate(&read, &types, &names)
-    }
-
-    fn name(&mut self, name: &Name, hint: Option<&Ty>, span: Span) -> Val {
-        if let Some(local) = self.local(name).cloned() {
-            return self.variable(&local, span);
-        }
-        if self.scope.constructor(name).is_some() || matches!(&**name, "Zero") {
-            return self.construct(name, &[], hint, span);
-        }
-        self.function_value(name, None, span)
-    }
-
-    fn variable(&mut self, local: &super::body::Local, span: Span) -> Val {
-        let term = match &local.known {
-            Known::Term(term) => term.clone(),
-            Known::Later(sym) => {
-                let mut facts = Vec::new();
-                let term = self.term_at(&local.ty, *sym, &mut facts);
-                self.facts.extend(facts);
-                term
-            }
-        };
-        if let Some(used) = self.lengths_used.get_mut(&local.var) {
-            *used = true;
-        }
-        Val { tree: tree(TreeKind::Var(local.var), span), ty: local.ty.clone(), term }
-    }
-
-    pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val {
-        let message = format!("`{name}` is not defined");
-        // A name is missed once in a function, not at each use.
-        let said = self.errors.iter().any(|error| error.code == code::UNKNOWN_NAME && error.message == message);
-        if said || self.scope.missing.contains(name) {
-            return self.wrong(span);
-        }
-        let locals = self.locals.iter().map(|(name, _)| &**name);
-        let near = self.scope.near(name, locals).or_else(|| self.scope.nearest(name));
-        let hint = match (name, near) {
-            ("case" | "elif" | "cond", _) => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
-            (_, Some(near)) => Some(format!("did you mean `{near}`?")),
-            _ => None,
-        };
-        let error = self.error(code::UNKNOWN_NAME, span, message);
-        error.hints.extend(hint);
-        self.wrong(span)
     }
 
     fn tuple(&mut self, vals: Vec<Val>, span: Span) -> Val {
@@ -361,7 +322,7 @@ impl Body<'_> {
         self.locals.truncate(locals);
         self.facts.truncate(facts);
         let kind = TreeKind::Lambda(vars, Box::new(body.tree));
-        let ty = Ty::Fn(types, Box::new(result));
+        let ty = Ty::Fn(types, Arc::new(result));
         // It is called more than once, and those values are others each time.
         if self.speaks_of_later(&ty, first) {
             let message = format!("the type of this function speaks of values inside of it: {}", self.show(&ty));

@@ -1,6 +1,6 @@
 //! Functions: heads into scope, clauses against the head, guards over all clauses.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +22,7 @@ use crate::types::exhaustive::{self, Arm};
 use crate::types::solver::{Formula, Linear, Outcome, Sym};
 use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
 use crate::types::ty::{Len, NamedLen, Pred, Ty, names_in};
+use crate::work;
 
 /// The result of a function that does not say it.
 #[derive(Debug)]
@@ -41,9 +42,20 @@ pub(crate) struct Program<'p> {
     pub scope: Scope,
     pub collected: &'p Collected<'p>,
     pub(super) results: RefCell<HashMap<Key, Slot>>,
-    pub(super) done: RefCell<Vec<Checked>>,
+    /// Takes what is checked.
+    pub(super) keep: &'p dyn Fn(&Checked),
     pub(super) errors: RefCell<Vec<Diagnostic>>,
+    /// How many of these were looked at, and whether none of them is more than a warning.
+    pub(super) looked_at: Cell<usize>,
+    pub(super) sound: Cell<bool>,
+    /// Whether it was said that all the work is done that the module may be.
+    pub(super) spent: Cell<bool>,
+    /// How many functions wait for the result of another.
+    pub(super) nested: Cell<u32>,
 }
+
+/// How many functions may wait for each other's results: each takes some of the stack.
+const MOST_NESTED: u32 = 2;
 
 /// A function's head in the scope of its body.
 pub(super) struct Head {
@@ -66,8 +78,9 @@ impl<'p> Program<'p> {
         let group = match self.results.borrow().get(&key) {
             None => return signature.result.clone(),
             Some(Slot::Done(ty)) => return ty.clone(),
-            Some(Slot::Open(at)) => Some(&self.collected.groups[*at]),
-            Some(Slot::Running) => None,
+            // Where one waits for another, they wait in a circle: otherwise the other is checked before.
+            Some(Slot::Open(at)) if self.nested.get() < MOST_NESTED => Some(&self.collected.groups[*at]),
+            Some(Slot::Open(_) | Slot::Running) => None,
         };
         let Some(group) = group else {
             let message = format!("`{}` calls itself, so its result type has to be written", key.0);
@@ -76,7 +89,9 @@ impl<'p> Program<'p> {
             self.errors.borrow_mut().push(error);
             return Ty::Wrong;
         };
+        self.nested.set(self.nested.get() + 1);
         self.group(group);
+        self.nested.set(self.nested.get() - 1);
         match self.results.borrow().get(&key) {
             Some(Slot::Done(ty)) => ty.clone(),
             _ => Ty::Wrong,
@@ -88,7 +103,17 @@ impl<'p> Program<'p> {
         let dictionaries = body.find_dictionaries();
         let function = CheckedFunction { variables: body.vars, ..function };
         self.errors.borrow_mut().append(&mut body.errors);
-        self.done.borrow_mut().push(Checked { function, dictionaries });
+        if self.is_sound() {
+            (self.keep)(&Checked { function, dictionaries });
+        }
+    }
+
+    /// Whether nothing is wrong up to now.
+    fn is_sound(&self) -> bool {
+        let errors = self.errors.borrow();
+        let new = &errors[self.looked_at.replace(errors.len())..];
+        self.sound.set(self.sound.get() && !work::is_spent() && !new.iter().any(Diagnostic::is_error));
+        self.sound.get()
     }
 
     pub(super) fn group(&self, group: &Group<'_>) {
@@ -345,11 +370,11 @@ impl Body<'_> {
                     _ => Len::Unknown,
                 };
                 *lost |= exact && length == Len::Unknown;
-                Some(Ty::Seq(*seq, Box::new(self.outside(element, exact, lost)), length))
+                Some(Ty::Seq(*seq, Arc::new(self.outside(element, exact, lost)), length))
             }
             Ty::Fn(params, result) => {
                 let params = params.iter().map(|param| self.outside(param, true, lost)).collect();
-                Some(Ty::Fn(params, Box::new(self.outside(result, exact, lost))))
+                Some(Ty::Fn(params, Arc::new(self.outside(result, exact, lost))))
             }
             Ty::Con(name, args) if !exact => {
                 let covariant = self.scope.type_by_full(name).is_none_or(|info| info.covariant);
@@ -371,7 +396,7 @@ impl Body<'_> {
                 }
                 let (var, text) = (pred.var.clone(), pred.text.clone());
                 let pred = Pred { var, condition: pred.condition.clone(), names: HashMap::new(), text };
-                Some(Ty::Refined(Box::new(base), Arc::new(pred)))
+                Some(Ty::Refined(Arc::new(base), Arc::new(pred)))
             }
             _ => None,
         })
@@ -399,6 +424,9 @@ impl Body<'_> {
             let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();
             let warning = Diagnostic::warning(code::UNREACHABLE, arms[at].span, "this clause is never reached");
             self.errors.push(warning.hint(hint));
+        }
+        if work::is_spent() {
+            return;
         }
         if verdict.gave_up {
             let hint = "split it into functions, or end it with `_ -> …`".to_owned();

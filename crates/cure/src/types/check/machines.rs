@@ -233,31 +233,25 @@ impl Program<'_> {
             })
             .collect();
         let mut guards = Guards::default();
-        let mut seen: HashSet<usize> = HashSet::new();
+        // Transitions by state and trigger, in order.
+        let mut seen: HashMap<(&Name, Fires<'_>), Vec<usize>> = HashMap::new();
         for (at, transition) in fsm.transitions.iter().enumerate() {
-            let same = |other: usize| {
-                let other = &fsm.transitions[other];
-                other.from.name == transition.from.name
-                    && match (&other.trigger, &transition.trigger) {
-                        (Trigger::Event(a), Trigger::Event(b)) => a.name == b.name,
-                        (Trigger::Timeout(a), Trigger::Timeout(b)) => {
-                            crate::fsm::milliseconds(a) == crate::fsm::milliseconds(b)
-                        }
-                        _ => false,
-                    }
+            let fires = match &transition.trigger {
+                Trigger::Event(name) => Fires::On(&name.name),
+                Trigger::Timeout(after) => Fires::After(crate::fsm::milliseconds(after)),
             };
+            let earlier = seen.entry((&transition.from.name, fires)).or_default();
             if let Some(formula) = &formulas[at] {
                 let possible = |all: &[Formula]| !matches!(body.possible(all), Outcome::Unsat);
                 if !possible(std::slice::from_ref(formula)) {
                     guards.never.insert(at);
                 }
-                let earlier: Vec<usize> = seen.iter().copied().filter(|other| same(*other)).collect();
                 let mut left = vec![formula.clone()];
                 left.extend(earlier.iter().filter_map(|other| formulas[*other].clone()).map(Formula::not));
                 if !guards.never.contains(&at) && !earlier.is_empty() && !possible(&left) {
                     guards.covered.insert(at);
                 }
-                for other in earlier {
+                for other in earlier.iter().copied() {
                     let both = match &formulas[other] {
                         Some(other) => possible(&[formula.clone(), other.clone()]),
                         None => true,
@@ -267,12 +261,19 @@ impl Program<'_> {
                     }
                 }
             } else {
-                guards.overlap.extend(seen.iter().filter(|other| same(**other)).map(|other| (*other, at)));
+                guards.overlap.extend(earlier.iter().map(|other| (*other, at)));
             }
-            seen.insert(at);
+            earlier.push(at);
         }
         guards
     }
+}
+
+/// What fires a transition.
+#[derive(PartialEq, Eq, Hash)]
+enum Fires<'f> {
+    On(&'f Name),
+    After(Option<u64>),
 }
 
 impl Body<'_> {
@@ -295,17 +296,14 @@ impl Body<'_> {
 /// Names of states that are not declared.
 fn undeclared(fsm: &Fsm) -> Vec<&Ident> {
     let Some(declared) = &fsm.states else {
-        let written: Vec<&Name> = fsm
-            .transitions
-            .iter()
-            .flat_map(|one| [&one.from.name, &one.to.name])
-            .chain(fsm.blocks.iter().map(|state| &state.name))
-            .collect();
+        let ends = fsm.transitions.iter().flat_map(|one| [&one.from.name, &one.to.name]);
+        let written: HashSet<&Name> = ends.chain(fsm.blocks.iter().map(|state| &state.name)).collect();
         let named = fsm.initial.iter().chain(&fsm.terminal);
-        return named.filter(|state| !written.contains(&&state.name)).collect();
+        return named.filter(|state| !written.contains(&state.name)).collect();
     };
+    let declared: HashSet<&Name> = declared.iter().map(|state| &state.name).collect();
     let used = fsm.initial.iter().chain(&fsm.terminal).chain(&fsm.blocks);
     let used = used.chain(fsm.transitions.iter().flat_map(|one| [&one.from, &one.to]));
     let mut seen = HashSet::new();
-    used.filter(|state| !declared.iter().any(|known| known.name == state.name) && seen.insert(state.span)).collect()
+    used.filter(|state| !declared.contains(&state.name) && seen.insert(state.span)).collect()
 }

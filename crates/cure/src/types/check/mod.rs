@@ -10,8 +10,10 @@ mod exprs;
 mod functions;
 mod instances;
 mod machines;
+mod names;
 mod naturals;
 mod operators;
+mod order;
 #[cfg(test)]
 mod pair_tests;
 mod patterns;
@@ -21,13 +23,14 @@ mod records;
 mod subtype;
 mod values;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 pub(crate) use body::Dictionaries;
 pub(crate) use functions::Program;
 use functions::Slot;
 pub(crate) use instances::default_name;
 pub(crate) use machines::CheckedMachine;
+use order::order;
 
 use super::tree::CheckedFunction;
 use crate::diagnostic::Diagnostic;
@@ -50,19 +53,19 @@ pub(crate) struct Checked {
 pub(crate) struct CheckedModule {
     /// What it offers, with the inferred results in place.
     pub interface: Interface,
-    /// Its functions.
-    pub functions: Vec<Checked>,
     /// Its state machines.
     pub machines: Vec<CheckedMachine>,
 }
 
-/// Checks a module whose definitions have been collected.
+/// Checks a module whose definitions have been collected. Hands on each function as soon as it is checked, for as long as
+/// nothing is wrong.
 pub(crate) fn check(
     module: &Module,
     source: &str,
     scope: Scope,
-    collected: &Collected<'_>,
+    collected: Collected<'_>,
     errors: &mut Vec<Diagnostic>,
+    keep: &dyn Fn(&Checked),
 ) -> CheckedModule {
     let inferred = collected.groups.iter().enumerate().filter(|(_, group)| group.inferred);
     let open = inferred.map(|(at, group)| {
@@ -73,13 +76,17 @@ pub(crate) fn check(
         module: module.name.name.clone(),
         source,
         scope,
-        collected,
+        collected: &collected,
         results: RefCell::new(open.collect()),
-        done: RefCell::new(Vec::new()),
+        keep,
         errors: RefCell::new(Vec::new()),
+        looked_at: Cell::new(0),
+        sound: Cell::new(!errors.iter().any(Diagnostic::is_error)),
+        spent: Cell::new(false),
+        nested: Cell::new(0),
     };
-    for group in &collected.groups {
-        program.group(group);
+    for at in order(&collected.groups) {
+        program.group(&collected.groups[at]);
     }
     for (signature, foreign) in &collected.foreign {
         program.foreign(signature, foreign);
@@ -92,15 +99,14 @@ pub(crate) fn check(
     }
     let machines = collected.machines.iter().map(|fsm| program.machine(fsm)).collect();
     let results = program.results.take();
-    let functions = program.done.take();
     errors.extend(program.errors.take());
-    let mut interface = collected.interface.clone();
-    for (key, signature) in &mut interface.functions {
-        if let Some(Slot::Done(ty)) = results.get(key) {
-            *signature = std::sync::Arc::new(Signature { result: ty.clone(), ..(**signature).clone() });
+    let mut interface = collected.interface;
+    for (key, result) in results {
+        if let (Slot::Done(result), Some(signature)) = (result, interface.functions.get_mut(&key)) {
+            *signature = std::sync::Arc::new(Signature { result, ..(**signature).clone() });
         }
     }
-    CheckedModule { interface, functions, machines }
+    CheckedModule { interface, machines }
 }
 
 /// A function's name and number of parameters.

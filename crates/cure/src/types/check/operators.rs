@@ -1,6 +1,8 @@
 //! Operators: arithmetic with divisors that are proved non-zero, short-circuit logic, comparisons, lists, strings,
 //! pipes, and those that the program defines.
 
+use std::sync::Arc;
+
 use num_traits::Zero;
 
 use super::body::{Body, Term, Val};
@@ -191,7 +193,7 @@ impl Body<'_> {
 
     fn lists(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
         let element = self.meta();
-        let list = Ty::Seq(Seq::List, Box::new(element.clone()), Len::Unknown);
+        let list = Ty::Seq(Seq::List, Arc::new(element.clone()), Len::Unknown);
         let (first, second) = (self.infer(left), self.infer(right));
         if self.base(&first.ty).is_con("String") {
             let hint = "strings are joined with `<>`".to_owned();
@@ -210,7 +212,7 @@ impl Body<'_> {
         let second = self.coerce(second, &list, right.span);
         let operation = if operator == K::PlusPlus { Operation::Append } else { Operation::Without };
         let kind = TreeKind::Operation(operation, vec![first.tree, second.tree]);
-        Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Box::new(element), joined), term: Term::Opaque }
+        Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Arc::new(element), joined), term: Term::Opaque }
     }
 
     /// `x |> f`: on a Result, `f` is for what is in `Ok`, and `Error` passes.

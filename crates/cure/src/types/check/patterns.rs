@@ -2,6 +2,7 @@
 //! all clauses of a match share them, so that the solver can compare what they test.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 
@@ -318,7 +319,7 @@ impl Body<'_> {
         span: Span,
     ) -> Shape {
         let (seq, element, length) = match self.base(&at.ty) {
-            Ty::Seq(seq, element, length) => (seq, *element, length),
+            Ty::Seq(seq, element, length) => (seq, (*element).clone(), length),
             Ty::Any => (Seq::List, Ty::Any, Len::Unknown),
             other => {
                 let element = self.meta();
@@ -343,7 +344,7 @@ impl Body<'_> {
         let any = matches!(self.base(&at.ty), Ty::Any);
         let tail = |body: &Self, by: usize| match any {
             true => Ty::Any,
-            false => Ty::Seq(seq, Box::new(element.clone()), shorter(body, &length, by)),
+            false => Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)),
         };
         // A cell is a position with two below it: its head and its tail.
         let mut cells = Vec::new();

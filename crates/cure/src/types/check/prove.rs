@@ -8,6 +8,12 @@ use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::types::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
 use crate::types::ty::{Pred, names_in};
+use crate::work;
+
+/// How long the numbers are that the solver follows, in bits.
+const MOST_BITS: u64 = 400_000;
+/// How large the conditions are that the solver looks into, in comparisons.
+const MOST_PARTS: usize = 500;
 
 /// What became of a question.
 #[derive(Debug)]
@@ -56,6 +62,9 @@ impl Body<'_> {
 
     /// A written condition, over what its names mean.
     pub(super) fn condition(&mut self, expr: &Expr, names: &dyn Fn(&str) -> Option<Term>) -> Term {
+        if !work::spend(8) {
+            return Term::Opaque;
+        }
         match &expr.kind {
             ExprKind::Int(value) => Term::Int(Linear::number(value.clone())),
             ExprKind::Float(value) => Term::Sign(Linear::number(sign(*value))),
@@ -89,6 +98,7 @@ impl Body<'_> {
                 K::Plus => Term::Int(a.add(b)),
                 K::Minus => Term::Int(a.sub(b)),
                 K::Star => match (a.as_number(), b.as_number()) {
+                    _ if a.bits() + b.bits() > MOST_BITS => Term::Int(Linear::symbol(self.symbol(None))),
                     (Some(number), _) => Term::Int(b.times(number)),
                     (_, Some(number)) => Term::Int(a.times(number)),
                     _ => {
@@ -102,6 +112,9 @@ impl Body<'_> {
             // Signs say how a float stands to zero, and nothing more.
             (Term::Sign(a), Term::Sign(b)) if b.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
             (Term::Sign(a), Term::Sign(b)) if a.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
+            (Term::Bool(a), Term::Bool(b)) if a.is_larger_than(MOST_PARTS) || b.is_larger_than(MOST_PARTS) => {
+                Term::Opaque
+            }
             (Term::Bool(a), Term::Bool(b)) => match operator {
                 K::AndKw => Term::Bool(a.clone().and(b.clone())),
                 K::OrKw => Term::Bool(a.clone().or(b.clone())),
@@ -170,8 +183,14 @@ impl Body<'_> {
     pub(super) fn possible(&self, formulas: &[Formula]) -> Outcome {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());
-        let facts: Vec<_> = self.axioms.iter().chain(&self.facts).map(known).collect();
-        let mut all: Vec<_> = relevant(&facts, &goal).into_iter().cloned().collect();
+        let facts = self.axioms.iter().chain(&self.facts);
+        let mut all: Vec<Formula> = match self.lens.is_empty() {
+            true => relevant(facts, &goal).into_iter().cloned().collect(),
+            false => {
+                let facts: Vec<_> = facts.map(known).collect();
+                relevant(facts.iter(), &goal).into_iter().cloned().collect()
+            }
+        };
         all.push(goal);
         satisfiable(&all, &mut BUDGET.clone())
     }
@@ -186,7 +205,7 @@ impl Body<'_> {
         hint: Option<&str>,
     ) {
         let proof = self.prove(goal);
-        if matches!(proof, Proof::Holds) {
+        if matches!(proof, Proof::Holds) || work::is_spent() {
             return;
         }
         let what = what(self);

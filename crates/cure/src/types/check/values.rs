@@ -22,10 +22,7 @@ impl Body<'_> {
             };
         }
         let there = |arity: &u32| {
-            self.scope
-                .modules
-                .get(module)
-                .is_some_and(|one| one.functions.contains_key(&(function.name.clone(), *arity)))
+            self.interface(module).is_some_and(|one| one.functions.contains_key(&(function.name.clone(), *arity)))
         };
         let arity = arity.filter(there);
         match self.module_function(module, function, arity, span) {
@@ -111,7 +108,7 @@ impl Body<'_> {
             }
             _ => TreeKind::RemoteValue(signature.module.clone(), signature.name.clone(), arity, dictionaries),
         };
-        let ty = Ty::Fn(ready.params.into_iter().map(|(_, ty)| ty).collect(), Box::new(ready.result));
+        let ty = Ty::Fn(ready.params.into_iter().map(|(_, ty)| ty).collect(), Arc::new(ready.result));
         Val { tree: tree(kind, span), ty, term: Term::Opaque }
     }
 }

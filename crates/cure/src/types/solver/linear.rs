@@ -88,6 +88,11 @@ impl Linear {
             .fold(self.constant.clone(), |sum, (sym, factor)| sum + factor * model.get(sym).unwrap_or(&zero))
     }
 
+    /// How long its longest number is, in bits.
+    pub(crate) fn bits(&self) -> u64 {
+        self.factors.values().map(BigInt::bits).max().unwrap_or(0).max(self.constant.bits())
+    }
+
     /// The greatest common divisor of the factors.
     pub(super) fn gcd(&self) -> BigInt {
         self.factors.values().fold(BigInt::zero(), |gcd, factor| gcd.gcd(factor))
@@ -160,6 +165,21 @@ impl Formula {
             Formula::And(all) => Formula::Or(all.into_iter().map(Formula::not).collect()),
             Formula::Or(any) => Formula::And(any.into_iter().map(Formula::not).collect()),
         }
+    }
+
+    /// Whether it has more comparisons than this.
+    pub(crate) fn is_larger_than(&self, most: usize) -> bool {
+        fn count(formula: &Formula, left: &mut usize) -> bool {
+            if *left == 0 {
+                return false;
+            }
+            *left -= 1;
+            match formula {
+                Formula::And(parts) | Formula::Or(parts) => parts.iter().all(|part| count(part, left)),
+                Formula::AtMostZero(_) | Formula::IsZero(_) => true,
+            }
+        }
+        !count(self, &mut most.clone())
     }
 
     /// Whether it is true when the symbols have these values.

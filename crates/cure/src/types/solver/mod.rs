@@ -14,6 +14,8 @@ pub(crate) use linear::{Formula, Linear, Sym};
 pub(crate) use omega::{Model, Outcome};
 use omega::{System, solve};
 
+use crate::work;
+
 /// How much work one question may be.
 pub(crate) const BUDGET: u32 = 200_000;
 /// How many unknowns one question may have.
@@ -21,6 +23,9 @@ const MAX_SYMBOLS: usize = 200;
 
 /// Whether integers exist for which all the formulas hold.
 pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Outcome {
+    if !work::spend(64) {
+        return Outcome::Unknown;
+    }
     let mut fresh = 0;
     let mut symbols = HashSet::new();
     for formula in formulas {
@@ -43,22 +48,23 @@ pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Outcome {
 }
 
 /// The facts that can matter for a question: those that share symbols with it, directly or through others.
-pub(crate) fn relevant<'a>(facts: &'a [Formula], goal: &Formula) -> Vec<&'a Formula> {
+pub(crate) fn relevant<'a>(facts: impl Iterator<Item = &'a Formula>, goal: &Formula) -> Vec<&'a Formula> {
     let mut known: HashSet<Sym> = HashSet::new();
     goal.symbols(&mut |sym| {
         known.insert(sym);
     });
     let mut open: Vec<(&Formula, Vec<Sym>)> = facts
-        .iter()
         .map(|fact| {
             let mut symbols = Vec::new();
             fact.symbols(&mut |sym| symbols.push(sym));
+            work::spend(8 + 4 * symbols.len());
             (fact, symbols)
         })
         .collect();
     let mut chosen = Vec::new();
     loop {
         let before = chosen.len();
+        work::spend(8 * open.len());
         open.retain(|(fact, symbols)| {
             // A fact without symbols is true or makes everything true; either way it belongs to every question.
             let linked = symbols.is_empty() || symbols.iter().any(|sym| known.contains(sym));

@@ -8,6 +8,7 @@ use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 
 use super::linear::{Linear, Sym};
+use crate::work;
 
 /// Values of symbols.
 pub(crate) type Model = BTreeMap<Sym, BigInt>;
@@ -36,7 +37,8 @@ pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Outcome 
     // What was substituted, to be worked out backwards once the rest has values.
     let mut replaced: Vec<(Sym, Linear)> = Vec::new();
     while let Some(mut term) = system.equal.pop() {
-        if !spend(steps, 1) {
+        let size: usize = system.equal.iter().chain(&system.at_most).map(parts).sum();
+        if !spend(steps, 1 + size / SMALL, size) {
             return Outcome::Unknown;
         }
         let gcd = term.gcd();
@@ -80,10 +82,23 @@ pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Outcome 
     }
 }
 
-fn spend(steps: &mut u32, cost: usize) -> bool {
+/// Takes a cost from the steps of the question, and the parts of terms that are looked at from the work of the text.
+fn spend(steps: &mut u32, cost: usize, parts: usize) -> bool {
+    let more = work::spend(PART.saturating_mul(2 + parts));
     let cost = u32::try_from(cost).unwrap_or(u32::MAX);
     *steps = steps.saturating_sub(cost);
-    *steps > 0
+    more && *steps > 0
+}
+
+/// What a part of a term is of the work that a text may be.
+const PART: usize = 24;
+/// How many parts of a term's own take about as long as a step.
+const SMALL: usize = 64;
+
+/// How large a term is: in symbols, and in words of their factors.
+fn parts(term: &Linear) -> usize {
+    let words = |number: &BigInt| number.bits() as usize / 64;
+    term.factors.values().map(|factor| 1 + words(factor)).sum::<usize>() + 1 + words(&term.constant)
 }
 
 fn smallest(term: &Linear) -> (Sym, BigInt) {
@@ -136,7 +151,8 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
         .into_iter()
         .map(|(factors, constant)| Linear { factors: factors.into_iter().collect(), constant })
         .collect();
-    if !spend(steps, terms.len() + 1) {
+    let size: usize = terms.iter().map(parts).sum();
+    if !spend(steps, terms.len() + 1 + size / SMALL, size) {
         return Outcome::Unknown;
     }
     let Some(sym) = choose(&terms) else { return Outcome::Sat(Model::new()) };
@@ -148,7 +164,8 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
             Some(_) => lower.push(term.clone()),
         }
     }
-    if !spend(steps, lower.len() * upper.len()) {
+    let (pairs, each) = (lower.len() * upper.len(), size / terms.len().max(1));
+    if !spend(steps, pairs.saturating_mul(1 + each / SMALL), pairs.saturating_mul(2 * each)) {
         return Outcome::Unknown;
     }
     let one = |terms: &[Linear]| terms.iter().all(|term| term.factors[&sym].abs().is_one());
@@ -185,7 +202,7 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
         let mut offset = BigInt::zero();
         let most = (&widest * &b - &widest - &b).div_floor(&widest);
         while offset <= most {
-            if !spend(steps, terms.len()) {
+            if !spend(steps, terms.len(), size) {
                 return Outcome::Unknown;
             }
             let mut equal = low.clone();

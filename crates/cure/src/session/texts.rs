@@ -1,0 +1,69 @@
+//! Texts of others as they were read, for as long as a compilation goes on: a text with many modules is asked for as often
+//! as it has modules.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::syntax::{self, ast};
+use crate::work::Share;
+use ast::Name;
+
+/// How many bytes of text are kept in their read form, which is some times larger.
+const MOST_KEPT: usize = 16 << 20;
+
+/// A text without errors of syntax.
+#[derive(Debug)]
+pub(super) struct Read {
+    modules: Vec<ast::Module>,
+    /// The modules by name; of two of one name, the first.
+    places: HashMap<Name, usize>,
+    /// What its modules may take.
+    pub share: Share,
+}
+
+impl Read {
+    fn new(text: &str) -> Option<Read> {
+        let parsed = syntax::parse(text);
+        if parsed.diagnostics.iter().any(Diagnostic::is_error) {
+            return None;
+        }
+        let modules = syntax::modules(&parsed.tree());
+        let mut places = HashMap::new();
+        for (at, module) in modules.iter().enumerate() {
+            places.entry(module.name.name.clone()).or_insert(at);
+        }
+        Some(Read { modules, places, share: Share::default() })
+    }
+
+    pub(super) fn module(&self, name: &Name) -> Option<&ast::Module> {
+        self.places.get(name).map(|at| &self.modules[*at])
+    }
+}
+
+/// The texts that will be asked for again, by where they stand: each is kept, so that no other comes to stand there.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    known: HashMap<*const u8, (Arc<str>, Option<Rc<Read>>)>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// The text as it is read; nothing if there are errors in its syntax.
+    pub(super) fn read(&mut self, text: &Arc<str>) -> Option<Rc<Read>> {
+        if let Some((_, known)) = self.known.get(&text.as_ptr()) {
+            return known.clone();
+        }
+        let read = Read::new(text).map(Rc::new);
+        if read.as_ref().is_none_or(|read| read.modules.len() > 1) {
+            if self.bytes + text.len() > MOST_KEPT {
+                self.known.clear();
+                self.bytes = 0;
+            }
+            self.bytes += text.len();
+            self.known.insert(text.as_ptr(), (text.clone(), read.clone()));
+        }
+        read
+    }
+}

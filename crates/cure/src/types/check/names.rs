@@ -1,0 +1,82 @@
+//! What stands in a body by its name: variables, functions, constructors; and types, which may speak of variables.
+
+use super::body::{Body, Known, Local, Term, Val};
+use super::exprs::tree;
+use super::subtype::instantiate;
+use crate::diagnostic::{Span, code};
+use crate::resolve::written::Reader;
+use crate::syntax::ast::{Name, Type};
+use crate::types::tree::TreeKind;
+use crate::types::ty::Ty;
+use crate::work;
+
+impl Body<'_> {
+    /// A type written inside of a body.
+    pub(super) fn written(&mut self, ty: &Type) -> Ty {
+        work::spend(16 * (self.locals.len() + self.head_names.len()));
+        let mut names = self.head_names.clone();
+        for (name, local) in &self.locals {
+            match &local.known {
+                Known::Term(Term::Int(term)) => names.insert(name.clone(), term.clone()),
+                _ => names.remove(name),
+            };
+        }
+        let mut errors = Vec::new();
+        let mut reader = Reader::new(self.scope, self.program.source, &mut errors);
+        reader.params = self.type_params.iter().chain(self.renamed.keys()).cloned().collect();
+        reader.values = names.keys().cloned().collect();
+        let read = reader.read(ty);
+        reader.finish(true);
+        if !errors.is_empty() {
+            self.errors.extend(errors);
+            return Ty::Wrong;
+        }
+        let types = self.renamed.iter().map(|(from, to)| (from.clone(), Ty::Param(to.clone()))).collect();
+        instantiate(&read, &types, &names)
+    }
+
+    pub(super) fn name(&mut self, name: &Name, hint: Option<&Ty>, span: Span) -> Val {
+        if let Some(local) = self.local(name).cloned() {
+            return self.variable(&local, span);
+        }
+        if self.scope.constructor(name).is_some() || matches!(&**name, "Zero") {
+            return self.construct(name, &[], hint, span);
+        }
+        self.function_value(name, None, span)
+    }
+
+    pub(super) fn variable(&mut self, local: &Local, span: Span) -> Val {
+        let term = match &local.known {
+            Known::Term(term) => term.clone(),
+            Known::Later(sym) => {
+                let mut facts = Vec::new();
+                let term = self.term_at(&local.ty, *sym, &mut facts);
+                self.facts.extend(facts);
+                term
+            }
+        };
+        if let Some(used) = self.lengths_used.get_mut(&local.var) {
+            *used = true;
+        }
+        Val { tree: tree(TreeKind::Var(local.var), span), ty: local.ty.clone(), term }
+    }
+
+    pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val {
+        let message = format!("`{name}` is not defined");
+        // A name is missed once in a function, not at each use.
+        let said = self.errors.iter().any(|error| error.code == code::UNKNOWN_NAME && error.message == message);
+        if said || self.scope.missing.contains(name) {
+            return self.wrong(span);
+        }
+        let locals = self.locals.iter().map(|(name, _)| &**name);
+        let near = self.scope.near(name, locals).or_else(|| self.scope.nearest(name));
+        let hint = match (name, near) {
+            ("case" | "elif" | "cond", _) => Some("choose with `match … do … end` or `if … then … else …`".to_owned()),
+            (_, Some(near)) => Some(format!("did you mean `{near}`?")),
+            _ => None,
+        };
+        let error = self.error(code::UNKNOWN_NAME, span, message);
+        error.hints.extend(hint);
+        self.wrong(span)
+    }
+}

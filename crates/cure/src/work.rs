@@ -1,0 +1,116 @@
+//! How much work a text may be. Programs are checked in time that hardly grows faster than their length; what is
+//! written to make the checker think for ever is told that it takes too much, after the same work each time.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::diagnostic::{Diagnostic, Span, code};
+
+thread_local! {
+    /// What is left for the module at hand. Without one, there is no bound.
+    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+}
+
+/// What a text may take, and each module of it besides for each byte: in visits of a part of a type, each some five
+/// nanoseconds.
+const BASE: u64 = 300_000_000;
+const FOR_A_BYTE: u64 = 500;
+
+/// Counts work. Says whether more may be done.
+pub(crate) fn spend(units: usize) -> bool {
+    LEFT.with(|left| {
+        let rest = left.get().saturating_sub(units as u64);
+        left.set(rest);
+        rest > 0
+    })
+}
+
+/// Whether all of it is spent.
+pub(crate) fn is_spent() -> bool {
+    LEFT.get() == 0
+}
+
+/// Says that it is spent, at the place that was not reached any more.
+pub(crate) fn too_much(span: Span) -> Diagnostic {
+    let message = "checking this module takes more than a module may take; from here on it was not checked";
+    Diagnostic::error(code::TOO_MUCH, span, message).hint("split it, or write types and conditions more simply")
+}
+
+/// What was found before it was spent. What came after that says nothing.
+pub(crate) fn before_spent(errors: &mut Vec<Diagnostic>, module: Span) {
+    if !is_spent() {
+        return;
+    }
+    match errors.iter().position(|error| error.code == code::TOO_MUCH) {
+        Some(at) => errors.truncate(at + 1),
+        None => errors.push(too_much(module)),
+    }
+}
+
+/// What the modules of one text may take together, besides what each may for its length.
+#[derive(Debug, Clone)]
+pub(crate) struct Share(Rc<Cell<u64>>);
+
+impl Default for Share {
+    fn default() -> Share {
+        Share(Rc::new(Cell::new(BASE)))
+    }
+}
+
+/// What one module may take; when it ends, what holds is again what held before.
+#[derive(Debug)]
+pub(crate) struct Budget<'s> {
+    before: u64,
+    share: &'s Share,
+}
+
+impl Budget<'_> {
+    /// For a module of so many bytes. It takes from the share what it needs beyond its own.
+    pub(crate) fn new(bytes: usize, share: &Share) -> Budget<'_> {
+        Budget { before: LEFT.replace(share.0.get() + FOR_A_BYTE * bytes as u64), share }
+    }
+}
+
+impl Drop for Budget<'_> {
+    fn drop(&mut self) {
+        let left = LEFT.replace(self.before);
+        self.share.0.set(left.min(self.share.0.get()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_stand_inside_of_each_other() {
+        assert!(spend(1_000) && !is_spent());
+        let share = Share::default();
+        let outer = Budget::new(10, &share);
+        assert!(spend(BASE as usize));
+        {
+            let other = Share::default();
+            let _inner = Budget::new(0, &other);
+            assert!(!spend(usize::MAX) && is_spent());
+        }
+        assert!(!is_spent() && spend(1));
+        assert!(!spend(usize::MAX) && !spend(0));
+        drop(outer);
+        assert!(spend(usize::MAX / 2));
+    }
+
+    #[test]
+    fn the_modules_of_a_text_share() {
+        let share = Share::default();
+        {
+            let _one = Budget::new(10, &share);
+            assert!(spend(10 * FOR_A_BYTE as usize));
+        }
+        // Each has its own for its length, and all have the rest together.
+        for rest in [BASE as usize - 1, 0] {
+            let _next = Budget::new(10, &share);
+            assert!(spend(10 * FOR_A_BYTE as usize + rest - usize::from(rest == 0)));
+            assert!(!spend(1));
+        }
+    }
+}
