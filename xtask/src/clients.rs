@@ -1,6 +1,7 @@
 //! Clients that no one here wrote, against `hob mcp`: the Python package and both generations of the TypeScript SDK,
-//! each in every era it speaks, list the tools and evaluate in GHCi. And parents of every kind: one that hands over a
-//! socketpair, one that hands over pipes, a file as input, and an echo before any daemon runs.
+//! each in every era it speaks, list the tools and evaluate in GHCi; the Python package calls every tool of the Cure
+//! compiler too. And parents of every kind: one that hands over a socketpair, one that hands over pipes, a file as input,
+//! and an echo before any daemon runs.
 //!
 //! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
 
@@ -37,6 +38,7 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
     let dir = project.path();
     let requests = dir.join("requests.ndjson");
     std::fs::write(&requests, handshake()).context("could not write the requests")?;
+    std::fs::write(dir.join("hob.toml"), "[cure]\nrun = true\n").context("could not write the configuration")?;
 
     let mut rows = Vec::new();
     let mut row = |name: &str, asks: &str, outcome: Result<String>| {
@@ -71,6 +73,10 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
             mode,
             evaluates(&tools.node, &tools.scripts.join("sdk2.mjs"), &hob, dir, mode, version),
         );
+    }
+    let python = scripts.join("cure.py");
+    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
+        row("Python mcp 2.3.0, Cure", mode, compiles(&tools.python, &python, &hob, dir, mode, version));
     }
     let stopped = within_limit(Command::new(&hob).arg("stop").current_dir(dir));
     row("hob stop", "", stopped.map(|_| "stopped".to_owned()));
@@ -158,13 +164,64 @@ fn script(interpreter: &Path, script: &Path, args: &[&Path]) -> Result<String> {
     within_limit(Command::new(interpreter).arg(script).args(args))
 }
 
-/// Runs a client's script and checks its report.
-fn evaluates(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+/// Runs a client's script, and gives its report.
+fn report_of(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<Value> {
     let stdout = within_limit(Command::new(interpreter).arg(script).arg(hob).arg(dir).arg(mode))?;
     let report: Value = serde_json::from_str(stdout.trim()).with_context(|| format!("no report: {stdout}"))?;
     if report["version"] != version {
         bail!("settled on {} instead of {version}", report["version"]);
     }
+    Ok(report)
+}
+
+/// What each tool of the Cure compiler must say to the client's call.
+const CURE: [(&str, &str); 13] = [
+    ("analyze_fsm", "FSM: Lamp"),
+    ("check_project", "✓ 1 module in 1 file"),
+    ("compile_cure", "✓ Compiled Shop into _build/mcp"),
+    ("format_cure", "\n  def main(): Int = price(3) + price(10)\n"),
+    ("generate_tests", "if Shop.price(1) == 10 then []"),
+    ("get_ast", "AST:\nSource\n  Module"),
+    ("get_examples", "module Gate do"),
+    ("get_stdlib_docs", "is_some(option: Option(T)): Bool"),
+    ("get_syntax_help", "module Records do"),
+    ("parse_cure", "functions: price/1, main/0"),
+    ("run_cure", "⇒ 120"),
+    ("type_check_cure", "C0401: -3 does not fit {x: Int | x > 0}"),
+    ("validate_syntax", "✓ Syntax is valid"),
+];
+
+/// Runs the script that calls every tool of the Cure compiler, and checks its report.
+fn compiles(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+    let report = report_of(interpreter, script, hob, dir, mode, version)?;
+    if report["tools"] != json!(CURE.map(|(tool, _)| tool)) {
+        bail!("listed {}", report["tools"]);
+    }
+    let says = |answer: &Value, wanted: &str| match answer["text"].as_str() {
+        Some(text) if text.contains(wanted) && answer["is_error"] == false && answer["structured"].is_object() => {
+            Ok(())
+        }
+        _ => bail!("{wanted:?} is not in {answer}"),
+    };
+    for (tool, wanted) in CURE {
+        says(&report["answers"][tool], wanted).with_context(|| format!("{tool} answered something else"))?;
+    }
+    if !dir.join("_build/mcp/Shop.beam").exists() {
+        bail!("compile_cure wrote no file");
+    }
+    let resources = report["resources"].as_object().context("no resources")?;
+    let empty = resources.values().any(|text| text.as_str().is_none_or(|text| text.len() < 40));
+    if resources.len() != 3 || empty || !report["prompts"].to_string().contains("C0401") {
+        bail!("the resources and the prompt were {} and {}", report["resources"], report["prompts"]);
+    }
+    says(&report["deep"], "C0105: nested more than 128 deep")?;
+    says(&report["dear"], "C0313: the type of this has more than")?;
+    Ok(format!("{version}, {} tools of the compiler", CURE.len()))
+}
+
+/// Runs a client's script and checks its report.
+fn evaluates(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+    let report = report_of(interpreter, script, hob, dir, mode, version)?;
     let text = report["text"].as_str().unwrap_or_default();
     if !text.contains("map :: (a -> b) -> [a] -> [b]") {
         bail!("`:t map` gave {text:?}");
