@@ -3,19 +3,27 @@
 //! The record is written before the file it describes: whatever happens in between, undoing knows what to do. Files
 //! are replaced, never rewritten in place, so a full disk leaves the old one whole.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+
+/// How long another one may take over its edits.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A set of edited files below one directory.
 pub(crate) struct Edits {
     base: PathBuf,
     record_path: PathBuf,
     record: Record,
+    /// Held for as long as this lives: who edits the same files waits.
+    _lock: Option<File>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -49,14 +57,24 @@ pub(crate) enum Undone {
 }
 
 impl Edits {
-    /// The edits made below `base` so far, from their record if there is one.
+    /// The edits made below `base` so far, from their record if there is one. Waits for others who are about it.
     pub(crate) fn open(base: &Path, record_path: &Path) -> Result<Edits> {
-        let record = match read(record_path)? {
+        let made = missing_dirs(base, record_path);
+        let lock = lock(record_path)?;
+        let mut record = match read(record_path)? {
             None => Record::default(),
             Some(text) => serde_json::from_str(&text)
                 .with_context(|| format!("{} does not hold a record of edits", record_path.display()))?,
         };
-        Ok(Edits { base: base.to_owned(), record_path: record_path.to_owned(), record })
+        let made: Vec<PathBuf> = made.into_iter().filter(|dir| !record.created_dirs.contains(dir)).collect();
+        let news = !made.is_empty() && record_path.exists();
+        record.created_dirs.extend(made);
+        let mut edits = Edits { base: base.to_owned(), record_path: record_path.to_owned(), record, _lock: lock };
+        if news {
+            // Another one was faster than us, and did not know that the directory is ours.
+            edits.save()?;
+        }
+        Ok(edits)
     }
 
     /// A file's text; `None` when it does not exist.
@@ -104,22 +122,12 @@ impl Edits {
             self.save()?;
         }
         remove_file(&self.record_path)?;
-        for dir in self.record.created_dirs.iter().rev() {
-            // Not empty: somebody else's now.
-            let _ = fs::remove_dir(self.base.join(dir));
-        }
         done.reverse();
         Ok(done)
     }
 
     fn note_missing_dirs(&mut self, path: &Path) {
-        let missing: Vec<PathBuf> = path
-            .ancestors()
-            .skip(1)
-            .take_while(|dir| dir.starts_with(&self.base) && !dir.exists())
-            .map(|dir| dir.strip_prefix(&self.base).unwrap_or(dir).to_owned())
-            .collect();
-        self.record.created_dirs.extend(missing.into_iter().rev());
+        self.record.created_dirs.extend(missing_dirs(&self.base, path));
     }
 
     fn save(&mut self) -> Result<()> {
@@ -128,6 +136,56 @@ impl Edits {
         // It holds other programs' files whole, and what secrets are in them.
         replace_with(&self.record_path, &text, Some(0o600))
     }
+}
+
+impl Drop for Edits {
+    fn drop(&mut self) {
+        if self.record_path.exists() {
+            return;
+        }
+        for dir in self.record.created_dirs.iter().rev() {
+            // Not empty: somebody else's now.
+            let _ = fs::remove_dir(self.base.join(dir));
+        }
+    }
+}
+
+/// The directories below the base that are still to be made for a file, the outermost first, relative to the base.
+fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
+    let missing = path.ancestors().skip(1).take_while(|dir| dir.starts_with(base) && !dir.exists());
+    let mut missing: Vec<PathBuf> = missing.map(|dir| dir.strip_prefix(base).unwrap_or(dir).to_owned()).collect();
+    missing.reverse();
+    missing
+}
+
+/// Locks the directory of the record, which leaves nothing behind that would have to be put back. Where it cannot be
+/// made, nothing will be written either; and not every file system has locks.
+fn lock(record_path: &Path) -> Result<Option<File>> {
+    let dir = record_path.parent().unwrap_or(Path::new("."));
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        let Ok(open) = made.and_then(|()| File::open(dir)) else { return Ok(None) };
+        match flock(&open, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if is_at(&open, dir) => return Ok(Some(open)),
+            // Whoever had it has removed the directory.
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
+            Err(Errno::WOULDBLOCK) => {
+                anyhow::bail!(
+                    "another `hob init` has been at work here for {PATIENCE:?}: see what holds it up, and run it again"
+                )
+            }
+            Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// Whether a directory that was opened still is the one of that name.
+fn is_at(open: &File, dir: &Path) -> bool {
+    let same =
+        |there: fs::Metadata| open.metadata().is_ok_and(|here| (here.dev(), here.ino()) == (there.dev(), there.ino()));
+    fs::metadata(dir).is_ok_and(same)
 }
 
 fn undo_file(path: &Path, file: &Edited, without_entry: impl Fn(&str, &str) -> Option<String>) -> Result<Undone> {
@@ -231,8 +289,10 @@ mod tests {
         assert!(base.join("link").is_symlink());
         assert_eq!(fs::metadata(base.join("real")).unwrap().permissions().mode() & 0o777, 0o600);
 
+        drop(first);
         let mut second = edits(&base);
         second.write(&base.join("link"), "x", "bb").unwrap();
+        drop(second);
         let done = edits(&base).undo(no_entry).unwrap();
         assert_eq!(done, [(base.join("link"), Undone::Restored), (base.join("new/deep/file"), Undone::Removed)]);
         assert_eq!(fs::read_to_string(base.join("real")).unwrap(), "a\r\n");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use testkit::TestProject;
 
@@ -61,6 +62,26 @@ fn twice_is_once_and_undo_restores_every_byte() {
         assert_eq!(snapshot(project.top()), before, "{undone}");
         assert!(project.run([scope, &["--undo"]].concat()).ok().starts_with("Nothing to undo"));
         assert_eq!(snapshot(project.top()), before);
+    }
+}
+
+#[test]
+fn many_at_once_lose_nothing_of_the_way_back() {
+    for scope in [&["init"][..], &["init", "--user"]] {
+        let project = lived_in();
+        let before = snapshot(project.top());
+        let agents = ["claude", "codex", "cursor", "vscode", "gemini", "claude"];
+        let start = |agent: &&str| {
+            let mut command = project.hob([scope, &["--agent", agent]].concat());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let all: Vec<Child> = agents.iter().chain(&agents).map(start).collect();
+        for one in all {
+            let ran = one.wait_with_output().unwrap();
+            assert!(ran.status.success(), "{ran:?}");
+        }
+        let undone = project.run([scope, &["--undo"]].concat()).ok();
+        assert_eq!(snapshot(project.top()), before, "{undone}");
     }
 }
 
