@@ -20,6 +20,7 @@ mod status;
 mod toolsets;
 
 pub use lifecycle::{Options, ServeError, serve};
+pub use mail::mail_faults;
 pub use parts::faults;
 pub use process::guardian;
 pub use secrets::{SecretError, http_token};

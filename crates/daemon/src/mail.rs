@@ -1,6 +1,6 @@
 //! What the configuration means for the mail: its space, its store, who hears of what happens.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ::mail::service::{Mail, MailOptions};
 use ::mail::spool::Spool;
 use ::mail::store::Store;
 use ::mail::store::postgres::{PostgresOptions, PostgresStore};
-use ::mail::store::sqlite::{SqliteOptions, SqliteStore};
+use ::mail::store::sqlite::{self, SqliteOptions, SqliteStore};
 use ::mail::{IsHere, Limits, MailError, Space, StoreError};
 use project::config::MailConfig;
 use project::{Config, Project};
@@ -143,6 +143,35 @@ fn kept_in(project: &Project) -> PathBuf {
         true => inside,
         false => project.hob_dir().to_owned(),
     }
+}
+
+/// What is wrong with the files in which the mail is kept: each file, and what to do about it. Looks, and changes nothing.
+pub fn mail_faults(project: &Project, config: &Config) -> Vec<(PathBuf, String)> {
+    let mut faults = Vec::new();
+    let mut look = |path: PathBuf, examine: fn(&Path) -> Result<(), StoreError>| {
+        if path.exists()
+            && let Err(error) = examine(&path)
+        {
+            let next = match (&error, path.ends_with("mail-spool.db")) {
+                (StoreError::Corrupt { .. }, true) => {
+                    "Move it aside, with its -wal and -shm files; what waited in it was not sent.".to_owned()
+                }
+                _ => error.hints().join(" "),
+            };
+            faults.push((path, format!("{error}. {next}")));
+        }
+    };
+    // A database that is configured holds the mail instead; a file from before is nobody's business then.
+    if matches!(config.mail.database(project), Ok(None)) {
+        look(kept_in(project).join("mail.db"), sqlite::examine);
+    }
+    look(spool_path(project), sqlite::examine_spool);
+    for (path, why) in Identities::new(kept_in(project).join("identities")).broken() {
+        let next = "It is passed over. Repair it, or delete it and run `hob quickstart --name NAME --role ROLE` in its \
+                    agent's worktree.";
+        faults.push((path, format!("{why}. {next}")));
+    }
+    faults
 }
 
 /// The name of this machine.

@@ -65,6 +65,16 @@ impl Identities {
         all
     }
 
+    /// The files that are meant as identities and are passed over, each with what is wrong with it.
+    pub fn broken(&self) -> Vec<(PathBuf, String)> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten().take(FILES_MAX);
+        let paths =
+            entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json"));
+        let mut broken: Vec<_> = paths.filter_map(|path| read_whole(&path).err().map(|why| (path, why))).collect();
+        broken.sort();
+        broken
+    }
+
     /// The identity of that name.
     pub fn get(&self, name: &AgentName) -> Option<Identity> {
         read(&self.path(name.as_str()))
@@ -118,7 +128,9 @@ impl NoIdentity {
         const QUICKSTART: &str = "In this worktree, run `hob quickstart --name NAME --role ROLE --module MODULE` (say what you are for and \
                                   what you work on); or have the agent's configuration start `hob mcp --as NAME`.";
         match self {
-            NoIdentity::Name(_) => vec!["A name is 1 to 64 of the characters a-z 0-9 _ and -.".to_owned()],
+            NoIdentity::Name(_) => {
+                vec!["A name is 1 to 64 of the characters a-z 0-9 _ and -, the first not a -.".to_owned()]
+            }
             NoIdentity::Unknown { candidates } if candidates.is_empty() => vec![QUICKSTART.to_owned()],
             NoIdentity::Unknown { candidates } => {
                 let names: Vec<String> = candidates
@@ -132,14 +144,29 @@ impl NoIdentity {
 }
 
 fn read(path: &Path) -> Option<Identity> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > FILE_MAX || path.extension()? != "json" {
-        return None;
+    match path.extension()? == "json" {
+        true => read_whole(path).ok(),
+        false => None,
     }
-    let identity: Identity = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+}
+
+/// An identity, or what is wrong with its file.
+fn read_whole(path: &Path) -> Result<Identity, String> {
+    let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if metadata.len() > FILE_MAX {
+        return Err(format!("it has more than {FILE_MAX} bytes"));
+    }
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    AgentName::new(&identity.name).map_err(|error| error.to_string())?;
     // A file that was copied under another name would let one agent be two.
-    let named = path.file_stem()?.to_str()? == identity.name && AgentName::new(&identity.name).is_ok();
-    named.then_some(identity)
+    match path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
+        true => Ok(identity),
+        false => Err(format!("it says that its agent is called {}", identity.name)),
+    }
 }
 
 #[cfg(test)]
@@ -194,5 +221,16 @@ mod tests {
         }
         std::os::unix::fs::symlink("/etc/passwd", temp.path().join("e.json")).unwrap();
         assert_eq!(identities.all(), []);
+        let broken = identities.broken();
+        let said = broken.iter().map(|(path, why)| format!("{}: {why}", path.file_name().unwrap().display()));
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [
+                "a.json: expected value at line 1 column 1",
+                "b.json: it says that its agent is called c",
+                "e.json: it is no file",
+                "everyone.json: \"everyone\" is no name for an agent: the name is reserved",
+            ]
+        );
     }
 }

@@ -114,6 +114,38 @@ fn a_configuration_that_names_what_there_is_not() {
 }
 
 #[test]
+fn files_of_the_mail_that_are_damaged() {
+    let project = fresh();
+    project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();
+    project.run(["quickstart", "--name", "reviewer", "--role", "dev"]).ok();
+    project.write("long", &"words ".repeat(100_000));
+    project.run(["send", "--file", "long", "--to", "reviewer", "--as", "planner"]).ok();
+    let good = project.run(["doctor"]).stdout;
+    assert_says(&good, &["ok files: whole"]);
+    project.run(["stop"]).ok();
+    let path = project.root().join(".hob/mail.db");
+    let whole = fs::read(&path).unwrap();
+    let rest = fs::read_dir(project.root().join(".hob")).unwrap().count();
+    assert_says(&project.run(["doctor"]).stdout, &["ok files: whole"]);
+    assert_eq!(fs::read_dir(project.root().join(".hob")).unwrap().count(), rest, "looking leaves nothing");
+    // From its middle on, as after a disk that lost some of it; and another file altogether.
+    let mut torn = whole.clone();
+    torn[whole.len() / 2..].fill(0xa5);
+    for damaged in [torn, b"no database at all ".repeat(500)] {
+        fs::write(&path, &damaged).unwrap();
+        let doctor = project.run(["doctor"]);
+        assert_eq!(doctor.code, Some(5), "{doctor:#?}");
+        assert_says(&doctor.stdout, &["!! .hob/mail.db: the mail store is damaged", "aside", ".recover"]);
+    }
+    fs::write(&path, &whole).unwrap();
+    project.write(".hob/identities/planner.json", "{\"name\": \"plan");
+    let doctor = project.run(["doctor"]);
+    assert_eq!(doctor.code, Some(5), "{doctor:#?}");
+    let said = ["!! .hob/identities/planner.json: EOF while parsing", "passed over. Repair it, or delete it"];
+    assert_says(&doctor.stdout, &said);
+}
+
+#[test]
 fn ghci_is_not_installed() {
     let project = fresh();
     let bin = project.top().join("few");

@@ -5,12 +5,15 @@
 //! committed apart and wait for no sync. Start with [`writer`].
 
 mod deliver;
+mod examine;
 mod keep;
 mod known;
 mod look;
 mod rows;
 mod schema;
 mod writer;
+
+pub use examine::{examine, examine_spool};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -52,6 +52,7 @@ impl Doctor {
         let sections = [
             ("Project", project_findings(project)),
             ("Daemon", vec![socket(project), daemon(project)]),
+            ("Mail", mail(project)),
             ("Programs", programs::findings(project.root())),
             ("Agents", agents(project.root())),
         ];
@@ -155,6 +156,17 @@ fn daemon(project: &Project) -> Finding {
         },
         Err(failure) => Finding::problem("daemon", failure.message),
     }
+}
+
+fn mail(project: &Project) -> Vec<Finding> {
+    // Where the configuration cannot be read, that has been said.
+    let config = Config::load(project).unwrap_or_default();
+    let faults = daemon::mail_faults(project, &config);
+    if faults.is_empty() {
+        return vec![Finding::good("files", "whole, as far as there are any")];
+    }
+    let shown = |path: &Path| path.strip_prefix(project.root()).unwrap_or(path).display().to_string();
+    faults.into_iter().map(|(path, fault)| Finding::problem(shown(&path), fault)).collect()
 }
 
 fn agents(root: &Path) -> Vec<Finding> {

@@ -166,14 +166,7 @@ CREATE INDEX delivery_open ON delivery (session, agent, priority, seq) WHERE sta
 
 /// Makes or checks the tables and gives the space's number.
 pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
-    let found: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(explain)?;
-    let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(explain)?;
-    if found > VERSION {
-        return Err(StoreError::Newer { found, known: VERSION });
-    }
-    if found > 0 && application != APPLICATION {
-        return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
-    }
+    let found = check(db)?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(explain)?;
     if !mode.eq_ignore_ascii_case("wal") {
         let reason = format!("it cannot have a write-ahead log here (journal mode {mode})");
@@ -191,6 +184,19 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
             find(db)?.ok_or_else(|| StoreError::Failed { reason: "the space was not made".to_owned() })
         }
     }
+}
+
+/// The version of the schema, if this is a store that we know, or nothing yet.
+pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
+    let found: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(explain)?;
+    let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(explain)?;
+    if found > VERSION {
+        return Err(StoreError::Newer { found, known: VERSION });
+    }
+    if found > 0 && application != APPLICATION {
+        return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
+    }
+    Ok(found)
 }
 
 /// Makes all tables, or brings those of an older version forward, in one transaction, unless another process was faster.

@@ -1,0 +1,60 @@
+//! A look at the file of a store from outside: whether it is whole and ours. It changes nothing, and a daemon may have the
+//! file open meanwhile.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{explain, schema};
+use crate::error::StoreError;
+
+/// What is so large that it takes longer is found whole as far as was looked.
+const TIME: Duration = Duration::from_secs(5);
+/// After so many steps of SQLite's machine somebody looks at the clock.
+const STEPS: i32 = 10_000;
+
+/// Looks at the file of a store.
+///
+/// # Errors
+/// When it is damaged, is none of ours, was written by a newer version, or cannot be opened.
+pub fn examine(path: &Path) -> Result<(), StoreError> {
+    let db = open(path).map_err(explain)?;
+    schema::check(&db)?;
+    is_whole(&db)
+}
+
+/// The same for the file in which sends wait.
+///
+/// # Errors
+/// When it is damaged or cannot be opened.
+pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
+    is_whole(&open(path).map_err(explain)?)
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // Without a log there is nobody who writes, and SQLite need not make the files that it would leave behind.
+    let how = if Path::new(&log).exists() { "" } else { "?immutable=1" };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    let encoded = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(format!("file:{}{how}", encoded.collect::<String>()), flags)?;
+    db.busy_timeout(Duration::from_secs(2))?;
+    Ok(db)
+}
+
+fn is_whole(db: &Connection) -> Result<(), StoreError> {
+    let began = Instant::now();
+    db.progress_handler(STEPS, Some(move || began.elapsed() > TIME)).map_err(explain)?;
+    match db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
+        Ok(said) if said == "ok" => Ok(()),
+        Ok(reason) => Err(StoreError::Corrupt { reason: reason.lines().next().unwrap_or_default().to_owned() }),
+        Err(rusqlite::Error::SqliteFailure(code, _)) if code.code == ErrorCode::OperationInterrupted => Ok(()),
+        Err(error) => Err(explain(error)),
+    }
+}
