@@ -35,6 +35,8 @@ fn check(what: &'static str, name: &str) -> Result<(), NameError> {
         "it is longer than 64 characters"
     } else if !name.chars().all(legal) {
         "only the letters a-z, digits, `_` and `-` are allowed"
+    } else if name.starts_with('-') {
+        "it begins with `-`, as an option of a command does"
     } else {
         return Ok(());
     };
@@ -70,7 +72,7 @@ macro_rules! text_type {
 }
 
 text_type! {
-    /// An agent's name, which is its id: `[a-z0-9_-]+`, at most 64 characters, none of the reserved words.
+    /// An agent's name, which is its id: `[a-z0-9_][a-z0-9_-]*`, at most 64 characters, none of the reserved words.
     AgentName
 }
 text_type! {
@@ -262,8 +264,24 @@ mod tests {
         for good in ["a", "planner", "a-b_9", &"x".repeat(64)] {
             AgentName::new(good).unwrap();
         }
-        for bad in ["", "A", "ä", "a b", "a/b", "@a", "hob", "everyone", "all", "user", "human", &"x".repeat(65), "a\n"]
-        {
+        for bad in [
+            "",
+            "-",
+            "-a",
+            "--help",
+            "A",
+            "ä",
+            "a b",
+            "a/b",
+            "@a",
+            "hob",
+            "everyone",
+            "all",
+            "user",
+            "human",
+            &"x".repeat(65),
+            "a\n",
+        ] {
             AgentName::new(bad).unwrap_err();
         }
         GroupName::new("everyone").unwrap();

@@ -115,7 +115,7 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
 }
 
 /// What agents do by tools, people do by commands.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 10] = [
     ("list_agents", "`hob agents`"),
     ("list_groups", "`hob group list`"),
     ("create_group", "`hob group create`"),
@@ -124,6 +124,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ("register_agent", "`hob quickstart`"),
     ("check_messages", "`hob inbox`"),
     ("search_messages", "`hob search`"),
+    ("get_thread", "`hob thread`"),
     ("delivery_status", "`hob call delivery_status`"),
 ];
 

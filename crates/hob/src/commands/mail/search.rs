@@ -4,7 +4,8 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::{Who, ask};
+use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
 /// Search the messages that you wrote or received
@@ -41,6 +42,13 @@ impl Search {
             "query": self.query, "from": self.from, "to": self.to, "since": self.since, "until": self.until,
             "limit": self.limit,
         });
-        self.who.call(project, "search_messages", arguments, self.json)
+        let mut result = ask(&mut self.who.connect(project)?, "search_messages", arguments)?;
+        for block in result["content"].as_array_mut().into_iter().flatten() {
+            // What follows the first line was written by agents.
+            if let Some((first, found)) = block["text"].as_str().and_then(|text| text.split_once('\n')) {
+                block["text"] = format!("{}\n{found}", first.replace("get_thread", "`hob thread ID`")).into();
+            }
+        }
+        finish(&result, self.json)
     }
 }

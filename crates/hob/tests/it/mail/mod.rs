@@ -180,6 +180,25 @@ fn two_agents_talk() {
 }
 
 #[test]
+fn what_is_found_is_shown_by_a_command() {
+    let team = Team::new();
+    let id = team.hob("planner", &["send", "get_thread is a word of mine", "--to", "reviewer"]);
+    let found = team.hob("planner", &["search", "word"]);
+    let (first, rest) = found.split_once('\n').unwrap();
+    assert!(first.contains("`hob thread ID` shows it whole") && rest.contains("get_thread is a word"), "{id}{found}");
+}
+
+#[test]
+fn no_name_looks_like_an_option() {
+    let team = Team::without_agents();
+    for args in [&["quickstart", "--name=-x", "--role", "lead"][..], &["inbox", "--as=-x"]] {
+        let ran = testkit::Ran::of(&mut team.command("planner", args));
+        assert_ne!(ran.code, Some(0), "{ran:#?}");
+        assert!(ran.stderr.contains("\"-x\" is no name for an agent: it begins with `-`"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn urgency_orders_and_the_floor_holds() {
     let team = Team::new();
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
