@@ -1,30 +1,49 @@
-//! The hidden `hob complete`: what may come next in `hob call …`. The completion scripts ask it, because tools and
-//! their flags are known to the daemon only.
+//! The hidden `hob complete -- WORDS`: what may come next after these words of a command line. The completion scripts ask
+//! it where only the daemon knows: the tools of `hob call` and their flags, and whom a message may go to.
 
-use clap::Args;
+use std::ffi::OsString;
+
 use project::Project;
+use serde_json::Value;
 
 use super::call::{self, Tool, flags};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Print what may come next in a `hob call` line
-#[derive(Debug, Args)]
-pub(crate) struct Complete {
-    /// The words after `hob call`, the unfinished one last
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<String>,
+/// Prints what may come next. The words are those after `hob`, the unfinished one last.
+pub(crate) fn run(project: &Project, words: &[OsString]) -> Result<Exit, Failure> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    // A shell waits for this, so what cannot be told is nothing; the command itself will say why.
+    let found = match &words[..] {
+        [command, words @ ..] if command == "call" => {
+            candidates(&call::tools(project, Some("all"), None).unwrap_or_default(), words)
+        }
+        [.., option, unfinished] if option == "--to" => {
+            addresses(project).into_iter().filter(|address| address.starts_with(unfinished)).collect()
+        }
+        _ => Vec::new(),
+    };
+    found.into_iter().for_each(terminal::line);
+    Ok(Exit::Done)
 }
 
-impl Complete {
-    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        // A shell waits for this, so what cannot be told is nothing; the command itself will say why.
-        let tools = call::tools(project, Some("all"), None).unwrap_or_default();
-        for candidate in candidates(&tools, &self.words) {
-            terminal::line(candidate);
-        }
-        Ok(Exit::Done)
-    }
+/// Whom a message may go to.
+fn addresses(project: &Project) -> Vec<String> {
+    let (agents, groups) = super::mail::known(project).unwrap_or_default();
+    let texts = |list: &Value, field: &str| -> Vec<String> {
+        let items = list.as_array().into_iter().flatten();
+        items.filter_map(|item| item[field].as_str()).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+    };
+    let mut roles = texts(&agents["agents"], "role");
+    roles.sort();
+    roles.dedup();
+    let group = |name: String| if name == "everyone" { name } else { format!("group:{name}") };
+    let groups = texts(&groups["groups"], "name").into_iter().map(group);
+    texts(&agents["agents"], "name")
+        .into_iter()
+        .chain(groups)
+        .chain(roles.iter().map(|role| format!("role:{role}")))
+        .collect()
 }
 
 fn candidates(tools: &[Tool], words: &[String]) -> Vec<String> {

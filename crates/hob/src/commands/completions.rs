@@ -1,5 +1,5 @@
-//! `hob completions`: a script that completes commands and options. What may follow `hob call` it asks hob for, each
-//! time, since tools and their flags are known to the daemon only.
+//! `hob completions`: a script that completes commands and options. What may follow `hob call` and `--to` it asks hob
+//! for, each time, since tools, their flags and the agents are known to the daemon only.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -30,28 +30,29 @@ impl Completions {
 }
 
 const BASH: &str = r#"
-_hob_or_call() {
-    if [[ ${COMP_WORDS[1]} == call && $COMP_CWORD -gt 1 ]]; then
+_hob_or_asked() {
+    if [[ ${COMP_WORDS[1]} == call && $COMP_CWORD -gt 1 || ${COMP_WORDS[COMP_CWORD-1]} == --to ]]; then
         local IFS=$'\n'
-        COMPREPLY=($(hob complete -- "${COMP_WORDS[@]:2:COMP_CWORD-1}" 2>/dev/null))
+        COMPREPLY=($(hob complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
     else
         _hob "$@"
     fi
 }
-complete -F _hob_or_call -o nosort -o bashdefault -o default hob
+complete -F _hob_or_asked -o nosort -o bashdefault -o default hob
 "#;
 
 const ZSH: &str = r#"
-_hob_or_call() {
-    if [[ ${words[2]} == call && $CURRENT -gt 2 ]]; then
-        compadd -- ${(f)"$(hob complete -- "${(@)words[3,CURRENT]}" 2>/dev/null)"}
+_hob_or_asked() {
+    if [[ ${words[2]} == call && $CURRENT -gt 2 || ${words[CURRENT-1]} == --to ]]; then
+        compadd -- ${(f)"$(hob complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}
     else
         _hob "$@"
     fi
 }
-compdef _hob_or_call hob
+compdef _hob_or_asked hob
 "#;
 
 const FISH: &str = r#"
-complete -c hob -n "__fish_seen_subcommand_from call" -f -a '(hob complete -- (commandline -opc)[3..-1] (commandline -ct) 2>/dev/null)'
+complete -c hob -n "__fish_seen_subcommand_from call" -f -a '(hob complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+complete -c hob -n "__fish_seen_subcommand_from send search" -l to -x -a '(hob complete -- send --to (commandline -ct) 2>/dev/null)'
 "#;

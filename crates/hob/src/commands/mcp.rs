@@ -1,11 +1,12 @@
 //! `hob mcp`: what an agent starts. Agents wait for it, so its command line is read without the full parser, which
 //! would cost more than the rest of its start; what the short reading does not know goes to the full one.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, Command};
 use project::{Hello, Project, Role};
 
 use crate::exit::{Exit, Failure};
@@ -18,7 +19,7 @@ pub(crate) struct Mcp {
     #[arg(value_delimiter = ',')]
     toolsets: Vec<String>,
     /// Serve the tools of another system under their own names: ghc-mcp, thrum, cure
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = Profile)]
     profile: Option<String>,
     /// The name this agent goes by [default: HOB_AGENT, or the one that belongs to the worktree]
     #[arg(long = "as", visible_alias = "agent-id", value_name = "NAME")]
@@ -29,6 +30,22 @@ pub(crate) struct Mcp {
     /// Serve without a daemon: sessions end with this process
     #[arg(long)]
     standalone: bool,
+}
+
+/// Shells offer these; which there are says the daemon.
+#[derive(Clone)]
+struct Profile;
+
+impl TypedValueParser for Profile {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(["ghc-mcp", "thrum", "cure"].into_iter().map(PossibleValue::new)))
+    }
 }
 
 impl Mcp {

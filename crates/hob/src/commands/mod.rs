@@ -48,8 +48,6 @@ pub(crate) enum Command {
     Trust(trust::TrustCommand),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
-    #[command(hide = true)]
-    Complete(complete::Complete),
 }
 
 impl Command {
@@ -79,7 +77,6 @@ impl Command {
             Command::Trust(trust) => trust.run(&project()?),
             Command::Doctor(doctor) => doctor.run(&project()?),
             Command::Completions(completions) => completions.run(),
-            Command::Complete(complete) => complete.run(&project()?),
         }
     }
 }
@@ -91,6 +88,10 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
         ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
         ("wait", rest) => mail::WaitCommand::quick(rest)
             .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
+        // No command of people's, so that neither help nor completions offer it.
+        ("complete", [dashes, words @ ..]) if dashes == "--" => {
+            Some(find_project(None).and_then(|project| complete::run(&project, words)))
+        }
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
             (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
             _ => None,

@@ -95,6 +95,13 @@ impl Who {
     }
 }
 
+/// All agents and all groups, as the tools list them.
+pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
+    let mut control = Who::default().connect(project)?;
+    let mut list = |tool| ask(&mut control, tool, Value::Null).map(|mut result| result["structuredContent"].take());
+    Ok((list("list_agents")?, list("list_groups")?))
+}
+
 /// Calls a tool. Arguments that are null are left out.
 fn ask(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
     called(control, tool, arguments).map_err(control_failure)
