@@ -32,14 +32,19 @@ pub struct Wait {
     pub deadline: Option<Instant>,
 }
 
-/// Waits. Gives the parameters of the notification: `message_id`, `from`, `priority`, `preview`, `timestamp`, `seq`;
-/// `None` when nothing came in time.
-pub fn wait(project: &Project, hello: &Hello, wanted: &Wait) -> Result<Option<Value>, ControlError> {
+/// Waits. Shows the parameters of the notification (`message_id`, `from`, `priority`, `preview`, `timestamp`, `seq`)
+/// before it hangs up, since somebody waits for that; `None` when nothing came in time.
+pub fn wait<T>(
+    project: &Project,
+    hello: &Hello,
+    wanted: &Wait,
+    show: impl FnOnce(Value) -> T,
+) -> Result<Option<T>, ControlError> {
     let mut control = Control::connect_or_start(project, hello)?;
     loop {
         match over(&mut control, wanted) {
             Err(ControlError::Lost { .. }) => control = again(project, hello, wanted.deadline)?,
-            ended => return ended,
+            ended => return ended.map(|message| message.map(show)),
         }
         if wanted.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(None);

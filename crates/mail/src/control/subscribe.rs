@@ -29,6 +29,8 @@ const END: &str = "notification.end";
 const PREVIEW: usize = 100;
 /// Between two attempts to tell a subscriber that reads slowly, at first and at most.
 const SLOWLY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
+/// How long after a subscriber was told that is written down.
+const ON_RECORD: Duration = Duration::from_millis(2);
 /// Between two looks into a store that is away.
 const AWAY: Duration = Duration::from_secs(1);
 
@@ -123,10 +125,15 @@ impl Telling {
                     if self.has_ended().await || self.tell(MESSAGE, &Notice::of(&message)).await.is_err() {
                         return;
                     }
-                    // For the record only: a subscriber asked to be told, however often it was tried before.
-                    if let Err(error) = self.mail.begin_hint(&self.session.agent, &message.id, "subscription").await {
-                        tracing::debug!(%error, "note that a subscriber was told");
-                    }
+                    // For the record only: a subscriber asked to be told, however often it was tried before. Later, since
+                    // the store would take the processor from the one that is just being told.
+                    let (mail, agent) = (self.mail.clone(), self.session.agent.clone());
+                    tokio::spawn(async move {
+                        tokio::time::sleep(ON_RECORD).await;
+                        if let Err(error) = mail.begin_hint(&agent, &message.id, "subscription").await {
+                            tracing::debug!(%error, "note that a subscriber was told");
+                        }
+                    });
                 }
                 Err(error) => {
                     tracing::warn!(%error, "read on for a subscriber");

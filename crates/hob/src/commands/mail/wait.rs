@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use client::Wait;
 use project::Project;
+use serde_json::Value;
 
 use super::Who;
 use crate::commands::call::control_failure;
@@ -66,13 +67,17 @@ impl WaitCommand {
         };
         let floor = self.priority.as_deref().and_then(floor).map(str::to_owned);
         let wanted = Wait { floor, after: self.after, deadline };
-        let Some(message) = client::wait(project, &hello, &wanted).map_err(control_failure)? else {
+        let shown = client::wait(project, &hello, &wanted, |message| self.show(&message)).map_err(control_failure)?;
+        if shown.is_none() {
             terminal::note(format!("No message within {} s.", self.timeout));
             return Ok(Exit::NothingCame);
-        };
+        }
+        Ok(Exit::Done)
+    }
+
+    fn show(&self, message: &Value) {
         if self.json {
-            terminal::line(format!("{message:#}"));
-            return Ok(Exit::Done);
+            return terminal::line(format!("{message:#}"));
         }
         // The daemon has written out what a terminal would obey.
         let text = |field: &str| message[field].as_str().unwrap_or_default();
@@ -83,7 +88,6 @@ impl WaitCommand {
             text("priority"),
             text("preview"),
         ));
-        Ok(Exit::Done)
     }
 }
 

@@ -46,6 +46,9 @@ impl Writer {
     pub(super) fn append(&mut self, append: &Append) -> Result<Appended, Fault> {
         let now = self.clock.now();
         plan::check_size(&append.content, &append.metadata, &self.limits)?;
+        if let [to] = &append.to[..] {
+            self.look_up(append.sender.agent.as_str(), &to.name)?;
+        }
         self.caller(&append.sender)?;
         let sender = &append.sender.agent;
         if self.is_known(&append.id)? {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::rows::{AgentRow, Mailbox};
 use super::writer::Writer;
@@ -41,11 +41,19 @@ impl Writer {
         if let Some(row) = self.known.agents.borrow().get(name) {
             return Ok(Some(row.clone()));
         }
-        // With its mailbox, which whoever asks for an agent wants next.
+        self.look_up(name, name)?;
+        Ok(self.known.agents.borrow().get(name).cloned())
+    }
+
+    /// Reads two agents at once, those of them that there are, with their mailboxes: whoever asks for an agent wants that
+    /// next.
+    pub(super) fn look_up(&self, one: &str, other: &str) -> rusqlite::Result<()> {
         let sql = "SELECT b.seq, b.tip, b.bytes, b.free0, b.free1, b.free2, b.free3, b.leased, a.id, a.role, a.seen_at, \
-                   a.fence, a.host, a.worktree FROM agent a JOIN mailbox b ON b.agent = a.id \
-                   WHERE a.space = ?1 AND a.name = ?2";
-        let found = self.db.prepare_cached(sql)?.query_row(params![self.space, name], |row| {
+                   a.fence, a.host, a.worktree, a.name FROM agent a JOIN mailbox b ON b.agent = a.id \
+                   WHERE a.space = ?1 AND a.name IN (?2, ?3)";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query(params![self.space, one, other])?;
+        while let Some(row) = rows.next()? {
             let holder = match (row.get(12)?, row.get(13)?) {
                 (Some(host), Some(worktree)) => Some(Holder { host, worktree }),
                 _ => None,
@@ -53,12 +61,11 @@ impl Writer {
             let held = Held { fence: row.get(11)?, holder };
             let agent = AgentRow { id: row.get(8)?, role: row.get(9)?, seen_at: row.get(10)?, held };
             let mailbox = mailbox(row, agent.id)?;
-            Ok((agent, mailbox))
-        });
-        let Some((agent, mailbox)) = found.optional()? else { return Ok(None) };
-        self.known.mailboxes.borrow_mut().entry(agent.id).or_insert(Kept { mailbox, is_written: true });
-        self.known.agents.borrow_mut().insert(name.to_owned(), agent.clone());
-        Ok(Some(agent))
+            // One that was read before may have changed since.
+            self.known.mailboxes.borrow_mut().entry(agent.id).or_insert(Kept { mailbox, is_written: true });
+            self.known.agents.borrow_mut().insert(row.get(14)?, agent);
+        }
+        Ok(())
     }
 
     pub(super) fn mailbox(&self, agent: i64) -> rusqlite::Result<Mailbox> {

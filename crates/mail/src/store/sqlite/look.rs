@@ -151,7 +151,10 @@ impl Look<'_> {
     fn fetch(&self, fetch: &Fetch) -> rusqlite::Result<Fetched> {
         // One transaction, so that the counts fit the messages; what is looked up along with a change is in one.
         let _snapshot = if self.db.is_autocommit() { Some(self.db.unchecked_transaction()?) } else { None };
-        let Some(agent) = self.agent_id(&fetch.agent)? else { return Ok(Fetched::default()) };
+        let sql = "SELECT a.id, b.seq FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 AND a.name = ?2";
+        let values = params![self.space, fetch.agent.as_str()];
+        let found = self.db.prepare_cached(sql)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((agent, tip)): Option<(i64, u64)> = found else { return Ok(Fetched::default()) };
         let (after, floor) = (i64::try_from(fetch.after).unwrap_or(i64::MAX), fetch.floor.least().level());
         let states = if fetch.waiting_only { 3 } else { i64::MAX };
         let sql = concat!(
@@ -163,14 +166,16 @@ impl Look<'_> {
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map(params![agent, after, floor, states, fetch.limit], message)?;
         let messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        if floor == 0 && messages.len() < fetch.limit {
+            // All there are: nothing is left to count.
+            return Ok(Fetched { messages, remaining: 0, below_floor: 0, tip });
+        }
         let sql = "SELECT count(*) FILTER (WHERE priority >= ?3), count(*) FILTER (WHERE priority < ?3) \
                    FROM delivery WHERE agent = ?1 AND seq > ?2 AND state < ?4";
         let (passing, below_floor): (u64, u64) = self
             .db
             .prepare_cached(sql)?
             .query_row(params![agent, after, floor, states], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let tip =
-            self.db.prepare_cached("SELECT seq FROM mailbox WHERE agent = ?1")?.query_row([agent], |row| row.get(0))?;
         Ok(Fetched { remaining: passing - messages.len() as u64, messages, below_floor, tip })
     }
 

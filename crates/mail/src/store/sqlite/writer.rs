@@ -20,8 +20,10 @@ use crate::store::{Along, Arrival, Wake};
 
 /// Changes of one transaction.
 const GROUP: usize = 256;
-/// Pages of the log after which it is copied into the file, by another thread.
+/// Pages of the log after which it is copied into the file, by another thread; and after which while there is little to
+/// do: a log that begins anew is written over what it was, and a sync is quicker where no file grows.
 const CHECKPOINT_PAGES: i32 = 1_000;
+const CHECKPOINT_PAGES_AT_LEISURE: i32 = 250;
 /// Pages of the log after which the writer itself waits for that: 64 MiB.
 const TOO_MANY_PAGES: i32 = 16_000;
 /// How long the writer is idle before it brings the search index up, and how many messages it then takes at once.
@@ -390,7 +392,7 @@ impl Writer {
                 tracing::warn!(%error, "copy the mail store's log into its file");
             }
             LOG_PAGES.set(0);
-        } else if pages > CHECKPOINT_PAGES {
+        } else if pages > CHECKPOINT_PAGES || (pages > CHECKPOINT_PAGES_AT_LEISURE && self.last.0 <= LARGE) {
             // When one is asked for already, that one is enough.
             let _ = copy.try_send(());
         }
