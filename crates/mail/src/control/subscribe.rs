@@ -30,7 +30,7 @@ const PREVIEW: usize = 100;
 /// Between two attempts to tell a subscriber that reads slowly, at first and at most.
 const SLOWLY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 /// How long after a subscriber was told that is written down.
-const ON_RECORD: Duration = Duration::from_millis(2);
+const ON_RECORD: Duration = Duration::from_millis(1);
 /// Between two looks into a store that is away.
 const AWAY: Duration = Duration::from_secs(1);
 

@@ -2,7 +2,7 @@
 //!
 //! The write-ahead log is synced once for each group of changes, before any of them is answered. While that sync runs
 //! the next group gathers; an idle store adds no delay. Changes whose loss in a crash of the machine is harmless are
-//! committed apart and wait for no sync. Start with [`writer`].
+//! committed apart and wait for no sync. Start with [`whole`], then [`writer`].
 
 mod deliver;
 mod examine;
@@ -11,16 +11,18 @@ mod known;
 mod look;
 mod rows;
 mod schema;
+mod sole;
+mod whole;
 mod writer;
 
 pub use examine::{examine, examine_spool};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Mutex as AsyncMutex;
 
 use super::along::Listeners;
 use super::change::{Change, Changed};
@@ -28,12 +30,8 @@ use super::query::{Found, Query};
 use super::{BoxFuture, Companions, Ear, News, Store};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
-use writer::{Job, Writer};
-
-/// Changes under way at once; more wait their turn.
-const CHANGES: usize = 4_096;
-/// Queries that run at once.
-const READERS: usize = 4;
+use sole::Sole;
+use whole::Whole;
 
 /// Where an SQLite store is and what bounds it.
 #[derive(Debug, Clone)]
@@ -57,20 +55,11 @@ impl SqliteOptions {
 
 /// A space in an SQLite file.
 pub struct SqliteStore {
-    jobs: Mutex<Option<std::sync::mpsc::Sender<Job>>>,
-    room: Semaphore,
-    reading: Arc<Reading>,
-    listeners: Arc<Mutex<Listeners>>,
-    writer: Mutex<Option<std::thread::JoinHandle<()>>>,
-}
-
-/// What readers share.
-struct Reading {
     options: SqliteOptions,
-    space: i64,
-    file: Arc<OpenFile>,
-    turns: Semaphore,
-    idle: Mutex<Vec<Connection>>,
+    listeners: Arc<Mutex<Listeners>>,
+    whole: OnceLock<Whole>,
+    /// Reads until there is room to open it as it should be.
+    sole: AsyncMutex<Option<Arc<Sole>>>,
 }
 
 /// The file as it was opened. Whoever removes it (`git clean`) leaves us writing into a file that nobody finds any more,
@@ -97,51 +86,44 @@ fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
 }
 
 impl SqliteStore {
-    /// Opens the file, or makes it. Blocks for as long as that takes.
+    /// Opens the file, or makes it. Blocks for as long as that takes. Where there is no room to, what is there can be
+    /// read, and the first change that finds room opens it.
     ///
     /// # Errors
     /// When the file cannot be opened or made, is no store, or was written by a newer version.
     pub fn open(options: SqliteOptions) -> Result<SqliteStore, StoreError> {
-        let prepared = connect(&options).map_err(explain).and_then(|db| {
-            let space = schema::prepare(&db, options.space.as_str())?;
-            Ok((db, space))
+        let (listeners, whole) = (Arc::<Mutex<Listeners>>::default(), OnceLock::new());
+        let mut sole = None;
+        match Whole::open(options.clone(), Arc::clone(&listeners)) {
+            Ok(opened) => _ = whole.set(opened),
+            Err(StoreError::DiskFull) => {
+                sole = Some(Arc::new(Sole::open(&options).map_err(|_| StoreError::DiskFull)?));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(SqliteStore { options, listeners, whole, sole: AsyncMutex::new(sole) })
+    }
+
+    /// Opens it as it should be, if there is room by now.
+    async fn open_again(&self) -> Result<&Whole, StoreError> {
+        let mut sole = self.sole.lock().await;
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let (former, options, listeners) = (sole.take(), self.options.clone(), Arc::clone(&self.listeners));
+        let opened = tokio::task::spawn_blocking(move || {
+            // It has the file for itself.
+            drop(former);
+            Whole::open(options.clone(), listeners).map_err(|error| (error, Sole::open(&options).ok().map(Arc::new)))
         });
-        let (db, space) = prepared.map_err(|error| cannot_open(error, &options.path))?;
-        sync_folder(&options.path)?;
-        let file = Arc::new(OpenFile::of(&options.path)?);
-        let listeners = Arc::<Mutex<Listeners>>::default();
-        let (jobs, taken) = std::sync::mpsc::channel();
-        let checkpoints = connect(&options).map_err(explain)?;
-        let writer = Writer::new(db, space, &options, Arc::clone(&file), Arc::clone(&listeners));
-        let thread = std::thread::Builder::new().name("mail-writer".into());
-        let thread = thread.spawn(move || writer.run(taken, checkpoints));
-        let thread = thread.map_err(|error| StoreError::Failed { reason: format!("start the writer: {error}") })?;
-        let reading = Reading {
-            options,
-            space,
-            file,
-            turns: Semaphore::new(READERS),
-            idle: Mutex::new(Vec::with_capacity(READERS)),
-        };
-        Ok(SqliteStore {
-            jobs: Mutex::new(Some(jobs)),
-            room: Semaphore::new(CHANGES),
-            reading: Arc::new(reading),
-            listeners,
-            writer: Mutex::new(Some(thread)),
-        })
-    }
-
-    fn submit(&self, job: Job) -> Result<(), StoreError> {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(closed)
-    }
-
-    /// Brings the search index up to all that is stored.
-    async fn index(&self) -> Result<(), StoreError> {
-        let (done, answer) = oneshot::channel();
-        self.submit(Job::Index(done))?;
-        answer.await.map_err(|_| closed())?
+        match opened.await {
+            Ok(Ok(whole)) => Ok(self.whole.get_or_init(|| whole)),
+            Ok(Err((error, again))) => {
+                *sole = again;
+                Err(error)
+            }
+            Err(_) => Err(StoreError::Failed { reason: "opening it panicked".to_owned() }),
+        }
     }
 }
 
@@ -170,24 +152,24 @@ fn closed() -> StoreError {
 impl Store for SqliteStore {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
         Box::pin(async move {
-            let _turn = self.room.acquire().await.map_err(|_| closed())?;
-            let (done, answer) = oneshot::channel();
-            self.submit(Job::Change(Box::new(change), done))?;
-            answer.await.map_err(|_| StoreError::Uncertain { reason: "the writer ended".to_owned() })?
+            match self.whole.get() {
+                Some(whole) => whole.write(change).await,
+                None => self.open_again().await?.write(change).await,
+            }
         })
     }
 
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
         Box::pin(async move {
-            if matches!(&query, Query::Search(search) if !search.words.is_empty())
-                && let Err(error) = self.index().await
-                && !error.is_unwritable()
-            {
-                return Err(error);
+            if let Some(whole) = self.whole.get() {
+                return whole.read(query).await;
             }
-            let _turn = self.reading.turns.acquire().await.map_err(|_| closed())?;
-            let reading = Arc::clone(&self.reading);
-            let read = tokio::task::spawn_blocking(move || reading.read(query)).await;
+            let sole = self.sole.lock().await;
+            let Some(reader) = sole.clone() else {
+                drop(sole);
+                return self.open_again().await?.read(query).await;
+            };
+            let read = tokio::task::spawn_blocking(move || reader.read(query)).await;
             read.unwrap_or_else(|_| Err(StoreError::Failed { reason: "a query panicked".to_owned() }))
         })
     }
@@ -206,34 +188,11 @@ impl Store for SqliteStore {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            self.reading.turns.close();
-            drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-            self.reading.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(writer) = writer {
-                // The writer ends when it has made all changes that were begun.
-                let _ = tokio::task::spawn_blocking(move || writer.join()).await;
+            match self.whole.get() {
+                Some(whole) => whole.close().await,
+                None => drop(self.sole.lock().await.take()),
             }
         })
-    }
-}
-
-impl Reading {
-    fn read(&self, query: Query) -> Result<Found, StoreError> {
-        if !self.file.is_there() {
-            return Err(StoreError::Gone);
-        }
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let db = match idle {
-            Some(db) => db,
-            None => connect(&self.options).map_err(explain)?,
-        };
-        let now = self.options.clock.now();
-        let found = look::answer(&db, self.space, now, &self.options.limits, query).map_err(explain);
-        if found.is_ok() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
-        }
-        found
     }
 }
 

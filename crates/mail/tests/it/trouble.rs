@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mail::{Clock, Limits, MailError, SearchRequest, StoreError};
+use mail::{Clock, Floor, Limits, MailError, SearchRequest, StoreError};
 
-use crate::place::{EPOCH, Hand, Place, open_sqlite};
+use crate::place::{EPOCH, Hand, Place, open_sqlite, texts};
 
 const ON_A_SMALL_DISK: &str = "MAIL_TEST_SMALL_DISK";
 
@@ -156,15 +156,31 @@ async fn on_a_small_disk() {
     place.send(&ann, "bob", "room again").await.unwrap();
     let counts = place.mail.inbox(&bob.agent).await.unwrap();
     assert_eq!(counts.total(), stored + 1);
+    // As a kill leaves it, with its log, on a disk that is full by now: there is no room to open it as it should be, and it
+    // is read all the same.
+    std::fs::create_dir(dir.join("killed")).unwrap();
+    for name in ["mail.db", "mail.db-wal"] {
+        std::fs::copy(dir.join(name), dir.join("killed").join(name)).unwrap();
+    }
     place.mail.close().await;
-    // Where there is not even room to open it, that is what is said.
     fill(dir);
-    let error = refused(&dir.join("mail.db"));
-    assert!(matches!(error, StoreError::DiskFull), "{error}");
+    let place = open(&dir.join("killed/mail.db")).await;
+    for _ in 0..2 {
+        let bob = place.agent("bob", "dev").await;
+        assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
+        assert_eq!(place.mail.look(&bob, stored, Floor::All, 10).await.unwrap().messages[0].content, "room again");
+        let error = place.send(&ann, "bob", "no room").await.unwrap_err();
+        assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
+    }
+    // Room again: it is written to without being opened anew, and whoever waits is woken.
     std::fs::remove_file(dir.join("ballast")).unwrap();
-    let place = open(&dir.join("mail.db")).await;
+    let bob = place.agent("bob", "dev").await;
+    let waiter = place.block(&ann, Floor::All).await;
+    place.send(&bob, "ann", "room at last").await.unwrap();
+    assert_eq!(texts(&waiter.await.unwrap().messages), ["room at last"]);
     assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
     place.mail.close().await;
+    std::fs::remove_dir_all(dir.join("killed")).unwrap();
     assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(dir).status().unwrap().success());
     let error = refused(&dir.join("mail.db"));
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");

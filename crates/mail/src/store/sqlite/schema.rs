@@ -175,13 +175,11 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     if found < VERSION {
         bring_forward(db)?;
     }
-    let known = "SELECT id FROM space WHERE name = ?1";
-    let find = |db: &Connection| db.query_row(known, [space], |row| row.get(0)).optional().map_err(explain);
-    match find(db)? {
+    match known(db, space)? {
         Some(id) => Ok(id),
         None => {
             db.execute("INSERT OR IGNORE INTO space (name) VALUES (?1)", params![space]).map_err(explain)?;
-            find(db)?.ok_or_else(|| StoreError::Failed { reason: "the space was not made".to_owned() })
+            known(db, space)?.ok_or_else(|| StoreError::Failed { reason: "the space was not made".to_owned() })
         }
     }
 }
@@ -197,6 +195,21 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
         return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
     }
     Ok(found)
+}
+
+/// The number of a space in a store that can only be read.
+pub(super) fn find(db: &Connection, space: &str) -> Result<i64, StoreError> {
+    let found = check(db)?;
+    let missing = || StoreError::Failed { reason: "it has not what this version reads".to_owned() };
+    if found != VERSION {
+        return Err(missing());
+    }
+    known(db, space)?.ok_or_else(missing)
+}
+
+fn known(db: &Connection, space: &str) -> Result<Option<i64>, StoreError> {
+    let find = "SELECT id FROM space WHERE name = ?1";
+    db.query_row(find, [space], |row| row.get(0)).optional().map_err(explain)
 }
 
 /// Makes all tables, or brings those of an older version forward, in one transaction, unless another process was faster.

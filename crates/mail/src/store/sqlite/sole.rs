@@ -1,0 +1,44 @@
+//! Reading a store where there is no room to open it as it should be. The index of its log stands in a file of its own,
+//! which cannot be made then; a connection that has the store for itself keeps it in memory instead.
+
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use super::{OpenFile, SqliteOptions, connect, explain, look, schema};
+use crate::error::StoreError;
+use crate::store::query::{Found, Query};
+
+/// The only connection to a store.
+pub(super) struct Sole {
+    db: Mutex<Connection>,
+    space: i64,
+    file: OpenFile,
+    options: SqliteOptions,
+}
+
+impl Sole {
+    /// Opens it to be read. Nobody else can open it meanwhile.
+    pub(super) fn open(options: &SqliteOptions) -> Result<Sole, StoreError> {
+        let db = connect(options).map_err(explain)?;
+        let alone = || -> rusqlite::Result<()> {
+            // Before the first look into it.
+            db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            Ok(())
+        };
+        alone().map_err(explain)?;
+        let space = schema::find(&db, options.space.as_str())?;
+        let file = OpenFile::of(&options.path)?;
+        Ok(Sole { db: Mutex::new(db), space, file, options: options.clone() })
+    }
+
+    pub(super) fn read(&self, query: Query) -> Result<Found, StoreError> {
+        if !self.file.is_there() {
+            return Err(StoreError::Gone);
+        }
+        let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        look::answer(&db, self.space, self.options.clock.now(), &self.options.limits, query).map_err(explain)
+    }
+}

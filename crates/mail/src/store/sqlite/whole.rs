@@ -1,0 +1,129 @@
+//! A store that is open for everything: its writer, its readers, and the way to them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::writer::{Job, Writer};
+use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, look, schema, sync_folder};
+use crate::error::StoreError;
+use crate::store::along::Listeners;
+use crate::store::change::{Change, Changed};
+use crate::store::query::{Found, Query};
+
+/// Changes under way at once; more wait their turn.
+const CHANGES: usize = 4_096;
+/// Queries that run at once.
+const READERS: usize = 4;
+
+/// What it takes.
+pub(super) struct Whole {
+    jobs: Mutex<Option<std::sync::mpsc::Sender<Job>>>,
+    room: Semaphore,
+    reading: Arc<Reading>,
+    writer: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+/// What readers share.
+struct Reading {
+    options: SqliteOptions,
+    space: i64,
+    file: Arc<OpenFile>,
+    turns: Semaphore,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Whole {
+    /// Opens the file, or makes it. Blocks for as long as that takes.
+    pub(super) fn open(options: SqliteOptions, listeners: Arc<Mutex<Listeners>>) -> Result<Whole, StoreError> {
+        let prepared = connect(&options).map_err(explain).and_then(|db| {
+            let space = schema::prepare(&db, options.space.as_str())?;
+            Ok((db, space))
+        });
+        let (db, space) = prepared.map_err(|error| cannot_open(error, &options.path))?;
+        sync_folder(&options.path)?;
+        let file = Arc::new(OpenFile::of(&options.path)?);
+        let (jobs, taken) = std::sync::mpsc::channel();
+        let checkpoints = connect(&options).map_err(explain)?;
+        let writer = Writer::new(db, space, &options, Arc::clone(&file), listeners);
+        let thread = std::thread::Builder::new().name("mail-writer".into());
+        let thread = thread.spawn(move || writer.run(taken, checkpoints));
+        let thread = thread.map_err(|error| StoreError::Failed { reason: format!("start the writer: {error}") })?;
+        let reading = Reading {
+            options,
+            space,
+            file,
+            turns: Semaphore::new(READERS),
+            idle: Mutex::new(Vec::with_capacity(READERS)),
+        };
+        Ok(Whole {
+            jobs: Mutex::new(Some(jobs)),
+            room: Semaphore::new(CHANGES),
+            reading: Arc::new(reading),
+            writer: Mutex::new(Some(thread)),
+        })
+    }
+
+    fn submit(&self, job: Job) -> Result<(), StoreError> {
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(closed)
+    }
+
+    /// Brings the search index up to all that is stored.
+    async fn index(&self) -> Result<(), StoreError> {
+        let (done, answer) = oneshot::channel();
+        self.submit(Job::Index(done))?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    pub(super) async fn write(&self, change: Change) -> Result<Changed, StoreError> {
+        let _turn = self.room.acquire().await.map_err(|_| closed())?;
+        let (done, answer) = oneshot::channel();
+        self.submit(Job::Change(Box::new(change), done))?;
+        answer.await.map_err(|_| StoreError::Uncertain { reason: "the writer ended".to_owned() })?
+    }
+
+    pub(super) async fn read(&self, query: Query) -> Result<Found, StoreError> {
+        if matches!(&query, Query::Search(search) if !search.words.is_empty())
+            && let Err(error) = self.index().await
+            && !error.is_unwritable()
+        {
+            return Err(error);
+        }
+        let _turn = self.reading.turns.acquire().await.map_err(|_| closed())?;
+        let reading = Arc::clone(&self.reading);
+        let read = tokio::task::spawn_blocking(move || reading.read(query)).await;
+        read.unwrap_or_else(|_| Err(StoreError::Failed { reason: "a query panicked".to_owned() }))
+    }
+
+    pub(super) async fn close(&self) {
+        self.reading.turns.close();
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.reading.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // The writer ends when it has made all changes that were begun.
+            let _ = tokio::task::spawn_blocking(move || writer.join()).await;
+        }
+    }
+}
+
+impl Reading {
+    fn read(&self, query: Query) -> Result<Found, StoreError> {
+        if !self.file.is_there() {
+            return Err(StoreError::Gone);
+        }
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let db = match idle {
+            Some(db) => db,
+            None => connect(&self.options).map_err(explain)?,
+        };
+        let now = self.options.clock.now();
+        let found = look::answer(&db, self.space, now, &self.options.limits, query).map_err(explain);
+        if found.is_ok() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+        }
+        found
+    }
+}
