@@ -29,28 +29,16 @@ pub(crate) const FILE_NAME: &str = "journal.jsonl";
 pub(crate) struct Journal {
     me: Weak<Journal>,
     state: Mutex<State>,
+    /// Absent when the disk would not have it: the journal in memory is what faces and tests read. Locked before the state.
+    file: Mutex<Option<CappedFile>>,
     subscribers: broadcast::Sender<Arc<Entry>>,
 }
 
 struct State {
     last: u64,
     kept: VecDeque<Arc<Entry>>,
-    /// Absent when the disk would not have it: the journal in memory is what faces and tests read.
-    file: Option<CappedFile>,
     /// Not in the file yet.
     unwritten: Vec<Arc<Entry>>,
-}
-
-impl State {
-    fn write(&mut self) {
-        let Some(file) = &mut self.file else { return };
-        for entry in self.unwritten.drain(..) {
-            let Ok(mut line) = serde_json::to_vec(&*entry) else { continue };
-            line.push(b'\n');
-            // A full disk loses lines of the file, never the entry itself.
-            let _ = file.write_line(&line);
-        }
-    }
 }
 
 impl Journal {
@@ -65,9 +53,9 @@ impl Journal {
     }
 
     fn with(file: Option<CappedFile>) -> Arc<Journal> {
-        let state = State { last: 0, kept: VecDeque::with_capacity(KEPT), file, unwritten: Vec::new() };
+        let state = State { last: 0, kept: VecDeque::with_capacity(KEPT), unwritten: Vec::new() };
         let subscribers = broadcast::channel(BEHIND).0;
-        Arc::new_cyclic(|me| Journal { me: me.clone(), state: Mutex::new(state), subscribers })
+        Arc::new_cyclic(|me| Journal { me: me.clone(), state: Mutex::new(state), file: Mutex::new(file), subscribers })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -87,20 +75,37 @@ impl Journal {
         let mut state = self.lock();
         state.last += 1;
         let entry = Arc::new(Entry::now(state.last, record));
-        if state.file.is_some() {
-            state.unwritten.push(Arc::clone(&entry));
-            match runtime::Handle::try_current() {
-                Ok(runtime) if !rare && state.unwritten.len() == 1 => drop(runtime.spawn(write_soon(self.me.clone()))),
-                Ok(_) if !rare => {}
-                _ => state.write(),
-            }
-        }
+        state.unwritten.push(Arc::clone(&entry));
+        let is_first = state.unwritten.len() == 1;
         if state.kept.len() == KEPT {
             state.kept.pop_front();
         }
         state.kept.push_back(Arc::clone(&entry));
         // Sent under the lock, so that subscribers see entries in order. Nobody listening is no error.
         let _ = self.subscribers.send(entry);
+        drop(state);
+        match runtime::Handle::try_current() {
+            Ok(_) if !rare && !is_first => {}
+            Ok(runtime) if !rare => drop(runtime.spawn(write_soon(self.me.clone()))),
+            _ => self.write(),
+        }
+    }
+
+    /// Brings to the file what is not there yet.
+    fn write(&self) {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let unwritten = std::mem::take(&mut self.lock().unwritten);
+        let Some(file) = &mut *file else { return };
+        let mut lines = Vec::new();
+        for entry in unwritten {
+            let before = lines.len();
+            match serde_json::to_writer(&mut lines, &*entry) {
+                Ok(()) => lines.push(b'\n'),
+                Err(_) => lines.truncate(before),
+            }
+        }
+        // A full disk loses lines of the file, never the entry itself.
+        let _ = file.write_lines(&lines);
     }
 
     /// The kept entries after number `since`, and all that follow.
@@ -113,14 +118,15 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.lock().write();
+        self.write();
     }
 }
 
 async fn write_soon(journal: Weak<Journal>) {
     tokio::time::sleep(GATHERED).await;
     if let Some(journal) = journal.upgrade() {
-        journal.lock().write();
+        // There may be hundreds of them, and who waits for an answer need not wait for that.
+        let _ = tokio::task::spawn_blocking(move || journal.write()).await;
     }
 }
 
@@ -155,7 +161,9 @@ mod tests {
         journal.record(evaluation(1));
         journal.record(evaluation(2));
         assert_eq!((written(), journal.subscribe(0).0.len()), (0, 2));
-        tokio::time::sleep(GATHERED * 2).await;
+        while written() < 2 {
+            tokio::time::sleep(GATHERED).await;
+        }
         assert_eq!(written(), 2);
         journal.record(evaluation(3));
         journal.record(stopping("now"));

@@ -58,13 +58,13 @@ impl CappedFile {
         Ok(CappedFile { path, file, written, limit })
     }
 
-    pub(crate) fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.written > 0 && self.written + line.len() as u64 > self.limit {
+    pub(crate) fn write_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.written > 0 && self.written + lines.len() as u64 > self.limit {
             rename(&self.path, self.path.with_extension("previous.jsonl"))?;
             *self = CappedFile::open(self.path.clone(), self.limit)?;
         }
-        self.file.write_all(line)?;
-        self.written += line.len() as u64;
+        self.file.write_all(lines)?;
+        self.written += lines.len() as u64;
         Ok(())
     }
 }
@@ -83,7 +83,7 @@ struct Line(Arc<Mutex<CappedFile>>);
 impl Write for Line {
     /// The JSON formatter hands over one whole line a call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_line(bytes)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_lines(bytes)?;
         Ok(bytes.len())
     }
     fn flush(&mut self) -> io::Result<()> {
@@ -101,7 +101,7 @@ mod tests {
         let path = dir.path().join(FILE_NAME);
         let mut file = CappedFile::open(path.clone(), 100).expect("opens");
         for number in 0..50 {
-            file.write_line(format!("line number {number:03}\n").as_bytes()).expect("writes");
+            file.write_lines(format!("line number {number:03}\n").as_bytes()).expect("writes");
         }
         let sizes: Vec<u64> = [path.clone(), path.with_extension("previous.jsonl")]
             .iter()
