@@ -129,6 +129,31 @@ impl Contender {
         self.ask("tools/call", Some(&json!({ "name": tool, "arguments": arguments })))
     }
 
+    /// The same call so many times in a row, with nothing between an answer and the next call: the requests are made
+    /// before and the answers are looked at after.
+    pub(super) fn row(&mut self, tool: &str, arguments: &Value, count: usize) -> Result<Vec<(Duration, Value)>> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let ids = self.next_id..self.next_id + count as u64;
+        self.next_id = ids.end;
+        let requests = ids.map(|id| (id, request(id, "tools/call", Some(&params)))).collect::<Vec<_>>();
+        let mut answers = Vec::with_capacity(count);
+        for (id, request) in requests {
+            let begin = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
+            let started = Instant::now();
+            self.line.write(request.as_bytes())?;
+            while {
+                self.line.read(&mut self.answer)?;
+                !self.answer.starts_with(begin.as_bytes())
+            } {}
+            answers.push((id, started.elapsed(), std::mem::take(&mut self.answer)));
+        }
+        let looked = answers.into_iter().map(|(id, took, line)| {
+            let found = result(id, &line)?.context("an answer that has another id within")?;
+            Ok((took, found))
+        });
+        looked.collect()
+    }
+
     fn turn(&mut self, method: &str, params: Option<&Value>, samples: &mut Samples) -> Result<()> {
         for _ in 0..TURN {
             samples.push(self.ask(method, params)?.0);
@@ -140,27 +165,38 @@ impl Contender {
     fn ask(&mut self, method: &str, params: Option<&Value>) -> Result<(Duration, Value)> {
         let id = self.next_id;
         self.next_id += 1;
-        let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
-        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}\n");
+        let request = request(id, method, params);
         let started = Instant::now();
         self.line.write(request.as_bytes())?;
         loop {
             self.line.read(&mut self.answer)?;
             let took = started.elapsed();
-            let mut message: Value = serde_json::from_slice(&self.answer).context("a line that is no message")?;
-            if message["id"] != json!(id) {
-                continue;
+            if let Some(found) = result(id, &self.answer)? {
+                return Ok((took, found));
             }
-            if message.get("error").is_some() || message["result"]["isError"] == true {
-                bail!("{method} was answered with {message}");
-            }
-            return Ok((took, message["result"].take()));
         }
     }
 
     pub(super) fn finish(self) -> Result<()> {
         self.line.finish()
     }
+}
+
+fn request(id: u64, method: &str, params: Option<&Value>) -> String {
+    let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}\n")
+}
+
+/// What the answer to this id says; `None` if the line is something else.
+fn result(id: u64, line: &[u8]) -> Result<Option<Value>> {
+    let mut message: Value = serde_json::from_slice(line).context("a line that is no message")?;
+    if message["id"] != json!(id) {
+        return Ok(None);
+    }
+    if message.get("error").is_some() || message["result"]["isError"] == true {
+        bail!("a call was answered with {message}");
+    }
+    Ok(Some(message["result"].take()))
 }
 
 /// A connection to the project's daemon, greeted and acknowledged.

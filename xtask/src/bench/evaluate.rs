@@ -17,7 +17,8 @@ const MARK: &str = "=-bench-=";
 /// Evaluations in a full run.
 const COUNT: usize = 10_000;
 /// How many come in a row, here and there: an agent evaluates one thing after the other, and its REPL, the daemon and the
-/// front-end are then not cooled down by a second GHC before every single one.
+/// front-end are then not cooled down by a second GHC before every single one. Neither side has anything to do between
+/// two of a row.
 const ROW: usize = 20;
 /// What one evaluation of `drain` prints.
 const FLOOD_MB: usize = 100;
@@ -79,8 +80,8 @@ fn paired(bench: &Bench, bare: &mut Bare, profile: &str, (code, wanted): (&str, 
             }
             took_bare.push(took);
         }
-        for took_bare in took_bare {
-            let (took, result) = agent.call("repl_eval", json!({ "session": profile, "code": code }))?;
+        let ours = agent.row("repl_eval", &json!({ "session": profile, "code": code }), row)?;
+        for (took_bare, (took, result)) in took_bare.into_iter().zip(ours) {
             check(&result, wanted)?;
             pairs.added.push((took.as_secs_f64() - took_bare.as_secs_f64()) * 1e6);
             pairs.bare.push(took_bare);
