@@ -8,6 +8,7 @@ mod archive;
 pub mod diagnostics;
 mod error;
 mod ghc_mcp;
+mod not_started;
 pub mod profile;
 pub mod query;
 mod resolve;

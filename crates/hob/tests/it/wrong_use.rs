@@ -114,6 +114,28 @@ fn a_configuration_that_names_what_there_is_not() {
 }
 
 #[test]
+fn cabal_has_no_list_of_packages_and_no_network() {
+    if !has_program("cabal") || !has_program("curl") {
+        return;
+    }
+    let project = fresh();
+    project.write_two_modules();
+    // As in a fresh home: cabal writes its configuration and asks for the list. Nobody listens on that port.
+    fs::remove_file(project.home().join(".cabal/config")).unwrap();
+    let proxy = "http_proxy=http://127.0.0.1:9";
+    let Ran { code, stderr: said, .. } = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
+    assert_eq!(code, Some(4), "{said}");
+    assert_says(
+        &said,
+        &["cabal repl", "did not start", "127.0.0.1", "run `cabal update` once", "~/.cabal/config", "\"ghci\""],
+    );
+    // What that says helps.
+    fs::write(project.home().join(".cabal/config"), "").unwrap();
+    let started = project.run(["call", "repl_start", "--profile", "cabal", "--wait-ms", "50000"]).ok();
+    assert!(started.contains("cabal"), "{started}");
+}
+
+#[test]
 fn files_of_the_mail_that_are_damaged() {
     let project = fresh();
     project.run(["quickstart", "--name", "planner", "--role", "lead"]).ok();

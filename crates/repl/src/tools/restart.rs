@@ -11,6 +11,7 @@ use serde_json::json;
 use super::start::{self, Output};
 use super::{budget, caller, held};
 use crate::error::ReplError;
+use crate::not_started::not_started;
 use crate::sessions::Repl;
 
 /// End a session's process and start it anew with the same profile, command and directory. With replay "definitions",
@@ -60,7 +61,7 @@ impl Tool for Restart {
         };
         let (info, replayed) = held(&cx, "restarting", restart).await?;
         if !info.state.is_alive() {
-            return Err(start::not_started(&info));
+            return Err(not_started(&info));
         }
         let mut notes = Vec::new();
         if args.replay == Replay::Definitions {

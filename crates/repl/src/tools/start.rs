@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{budget, caller, held};
+use crate::not_started::not_started;
 use crate::session::{Completion, Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
@@ -115,18 +116,6 @@ pub(crate) async fn past_start(cx: &Context, handle: &Handle, wait: Duration) ->
     let started = async { Ok::<_, SessionError>(ready(handle, wait).await) };
     let info = held(cx, "starting", started).await?;
     if info.state.is_alive() { Ok(info) } else { Err(not_started(&info)) }
-}
-
-/// What the program said before it ended, and why it ended.
-pub(super) fn not_started(info: &SessionInfo) -> ToolError {
-    let reason = info.reason.as_deref().unwrap_or("it ended");
-    let mut message = format!("{} did not start: {reason}.", info.command.join(" "));
-    let said = info.banner.trim();
-    if !said.is_empty() {
-        message.push('\n');
-        message.push_str(said);
-    }
-    ToolError::user(message).hint("Correct that and call repl_start again; repl_read shows everything it printed.")
 }
 
 pub(super) fn output(info: SessionInfo, fresh: bool, notes: Vec<String>) -> Output {

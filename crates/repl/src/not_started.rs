@@ -1,0 +1,39 @@
+//! What is said of a program that ended before its first prompt, and what to do about it.
+
+use mcp::tool::ToolError;
+
+use crate::session::SessionInfo;
+
+/// What cabal and the program by which it downloads say when the list of packages is not to be had.
+const NO_LIST: [&str; 5] = [
+    "Downloading the latest package list",
+    "Caught exception during _mirrors lookup",
+    "No mirrors found for",
+    "exited with an error:\ncurl:",
+    "Run 'cabal update' to download it",
+];
+
+/// What the program said before it ended, and why it ended.
+pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
+    let reason = info.reason.as_deref().unwrap_or("it ended");
+    let mut message = format!("{} did not start: {reason}.", info.command.join(" "));
+    let said = info.banner.trim();
+    if !said.is_empty() {
+        message.push('\n');
+        message.push_str(said);
+    }
+    let error = ToolError::user(message);
+    let again = "Correct that and call repl_start again; repl_read shows everything it printed.";
+    let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
+    if is_cabal && NO_LIST.iter().any(|sign| said.contains(sign)) {
+        let error = error.hint(
+            "cabal has no list of packages here and could not download one. Where there is a network, run `cabal update` \
+             once (a proxy goes into `env` of repl_start, as http_proxy).",
+        );
+        return error.hint(
+            "Without one, an empty file ~/.cabal/config keeps cabal to the packages that GHC has; or start GHCi itself: \
+             repl_start with `profile` \"ghci\".",
+        );
+    }
+    error.hint(again)
+}
