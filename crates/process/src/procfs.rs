@@ -123,7 +123,7 @@ impl Identity {
             .collect()
     }
 
-    /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until two looks in a row
+    /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until some looks in a row
     /// find nothing, or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
     /// are left.
     ///
@@ -139,11 +139,13 @@ impl Identity {
         loop {
             let hard = began.elapsed() >= grace;
             // What has had its TERM is left alone until its grace is over.
-            let members = if hard || signalled.is_empty() { self.stop_all(&mut known) } else { self.members(&known) };
-            known.extend(members.iter().map(Member::key));
-            let clear = members.is_empty() && !(began.elapsed() < UNDECIDED && self.undecided());
+            let spared = if hard { Known::new() } else { signalled.clone() };
+            let (members, is_about) = self.stop_all(&mut known, spared);
+            let clear = members.is_empty() && !is_about && !(began.elapsed() < UNDECIDED && self.undecided());
             clean = if clear { clean + 1 } else { 0 };
-            if clean == 2 || began.elapsed() >= limit {
+            // What starts itself again without a pause can be missed by a look, but hardly by many.
+            let enough = if signalled.is_empty() { 2 } else { 10 };
+            if clean == enough || began.elapsed() >= limit {
                 return (signalled.len(), members.len());
             }
             for member in &members {
@@ -156,7 +158,7 @@ impl Identity {
                     member.signal(Signal::CONT);
                 }
             }
-            std::thread::sleep(BETWEEN);
+            std::thread::sleep(if clean > 2 { BETWEEN / 10 } else { BETWEEN });
         }
     }
 
@@ -171,11 +173,14 @@ impl Identity {
         young.any(|found| empty(found.pid, "environ") && empty(found.pid, "cmdline"))
     }
 
-    /// Stops everything, until a look finds nothing new: what is stopped starts nothing, and stays its children's parent.
-    fn stop_all(&self, known: &mut Known) -> Vec<Member> {
-        let mut stopped = Known::new();
+    /// Stops everything but what is spared, until a look finds nothing new: what is stopped starts nothing, and stays its
+    /// children's parent. Says too whether anything marked was met, which may be gone by now and have left another behind.
+    fn stop_all(&self, known: &mut Known, spared: Known) -> (Vec<Member>, bool) {
+        let mut stopped = spared;
+        let enough = stopped.len() + 1000;
+        let mut is_about = false;
         loop {
-            self.stop_marked(&mut stopped);
+            is_about |= self.stop_marked(&mut stopped);
             let members = self.members(known);
             known.extend(members.iter().map(Member::key));
             let mut news = false;
@@ -186,21 +191,26 @@ impl Identity {
                 }
             }
             // Something that starts processes faster than they are looked at is met again at the next round.
-            if !news || stopped.len() > 1000 {
-                return members;
+            if !news || stopped.len() > enough {
+                return (members, is_about);
             }
         }
     }
 
     /// Stops what carries the mark as soon as it is met: what lives only for a moment is gone when all have been looked at.
-    fn stop_marked(&self, stopped: &mut Known) {
+    /// Says whether there was any.
+    fn stop_marked(&self, stopped: &mut Known) -> bool {
         let (me, mark) = (std::process::id().cast_signed(), Mark::of(&self.nonce));
+        let mut is_about = false;
         for pid in processes().filter(|&pid| pid != me && mark.is_on(pid)) {
-            let Some(met) = Member::read(pid) else { continue };
+            let met = Member::read(pid);
+            is_about |= met.as_ref().is_none_or(|met| !met.is_zombie());
+            let Some(met) = met else { continue };
             if met.start >= self.since && !met.is_zombie() && stopped.insert(met.key()) {
                 met.signal(Signal::STOP);
             }
         }
+        is_about
     }
 }
 
