@@ -52,7 +52,8 @@ impl Adapter for Bash {
 
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
         let echo = format!("{}{n}", prefix(nonce));
-        Barrier { bytes: format!("builtin printf '%s\\n' {echo}\n").into_bytes(), echo: Some(echo.into_bytes()) }
+        // Without quotes, and without words that end like a word of the grammar: see [`is_of_a_cut_barrier`].
+        Barrier { bytes: format!("command echo {echo}\n").into_bytes(), echo: Some(echo.into_bytes()) }
     }
 
     fn barrier_prefix(&self, nonce: &Nonce) -> Option<Vec<u8>> {
@@ -63,7 +64,7 @@ impl Adapter for Bash {
         let prefix = prefix(nonce);
         let mut kept = Vec::with_capacity(output.len());
         for line in output.split_inclusive(|&byte| byte == b'\n') {
-            if !line.starts_with(prefix.as_bytes()) {
+            if !line.starts_with(prefix.as_bytes()) && !is_of_a_cut_barrier(line, &prefix) {
                 kept.extend_from_slice(line);
             }
         }
@@ -117,6 +118,16 @@ fn prefix(nonce: &Nonce) -> String {
     format!("hob-barrier-{}-", &nonce.as_str()[..12])
 }
 
+/// Whether bash complains of the rest of a barrier: an interrupt that it acts on late, while it reads the next line,
+/// takes away what it has read of it.
+fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let Some((word, _)) = line.strip_prefix("bash: ").and_then(|line| line.split_once(": ")) else { return false };
+    let echo = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let cut = |whole: &str| !word.is_empty() && whole.ends_with(word);
+    cut("command") || cut("echo") || (echo != word && prefix.ends_with(echo))
+}
+
 /// `$'…'`: any text as one word on one line.
 fn quoted(code: &str) -> String {
     let mut word = String::with_capacity(code.len() + 8);
@@ -138,6 +149,9 @@ fn quoted(code: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::process::Stdio;
+
     use super::*;
     use expect_test::expect;
 
@@ -170,5 +184,21 @@ mod tests {
         let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
         assert_eq!(Bash.without_barriers(b"\nhob-barrier-0123456789ab-4\n\n", &nonce), b"");
         assert_eq!(Bash.without_barriers(b"late\nhob-barrier-0123456789ab-4\n", &nonce), b"late\n");
+    }
+
+    #[test]
+    fn nor_do_barriers_that_an_interrupt_cut() {
+        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let barrier = String::from_utf8(Bash.barrier(&nonce, 42).bytes).expect("text");
+        let cuts: String = (1..barrier.len()).map(|cut| &barrier[cut..]).collect();
+        let lines = format!("PS1=\n{INTERACTIVE}\nPS1=; exec 2>&1\n{cuts}PATH=\nexec 2>/dev/null\n");
+        let mut bash = std::process::Command::new("bash");
+        let mut bash = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("there");
+        bash.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("read");
+        let said = bash.wait_with_output().expect("it ends").stdout;
+        assert_eq!(said.iter().filter(|&&byte| byte == b'\n').count(), barrier.len() - 2, "{said:?}");
+        assert_eq!(String::from_utf8_lossy(&Bash.without_barriers(&said, &nonce)), "");
+        let others = b"bash: foo: command not found\nmake: n: no\n";
+        assert_eq!(Bash.without_barriers(others, &nonce), others);
     }
 }
