@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use project::config::Limit;
 use project::journal::Record;
 use project::socket::{self, SocketError};
-use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION};
+use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, leftovers};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -226,6 +226,9 @@ async fn serve_until_stopped(
 
     tokio::spawn(::process::subreaper::task());
     Parts::clean_up_former_life(&daemon.project).await;
+    let project = daemon.project.clone();
+    // Nobody waits for it: another project may be on a disk that does not answer.
+    tokio::task::spawn_blocking(move || leftovers::clean_up(&project));
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
     // Clients over HTTP come and go: whoever serves them wants it to stay.
     if http.is_none() {

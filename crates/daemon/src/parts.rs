@@ -17,10 +17,10 @@ use repl::{Repl, ReplOptions};
 use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::lifecycle::Daemon;
-use crate::mail;
 use crate::offer::Offers;
+use crate::secrets::Seal;
 use crate::toolsets::{Catalogue, ChoiceError, Toolset};
-use crate::{control, secrets};
+use crate::{control, mail};
 
 /// The toolsets there are.
 const TOOLSETS: [&str; 3] = ["repl", "mail", "cure"];
@@ -60,7 +60,7 @@ pub(crate) struct Parts {
     catalogue: Catalogue,
     servers: Mutex<HashMap<(Surface, usize), Server>>,
     /// What seals the tickets of open questions; a random one for this life if it cannot be kept.
-    seal_key: Option<[u8; 32]>,
+    seal: Option<Seal>,
     /// What front-ends are told of the tools they get.
     pub(crate) offers: Offers,
 }
@@ -115,9 +115,9 @@ impl Parts {
             Toolset { name: "cure", about: "the Cure compiler's tools alone", tools: cure::tools(&cure) },
         ];
         let catalogue = Catalogue::new(toolsets, profiles, config.toolsets.clone())?;
-        let seal_key = secrets::seal_key(project);
-        let seal_key = seal_key.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
-        Ok(Parts { repl, desk, cure, catalogue, servers: Mutex::default(), seal_key, offers: Offers::default() })
+        let seal = Seal::of(project);
+        let seal = seal.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
+        Ok(Parts { repl, desk, cure, catalogue, servers: Mutex::default(), seal, offers: Offers::default() })
     }
 
     /// The server for a connection, or why there is none.
@@ -163,8 +163,8 @@ impl Parts {
             ..ServerInfo::new("hob", VERSION)
         };
         let mut server = Server::new(info, registry.clone());
-        if let Some(key) = self.seal_key {
-            server = server.seal_key(key);
+        if let Some(seal) = &self.seal {
+            server = server.seal_key(seal.key);
         }
         if registry.list().iter().any(|tool| tool.declaration().job_after.is_some()) {
             server = server.jobs();

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use project::leftovers::Secrets;
 use project::{Project, private};
 
 /// How many random bytes a secret has.
@@ -27,10 +28,19 @@ pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     Ok((hexadecimal(&bytes), path))
 }
 
-/// The key that seals tickets of open questions, the same over restarts of the daemon.
-pub(crate) fn seal_key(project: &Project) -> Result<[u8; BYTES], SecretError> {
-    let path = project.private_dir().join("seal-key");
-    secret(&path).map_err(|source| SecretError { path: path.clone(), source })
+/// What seals tickets of open questions, the same over restarts of the daemon.
+pub(crate) struct Seal {
+    pub(crate) key: [u8; BYTES],
+    _kept: Secrets,
+}
+
+impl Seal {
+    pub(crate) fn of(project: &Project) -> Result<Seal, SecretError> {
+        let failed = |path: PathBuf| move |source| SecretError { path, source };
+        let kept = Secrets::hold(project).map_err(failed(project.private_dir()))?;
+        let path = kept.seal_key_path();
+        Ok(Seal { key: secret(&path).map_err(failed(path))?, _kept: kept })
+    }
 }
 
 fn secret(path: &Path) -> io::Result<[u8; BYTES]> {

@@ -13,6 +13,7 @@ mod environment;
 mod git;
 pub mod hello;
 pub mod journal;
+pub mod leftovers;
 mod lock;
 mod mail;
 mod origin;

@@ -172,7 +172,7 @@ impl Project {
     }
 }
 
-fn hash_of(root: &Path) -> String {
+pub(crate) fn hash_of(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
     digest.iter().take(8).fold(String::new(), |mut text, byte| {
         // Writing to a string does not fail.

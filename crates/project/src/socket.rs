@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::{Lock, PathError, Project, owner};
+use crate::{Lock, PathError, Project, leftovers, owner};
 
 /// Why the socket could not be bound or reached.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +62,8 @@ pub struct Bound {
 pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
     let path = project.socket_path()?;
     let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
+    // Until it listens, it looks like one that nobody needs any more.
+    let _turn = path.parent().and_then(leftovers::turn);
     if path.symlink_metadata().is_ok() {
         match UnixStream::connect(&path) {
             Ok(_) => return Err(SocketError::InUse { path }),

@@ -1,7 +1,12 @@
-//! What a session leaves when it ends: nothing, however far its programs went; but what was started for others stays.
+//! What a session leaves when it ends: nothing, however far its programs went; but what was started for others stays. And
+//! what projects that are gone have left outside themselves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use testkit::{TestProject, has_program, until};
+use testkit::{TestProject, has_program, kill_hard, until};
 
 use crate::fresh;
 
@@ -67,4 +72,53 @@ fn a_daemon_that_was_started_from_a_session_outlives_it() {
     assert!(!peer.call("repl_stop", json!({})).is_error);
     assert_eq!(other.daemon_pid(), Some(daemon));
     assert!(other.run(["call", "repl_list"]).ok().contains("main"));
+}
+
+/// What hob keeps outside of projects: sockets and directories of secrets.
+fn kept_outside(user: &TestProject) -> BTreeSet<PathBuf> {
+    let list = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
+    list(user.runtime_dir().join("hob")).chain(list(user.home().join(".local/state/hob"))).collect()
+}
+
+/// Starts the daemon of another project of the same user; gives its process, and what it keeps outside.
+fn start_daemon(user: &TestProject, root: &Path) -> (i32, BTreeSet<PathBuf>) {
+    fs::create_dir(root).unwrap();
+    let daemons = || user.processes().into_iter().filter(|process| process.command.contains(" serve "));
+    let (others, before) = (daemons().map(|process| process.pid).collect::<Vec<_>>(), kept_outside(user));
+    user.run(["--project", root.to_str().unwrap(), "call", "repl_list"]).ok();
+    let pid = daemons().map(|process| process.pid).find(|pid| !others.contains(pid)).unwrap();
+    let kept: BTreeSet<_> = kept_outside(user).difference(&before).cloned().collect();
+    assert_eq!(kept.len(), 2, "a socket and a directory: {kept:?}");
+    (pid, kept)
+}
+
+#[test]
+fn what_projects_that_are_gone_left_outside_goes_when_any_daemon_starts() {
+    let user = fresh();
+    let [gone, killed, moved, tokens] = ["gone", "killed", "moved", "tokens"].map(|name| user.top().join(name));
+    // It serves on under a root that is not there any more.
+    let (_, of_moved) = start_daemon(&user, &moved);
+    let (first, of_gone) = start_daemon(&user, &gone);
+    let (second, of_killed) = start_daemon(&user, &killed);
+    let (third, of_tokens) = start_daemon(&user, &tokens);
+    let kept = |name: &str, all: &BTreeSet<PathBuf>| all.iter().find(|path| path.join(name).exists()).cloned();
+    let tokens_dir = kept("seal-key", &of_tokens).unwrap();
+    fs::write(tokens_dir.join("http-token"), "in the configuration of a client").unwrap();
+    for pid in [first, second, third] {
+        kill_hard(pid);
+        until("it to end", || user.processes().iter().all(|process| process.pid != pid).then_some(()));
+    }
+    fs::rename(&moved, user.top().join("elsewhere")).unwrap();
+    fs::remove_dir_all(&gone).unwrap();
+    fs::remove_dir_all(&tokens).unwrap();
+
+    user.run(["call", "repl_list"]).ok();
+    until("what is gone to go", || of_gone.iter().all(|path| !path.exists()).then_some(()));
+    assert!(of_moved.iter().all(|path| path.exists()), "it lives");
+    assert!(kept("seal-key", &of_killed).is_some(), "its project is there: open questions outlive a killed daemon");
+    assert!(tokens_dir.join("http-token").exists(), "a client may still have it");
+    let sockets = kept_outside(&user).into_iter().filter(|path| path.extension().is_some_and(|end| end == "sock"));
+    assert_eq!(sockets.count(), 2, "of the two daemons that live");
+    fs::rename(user.top().join("elsewhere"), &moved).unwrap();
+    user.run(["--project", moved.to_str().unwrap(), "stop"]).ok();
 }
