@@ -24,6 +24,8 @@ mod workspace;
 
 use std::process::ExitCode;
 
+use anyhow::{Result, bail};
+
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
@@ -32,7 +34,7 @@ usage: cargo xtask TASK
   test                     install what is missing, then check formatting, lints and the house rules, and run all tests
   tidy                     check the house rules only
   bench [PART…] [--quick]  measure against floors in one interleaved run; writes docs/generated/bench.md
-                           parts: start echo memory eval drain
+                           parts: start echo memory eval drain sessions
   bench mail [PART…] [--quick] [--kills N]
                            messages between agents against the disk, SQLite and PostgreSQL, and what killing the daemon
                            loses (nothing, or it fails); writes docs/generated/bench-mail.md
@@ -40,39 +42,77 @@ usage: cargo xtask TASK
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
-  soak [NAME…] [--seconds N]
-                           fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise
+  soak [TARGET…] [--seconds N] [--keep]
+                           fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
+                           --keep adds to fuzz/corpus what reached something new
+                           targets: framing connection cure_parser cure_checker cure_writer
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
 ";
 
+/// A task: its name and what does it, given the words after it.
+type Task = (&'static str, fn(&[String]) -> Result<()>);
+
+const TASKS: &[Task] = &[
+    ("setup", setup::run_task),
+    ("demo", |rest| nothing_else(rest).and_then(|()| demo::run())),
+    ("test", |rest| nothing_else(rest).and_then(|()| test::run_task())),
+    ("tidy", |rest| nothing_else(rest).and_then(|()| tidy::run())),
+    ("bench", bench::run),
+    ("conformance", |rest| nothing_else(rest).and_then(|()| conformance::run())),
+    ("soak", soak::run_task),
+    ("clients", |rest| nothing_else(rest).and_then(|()| clients::run())),
+];
+
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    let task = args.next().unwrap_or_default();
-    let rest: Vec<String> = args.collect();
-    let outcome = match task.as_str() {
-        "setup" => setup::run_task(&rest),
-        "demo" => demo::run(),
-        "test" => test::run_task(),
-        "tidy" => tidy::run(),
-        "bench" => bench::run(&rest),
-        "conformance" => conformance::run(),
-        "soak" => soak::run_task(&rest),
-        "clients" => clients::run(),
-        "" | "help" | "-h" | "--help" => {
-            print!("{USAGE}");
-            return ExitCode::SUCCESS;
-        }
-        other => {
-            eprint!("xtask: there is no task {other:?}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if asks_for_help(&args) {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let (task, rest) = args.split_first().map_or(("", &[][..]), |(task, rest)| (task, rest));
+    let Some((_, run)) = TASKS.iter().find(|(name, _)| *name == task) else {
+        eprint!("xtask: there is no task {task:?}\n\n{USAGE}");
+        return ExitCode::from(2);
     };
-    match outcome {
+    match run(rest) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("xtask {task}: {e:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Whether to say what there is, for whichever task, and to do nothing.
+fn asks_for_help(args: &[String]) -> bool {
+    args.is_empty() || args[0] == "help" || args.iter().any(|word| matches!(word.as_str(), "-h" | "--help"))
+}
+
+/// For tasks that take no arguments: what was meant by one would not be done.
+fn nothing_else(rest: &[String]) -> Result<()> {
+    match rest.first() {
+        None => Ok(()),
+        Some(other) => bail!("it takes no arguments, and there is {other:?}; `cargo xtask help` shows what tasks take"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_task_is_in_the_help_and_gives_it() {
+        for (task, _) in TASKS {
+            assert!(USAGE.contains(&format!("\n  {task} ")), "{task}");
+            assert!(asks_for_help(&words(&format!("{task} --help"))) && asks_for_help(&words(&format!("{task} x -h"))));
+            assert!(!asks_for_help(&words(task)));
+        }
+        assert!(asks_for_help(&[]) && asks_for_help(&words("help")));
+        assert!(nothing_else(&words("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
     }
 }

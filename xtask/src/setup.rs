@@ -53,10 +53,10 @@ const TESTS: &[Need] = &[
 
 /// The task: `demo`, `tests` or both.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
-    match args.first().map_or("all", String::as_str) {
-        "demo" => demo().map(drop),
-        "tests" | "all" => tests().map(drop),
-        other => bail!("there is no set {other:?}; say `demo`, `tests` or nothing for all"),
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["demo"] => demo().map(drop),
+        [] | ["tests" | "all"] => tests().map(drop),
+        _ => bail!("there is no set {:?}; say `demo`, `tests` or nothing for all", args.join(" ")),
     }
 }
 

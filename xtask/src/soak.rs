@@ -135,3 +135,15 @@ fn host() -> Result<String> {
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("`rustc -vV` names no host")?.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_target() {
+        let named = format!("targets: {}\n", TARGETS.map(|one| one.name).join(" "));
+        assert!(crate::USAGE.contains(&named), "{named}");
+        assert!(run_task(&["parser".to_owned()]).unwrap_err().to_string().contains("cure_parser"));
+    }
+}

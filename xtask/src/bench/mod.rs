@@ -147,4 +147,11 @@ mod tests {
         assert_eq!((samples.percentile(50), samples.percentile(99)), (51.0, 100.0));
         assert_eq!(median(vec![3.0, -1.0, 2.0]), 2.0);
     }
+
+    #[test]
+    fn the_help_names_every_part() {
+        let names = |parts: &mut dyn Iterator<Item = &str>| format!("parts: {}\n", parts.collect::<Vec<_>>().join(" "));
+        assert!(crate::USAGE.contains(&names(&mut PARTS.iter().map(|(name, _)| *name))));
+        assert!(crate::USAGE.contains(&names(&mut mail::PARTS.iter().map(|(name, _)| *name))));
+    }
 }

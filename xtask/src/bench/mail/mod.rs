@@ -30,9 +30,9 @@ use crate::workspace::{Profile, build};
 const BODY: usize = 500;
 
 /// A part: its name and what measures it, in a project of its own.
-type Part = (&'static str, fn(&Bench, &Asked) -> Result<Vec<Figure>>);
+pub(super) type Part = (&'static str, fn(&Bench, &Asked) -> Result<Vec<Figure>>);
 
-const PARTS: &[Part] = &[
+pub(super) const PARTS: &[Part] = &[
     ("send", |bench, _| latency::sends(bench)),
     ("wake", |bench, _| latency::wakes(bench)),
     ("wait", |bench, _| latency::doorbell(bench)),
@@ -44,7 +44,7 @@ const PARTS: &[Part] = &[
 ];
 
 /// What was asked for.
-struct Asked {
+pub(super) struct Asked {
     /// How often the daemon is killed.
     kills: usize,
 }
