@@ -31,9 +31,22 @@ impl Completions {
 
 const BASH: &str = r#"
 _hob_or_asked() {
-    if [[ ${COMP_WORDS[1]} == call && $COMP_CWORD -gt 1 || ${COMP_WORDS[COMP_CWORD-1]} == --to ]]; then
-        local IFS=$'\n'
-        COMPREPLY=($(hob complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    # To bash a colon is a word of its own. What stands without a blank around one is a word of ours.
+    local words=(hob) rest=${COMP_LINE#*"${COMP_WORDS[0]}"} word
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
+        if [[ $rest != [[:blank:]]* && ( $word == :* || ${words[-1]} == *: ) ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+        rest=${rest#*"$word"}
+    done
+    if [[ ${words[1]} == call && ${#words[@]} -gt 2 || ${words[-2]} == --to ]]; then
+        mapfile -t COMPREPLY < <(hob complete -- "${words[@]:1}" 2>/dev/null)
+        # What stands before the last colon is on the line already.
+        if [[ $COMP_WORDBREAKS == *:* && ${words[-1]} == *:* ]]; then
+            COMPREPLY=("${COMPREPLY[@]#"${words[-1]%:*}:"}")
+        fi
     else
         _hob "$@"
     fi
