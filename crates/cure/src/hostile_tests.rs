@@ -97,6 +97,12 @@ hostile! {
     a_long_text: module(&format!("  def f(): String = \"{}\"", "x".repeat(1 << 20))) => "accepted";
     a_long_name: module(&format!("  def {}(): Int = 1", "x".repeat(1 << 20))) => "1 in all; 2:7 error C0006: this name has 1048576 bytes";
     a_long_atom: module(&format!("  def f(): Atom = :{}", "x".repeat(1 << 20))) => "C0006";
+    a_long_path: format!("module T{} do\n  def f(): Int = 1\nend", ".Tt".repeat(85)) => "1 in all; 1:8 error C0006: the name of this module has 256 bytes; names have at most 255";
+    a_path_as_long_as_may_be: format!("module Tt{} do\n  def f(): Int = 1\nend", ".T1".repeat(84) + "x") => "accepted";
+    a_long_path_of_a_machine: format!("module T{} do\n  fsm Lamp do\n    Off --> |on| Off\n  end\nend", ".Tt".repeat(84)) => "1 in all; 2:7 error C0006: `T.Tt.Tt";
+    a_machine_with_a_long_name: module(&format!("  fsm L{} do\n    Off --> |on| Off\n  end", "x".repeat(250))) => "2:7 error C0006";
+    a_function_in_one_with_a_long_name: module(&format!("  def f{}(): Any = fn(x) -> x end", "x".repeat(253))) => "1 in all; 2:271 error C0006: `fxxx";
+    a_method_with_a_long_name: module(&format!("  typeclass C(T) do\n    def m{0}(x: T): Int\n  end\n  type A = A\n  instance C(A) do\n    def m{0}(x: A): Int = 1\n  end", "x".repeat(253))) => "1 in all; 7:5 error C0006: `C_A$mxxx";
     a_long_integer: module(&format!("  def f(): Int = {}", "9".repeat(1 << 20))) => "C0003: this number has 1048576 digits";
     a_long_integer_that_is_read: module(&format!("  def f(): Int = {}", "9".repeat(100_000))) => "accepted";
     a_large_float: module("  def f(): Float = 1.0e999999999") => "C0003: this is more than a float can be";

@@ -10,11 +10,9 @@ use crate::lower::form::{
     Block, Call, End, Function, Literal, Machine, MachineTransition, MachineTrigger, Module, Operand, Step, Test,
     Value, Var,
 };
+use crate::lower::names::{RUNTIME, of_line, of_machine};
 use crate::session::{Alone, compile};
 use crate::syntax::ast::Name;
-
-/// The name of the runtime's module on Erlang.
-pub(super) const RUNTIME: &str = "cure_fsm";
 
 /// The runtime as it is written.
 pub(super) const TEXT: &str = include_str!("../../std/erlang/cure_fsm.cure");
@@ -48,18 +46,14 @@ pub(super) fn is_line(name: &str) -> bool {
     name.strip_prefix(RUNTIME).is_some_and(|rest| rest.starts_with('.'))
 }
 
-fn full_name(module: &Module, machine: &Machine) -> Name {
-    Name::from(format!("{}.{}", module.name, machine.name))
-}
-
 fn line(module: &Module, machine: &Machine) -> Module {
-    let body = returned(Literal::Atom(full_name(module, machine)));
-    made(format!("{RUNTIME}.{}", machine.name), vec![function("machine", 0, 0, body)])
+    let body = returned(Literal::Atom(of_machine(&module.name, &machine.name)));
+    made(of_line(&machine.name), vec![function("machine", 0, 0, body)])
 }
 
-fn made(name: String, functions: Vec<Function>) -> Module {
+fn made(name: Name, functions: Vec<Function>) -> Module {
     let exports = functions.iter().map(|function| (function.name.clone(), function.arity)).collect();
-    Module { name: Name::from(name), exports, functions, machines: Vec::new() }
+    Module { name, exports, functions, machines: Vec::new() }
 }
 
 fn function(name: &str, arity: u32, variables: u32, body: Block) -> Function {
@@ -99,7 +93,7 @@ fn statem(module: &Module, machine: &Machine) -> Module {
         init,
         handle_event(module, machine),
     ];
-    made(full_name(module, machine).to_string(), functions)
+    made(of_machine(&module.name, &machine.name), functions)
 }
 
 /// The clocks that run in a state: one for each different time.

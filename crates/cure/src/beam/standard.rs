@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::{Origin, Unwritable, compile, machine};
 use crate::lower::form::Module;
+use crate::lower::names::RUNTIME;
 use crate::standard;
 use crate::syntax::ast::Name;
 
@@ -18,7 +19,7 @@ static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
 /// The files of a module of the standard library. `None` for other modules, also for those that only bear such a name.
 pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, Unwritable>> {
     let name = &*module.name;
-    let runtime = name == machine::RUNTIME;
+    let runtime = name == RUNTIME;
     let text = if runtime { machine::TEXT } else { standard::source(name)? };
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((of, files)) = made.get(&module.name) {

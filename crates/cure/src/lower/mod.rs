@@ -4,6 +4,7 @@
 mod expressions;
 pub mod form;
 mod matching;
+pub(crate) mod names;
 
 use std::collections::{HashMap, HashSet};
 

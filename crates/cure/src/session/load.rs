@@ -327,6 +327,7 @@ impl<'a> Session<'a> {
         let keep = |checked: &Checked| lower::function(checked, &mut functions.borrow_mut());
         let CheckedModule { interface, machines } =
             check::check(module, text, scope, collected, &mut diagnostics, &keep);
+        diagnostics.extend(lower::names::too_long(module, &functions.borrow()));
         before_spent(&mut diagnostics, module.name.span);
         drop(budget);
         let sound = !diagnostics.iter().any(Diagnostic::is_error);
