@@ -5,11 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
 
@@ -123,7 +125,7 @@ impl Identity {
             .collect()
     }
 
-    /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until some looks in a row
+    /// Ends everything that belongs to the session: TERM, then after `grace` KILL, over and over until two looks in a row
     /// find nothing, or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
     /// are left.
     ///
@@ -138,16 +140,13 @@ impl Identity {
         let mut clean = 0;
         loop {
             let hard = began.elapsed() >= grace;
+            // As of before the look, which may take long on a busy machine: nothing is found and then left stopped.
+            let last = began.elapsed() >= limit;
             // What has had its TERM is left alone until its grace is over.
             let spared = if hard { Known::new() } else { signalled.clone() };
-            let (members, is_about) = self.stop_all(&mut known, spared);
-            let clear = members.is_empty() && !is_about && !(began.elapsed() < UNDECIDED && self.undecided());
+            let members = self.stop_all(&mut known, spared);
+            let clear = members.is_empty() && !(began.elapsed() < UNDECIDED && self.undecided());
             clean = if clear { clean + 1 } else { 0 };
-            // What starts itself again without a pause can be missed by a look, but hardly by many.
-            let enough = if signalled.is_empty() { 2 } else { 10 };
-            if clean == enough || began.elapsed() >= limit {
-                return (signalled.len(), members.len());
-            }
             for member in &members {
                 let first = signalled.insert(member.key());
                 if hard {
@@ -158,7 +157,11 @@ impl Identity {
                     member.signal(Signal::CONT);
                 }
             }
-            std::thread::sleep(if clean > 2 { BETWEEN / 10 } else { BETWEEN });
+            // One look misses what gets a number lower than its parent's: the numbers begin anew after the highest.
+            if clean == 2 || last {
+                return (signalled.len(), members.len());
+            }
+            std::thread::sleep(BETWEEN);
         }
     }
 
@@ -174,43 +177,36 @@ impl Identity {
     }
 
     /// Stops everything but what is spared, until a look finds nothing new: what is stopped starts nothing, and stays its
-    /// children's parent. Says too whether anything marked was met, which may be gone by now and have left another behind.
-    fn stop_all(&self, known: &mut Known, spared: Known) -> (Vec<Member>, bool) {
+    /// children's parent.
+    fn stop_all(&self, known: &mut Known, spared: Known) -> Vec<Member> {
         let mut stopped = spared;
         let enough = stopped.len() + 1000;
-        let mut is_about = false;
         loop {
-            is_about |= self.stop_marked(&mut stopped);
+            let before = stopped.len();
+            self.stop_marked(&mut stopped);
             let members = self.members(known);
             known.extend(members.iter().map(Member::key));
-            let mut news = false;
             for member in &members {
                 if stopped.insert(member.key()) {
                     member.signal(Signal::STOP);
-                    news = true;
                 }
             }
             // Something that starts processes faster than they are looked at is met again at the next round.
-            if !news || stopped.len() > enough {
-                return (members, is_about);
+            if stopped.len() == before || stopped.len() > enough {
+                return members;
             }
         }
     }
 
-    /// Stops what carries the mark as soon as it is met: what lives only for a moment is gone when all have been looked at.
-    /// Says whether there was any.
-    fn stop_marked(&self, stopped: &mut Known) -> bool {
+    /// Stops what carries the mark as soon as it is met. What starts itself again and ends is followed from each to the
+    /// next: the next has a higher number, and [`one_by_one`] comes to it later.
+    fn stop_marked(&self, stopped: &mut Known) {
         let (me, mark) = (std::process::id().cast_signed(), Mark::of(&self.nonce));
-        let mut is_about = false;
-        for pid in processes().filter(|&pid| pid != me && mark.is_on(pid)) {
-            let met = Member::read(pid);
-            is_about |= met.as_ref().is_none_or(|met| !met.is_zombie());
-            let Some(met) = met else { continue };
+        for met in one_by_one().filter(|&pid| pid != me && mark.is_on(pid)).filter_map(Member::read) {
             if met.start >= self.since && !met.is_zombie() && stopped.insert(met.key()) {
                 met.signal(Signal::STOP);
             }
         }
-        is_about
     }
 }
 
@@ -251,6 +247,32 @@ pub(crate) fn processes() -> impl Iterator<Item = i32> {
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+}
+
+/// The same from the lowest to the highest, each asked for only when the one before was dealt with: what starts meanwhile
+/// is among them. [`processes`] is cheaper, but all read at once: old before it is gone through, it never meets what lives
+/// for a millisecond and leaves another behind.
+fn one_by_one() -> impl Iterator<Item = i32> {
+    /// Room for a number with what the kernel says about it, which two do not fit in, and what alignment can take of it.
+    const ONE: usize = 32 + 7;
+    /// Room for the longest name.
+    const LONGEST: usize = ONE + 8 * 60;
+    let directory = rustix::fs::open("/proc", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();
+    let mut buffer = [const { MaybeUninit::uninit() }; LONGEST];
+    std::iter::from_fn(move || {
+        let mut room = ONE;
+        loop {
+            match RawDir::new(directory.as_ref()?, &mut buffer[..room]).next()? {
+                Ok(entry) => match entry.file_name().to_str().map(str::parse) {
+                    Ok(Ok(pid)) => return Some(pid),
+                    _ => room = ONE,
+                },
+                // A name that is longer than any number: it gets what it needs, and no more.
+                Err(Errno::INVAL) if room < LONGEST => room += 8,
+                Err(_) => return None,
+            }
+        }
+    })
 }
 
 /// Whether the environment with which a process was started holds the entry.
@@ -327,6 +349,27 @@ mod tests {
         let session = |start| Identity { nonce: Nonce::random(), leader: Some((child.pid, start)), since: 0 };
         assert_eq!(session(start).near_members(&Known::new()).len(), 1);
         assert_eq!(session(start + 1).near_members(&Known::new()), []);
+    }
+
+    #[tokio::test]
+    async fn what_is_found_when_the_time_is_over_is_not_left_stopped() {
+        let mut spec = crate::Spec::new("sleep", "/").args(["1000"]).env([("PATH", "/usr/bin:/bin")]);
+        spec.guard = crate::Guard::Without;
+        let mut child = spec.spawn().unwrap();
+        assert_eq!(child.group.identity().end(Known::new(), Duration::ZERO, Duration::ZERO), (1, 1));
+        let ended = tokio::time::timeout(Duration::from_secs(20), child.exit.wait_for(Option::is_some)).await;
+        assert_eq!(ended.expect("it ends").unwrap().as_ref().unwrap().signal, Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn what_starts_while_the_list_is_read_is_in_it() {
+        let mut list = one_by_one();
+        let lowest = list.next().unwrap();
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let rest: Vec<i32> = list.collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(rest.contains(&child.id().cast_signed()) && rest.iter().all(|&pid| pid > lowest), "{rest:?}");
     }
 
     #[test]

@@ -75,6 +75,11 @@ async fn what_starts_itself_again_is_ended_with_its_session() {
 }
 
 #[tokio::test]
+async fn as_fast_as_it_can_too() {
+    check("0").await;
+}
+
+#[tokio::test]
 async fn where_only_the_guardian_is_left_too() {
     if !have("setsid", "a guardian and programs that start themselves again") {
         return;
