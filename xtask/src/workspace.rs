@@ -16,7 +16,11 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // Some build scripts run again for another value of what `cargo` set for us: everything after them with them.
-    command.current_dir(root()).env_remove("CARGO_MANIFEST_DIR");
+    let ours = |name: &str| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)).for_each(|(name, _)| {
+        command.env_remove(name);
+    });
+    command.current_dir(root());
     command
 }
 
