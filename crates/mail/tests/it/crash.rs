@@ -19,7 +19,7 @@ use crate::place::{Hand, Place, open_sqlite};
 
 const WRITER: &str = "MAIL_TEST_WRITES_TO";
 const SENDERS: usize = 6;
-const MAILBOXES: usize = 3;
+pub(crate) const MAILBOXES: usize = 3;
 
 /// How often the writer is killed. `MAIL_TEST_KILLS` says otherwise.
 fn kills() -> usize {
@@ -90,7 +90,7 @@ fn acknowledgement(line: &str) -> Option<(String, usize)> {
 }
 
 /// In how many mailboxes each message is. A message twice in one mailbox fails here.
-async fn found(store: &dyn Store) -> BTreeMap<String, usize> {
+pub(crate) async fn found(store: &dyn Store) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for index in 0..MAILBOXES {
         let agent = AgentName::new(&format!("b{index}")).unwrap();

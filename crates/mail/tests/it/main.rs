@@ -15,6 +15,7 @@ mod model;
 mod older;
 mod place;
 mod postgres;
+mod power;
 mod spool;
 mod trouble;
 mod unwritable;

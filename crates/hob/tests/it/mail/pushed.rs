@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use testkit::until;
 
 use super::{Team, check, ok, refused, send};
 use crate::http::Http;
@@ -58,8 +59,12 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     // It was told, and handed out to nobody; the record says so.
     assert_eq!(check(&mut reviewer), ["urgent", "last", "waits\nalready\u{1b}[2J", "can wait"]);
     let mut planner = team.agent_with("planner", &["mail"]);
-    let status = ok(&mut planner, "delivery_status", json!({"id": waits}));
-    assert_eq!(status["recipients"][0]["hints"][0]["rung"], "subscription", "{status}");
+    // It is told before it is written down that it was.
+    let hint = until("the record of the hint", || {
+        let status = ok(&mut planner, "delivery_status", json!({"id": waits}));
+        Some(status["recipients"][0]["hints"][0].clone()).filter(|hint| !hint.is_null())
+    });
+    assert_eq!(hint["rung"], "subscription", "{hint}");
     drop((planner, reviewer, socket));
     http.stop(&team.project);
 }

@@ -1,0 +1,181 @@
+//! A disk that keeps apart what was written and what was synced, and says what is on it when the power fails.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a disk tears apart: a write may survive in part, but not a part of these.
+const SECTOR: usize = 512;
+
+/// Numbers that are the same in each run with the same seed (xorshift64).
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+/// Something that happened, in the order in which it did.
+#[derive(Clone)]
+pub(super) enum Event {
+    Write {
+        file: PathBuf,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    Truncate {
+        file: PathBuf,
+        length: usize,
+    },
+    Sync {
+        file: PathBuf,
+    },
+    Removed {
+        file: PathBuf,
+    },
+    /// Somebody was told that this message is stored, in so many mailboxes.
+    Acknowledged {
+        id: String,
+        recipients: usize,
+    },
+}
+
+/// What happened in one folder. It is written down by the VFS ([`super::vfs`]) until the test has seen enough.
+pub(super) struct Disk {
+    pub(super) folder: PathBuf,
+    /// `None`: nothing is written down any more.
+    events: Mutex<Option<Vec<Event>>>,
+    /// Whether commits are made as with `PRAGMA synchronous = NORMAL`, whatever is asked for.
+    pub(super) is_hasty: bool,
+}
+
+impl Disk {
+    /// A disk that writes down what happens to it.
+    pub(super) fn watched(folder: &Path, is_hasty: bool) -> Arc<Disk> {
+        Arc::new(Disk { folder: folder.to_owned(), events: Mutex::new(Some(Vec::new())), is_hasty })
+    }
+
+    /// A disk that is only spared the syncs.
+    pub(super) fn unwatched(folder: &Path) -> Arc<Disk> {
+        Arc::new(Disk { folder: folder.to_owned(), events: Mutex::new(None), is_hasty: false })
+    }
+
+    pub(super) fn saw(&self, event: Event) {
+        if let Some(events) = &mut *self.events.lock().unwrap_or_else(PoisonError::into_inner) {
+            events.push(event);
+        }
+    }
+
+    /// All that happened; nothing is written down from now on.
+    pub(super) fn end(&self) -> Vec<Event> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+}
+
+/// A file as it is on disk, and what was written since.
+#[derive(Clone, Default)]
+struct File {
+    /// `None`: there is none.
+    durable: Option<Vec<u8>>,
+    /// What was not synced, in order: pieces that survive or do not, each for itself.
+    pending: Vec<Event>,
+    /// Whether somebody removed it, which is not on disk yet either.
+    is_removed: bool,
+}
+
+impl File {
+    fn synced(&mut self) {
+        let content = self.durable.get_or_insert_with(Vec::new);
+        self.pending.drain(..).for_each(|event| apply(content, &event));
+    }
+}
+
+fn apply(content: &mut Vec<u8>, event: &Event) {
+    match event {
+        Event::Write { at, bytes, .. } => {
+            content.resize(content.len().max(at + bytes.len()), 0);
+            content[*at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        Event::Truncate { length, .. } => content.resize(*length, 0),
+        _ => {}
+    }
+}
+
+/// The files of a folder, event by event.
+#[derive(Clone, Default)]
+pub(super) struct Files(BTreeMap<PathBuf, File>);
+
+/// The files as they are found after a power cut, by name.
+pub(super) type Left = BTreeMap<PathBuf, Vec<u8>>;
+
+impl Files {
+    /// What a power cut left, all of it on disk.
+    pub(super) fn after(left: &Left) -> Files {
+        let file = |content: &Vec<u8>| File { durable: Some(content.clone()), ..File::default() };
+        Files(left.iter().map(|(name, content)| (name.clone(), file(content))).collect())
+    }
+
+    pub(super) fn happened(&mut self, event: &Event) {
+        let name = match event {
+            Event::Write { file, .. }
+            | Event::Truncate { file, .. }
+            | Event::Sync { file }
+            | Event::Removed { file } => file.file_name().map(PathBuf::from).unwrap_or_default(),
+            Event::Acknowledged { .. } => return,
+        };
+        let file = self.0.entry(name).or_default();
+        match event {
+            Event::Sync { .. } => file.synced(),
+            Event::Removed { .. } => (file.pending, file.is_removed) = (Vec::new(), true),
+            // A new file of that name: the former one is lost for good.
+            _ if file.is_removed => *file = File { pending: vec![event.clone()], ..File::default() },
+            _ => file.pending.push(event.clone()),
+        }
+    }
+
+    /// Whether anything was not synced.
+    pub(super) fn has_pending(&self) -> bool {
+        self.0.values().any(|file| !file.pending.is_empty())
+    }
+
+    /// The power fails: of what was not synced nothing survives, or all, or some: whole writes, or sectors of them.
+    pub(super) fn cut(&self, random: &mut Random) -> Left {
+        let (keep, tears) = (random.below(6), random.below(2) == 0);
+        let mut survives = || random.below(5) < keep;
+        let mut left = Left::new();
+        for (name, file) in &self.0 {
+            if file.is_removed && survives() {
+                continue;
+            }
+            let mut content = file.durable.clone();
+            for event in &file.pending {
+                let content = content.get_or_insert_with(Vec::new);
+                match event {
+                    Event::Write { file, at, bytes } if tears => {
+                        let (mut from, end) = (*at, at + bytes.len());
+                        while from < end {
+                            let to = ((from / SECTOR + 1) * SECTOR).min(end);
+                            let piece = bytes[from - at..to - at].to_vec();
+                            if survives() {
+                                apply(content, &Event::Write { file: file.clone(), at: from, bytes: piece });
+                            }
+                            from = to;
+                        }
+                    }
+                    event if survives() => apply(content, event),
+                    _ => {}
+                }
+            }
+            left.extend(content.map(|content| (name.clone(), content)));
+        }
+        left
+    }
+}
