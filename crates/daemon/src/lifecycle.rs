@@ -150,6 +150,7 @@ fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result
     if announce == Announce::FrontEnd {
         detach::stderr_to(&log_dir.join("stderr.log")).map_err(on_log)?;
     }
+    ::process::allocator::one_heap();
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
 

@@ -21,6 +21,7 @@ mod procfs;
 pub mod records;
 pub mod subreaper;
 
+pub mod allocator;
 pub mod limits;
 pub mod output;
 pub mod probe;
