@@ -82,13 +82,6 @@ impl Prober {
     }
 }
 
-/// Processor time of the session's living processes and of the children they have reaped. Reads `/proc`: some
-/// milliseconds. Its grain is the kernel's clock tick, mostly 10 ms.
-pub fn cpu_time(group: &Group) -> Duration {
-    let ticks: u64 = group.near_members().iter().filter_map(|member| ticks(member.pid)).sum();
-    Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1))
-}
-
 /// What a session's processes hold in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
@@ -109,18 +102,6 @@ pub fn memory(group: &Group) -> Memory {
         memory.processes.push(member.pid);
     }
     memory
-}
-
-/// The session's fair share of memory in bytes: what n processes share counts an n-th for each. Costs the kernel a walk
-/// through all mappings: milliseconds for each hundred MiB. `None` where the kernel does not say.
-pub fn proportional_memory(group: &Group) -> Option<u64> {
-    let share = |member: &Member| {
-        let text = procfs::read_small(member.pid, "smaps_rollup", 8192)?;
-        let line = text.split(|&byte| byte == b'\n').find(|line| line.starts_with(b"Pss:"))?;
-        number_after(line, 1)
-    };
-    let shares: Vec<u64> = group.near_members().iter().filter_map(share).collect();
-    (!shares.is_empty()).then(|| shares.iter().sum::<u64>() * 1024)
 }
 
 fn verdict(members: &[Member], input: u64) -> Doing {

@@ -77,11 +77,6 @@ impl Project {
         origin::origin(&self.root)
     }
 
-    /// The identities of the agents that work here.
-    pub fn identities_dir(&self) -> PathBuf {
-        self.hob_dir.join("identities")
-    }
-
     /// 16 hexadecimal digits that name the root where a path is too long.
     pub fn hash(&self) -> &str {
         &self.hash

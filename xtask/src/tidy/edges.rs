@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["mcp", "process", "project", "repl", "mail", "code", "nodes", "explore", "cure", "ask", "hooks", "work"],
     ),
     ("hob", &["daemon", "client", "ui", "project", "cure"]),
-    ("testkit", &["client", "project", "mcp"]),
+    ("testkit", &["project"]),
     ("xtask", &[]),
 ];
 
@@ -103,7 +103,7 @@ mod tests {
             { "name": "mcp", "dependencies": [dep("serde", None, &[])] },
             { "name": "project", "dependencies": [] },
             { "name": "client", "dependencies": [dep("mcp", None, &["wire"]), dep("project", None, &[]), dep("testkit", Some("dev"), &[])] },
-            { "name": "testkit", "dependencies": [dep("client", None, &[])] },
+            { "name": "testkit", "dependencies": [dep("project", None, &[])] },
         ]});
         assert_eq!(check(&metadata), Vec::<String>::new());
     }

@@ -1,11 +1,11 @@
-//! Reading the log: by cursor, by evaluation, by stream, from the end, by search, and as an excerpt.
+//! Reading the log: by cursor, by evaluation, by stream, from the end, and by search.
 
 use std::io;
 use std::ops::Range;
 
 use super::record::{Record, Stream};
 use super::segment::Segment;
-use super::text::{self, Excerpt, Shape};
+use super::text;
 use super::{OutputLog, State};
 
 /// What to read.
@@ -213,22 +213,6 @@ impl OutputLog {
         }
     }
 
-    /// The beginning and the end of what matches, made readable, within the shape's bounds, with the totals. Blocks when
-    /// it is not in memory; [`Query::max_bytes`] and [`Query::take`] are not used.
-    pub fn excerpt_blocking(&self, query: &Query, shape: &Shape) -> Excerpt {
-        // Folding and stripping may shrink the text, so more is read than is shown; the rest is only counted.
-        let side = shape.max_bytes.saturating_mul(8).max(64 << 10);
-        let query = self.narrowed(query);
-        let (total, missing) = self.count(&query);
-        let whole = Query { max_bytes: side.saturating_mul(2), take: Take::First, ..query };
-        if total <= whole.max_bytes as u64 {
-            return text::excerpt(&self.first(&whole).bytes(), shape).with_lost(missing);
-        }
-        let head = self.first(&Query { max_bytes: side, ..whole.clone() }).bytes();
-        let tail = self.last(&Query { max_bytes: side, ..whole }).bytes();
-        text::excerpt_of_parts(&head, &tail, total, shape).with_lost(missing)
-    }
-
     /// The query with its range narrowed to where its evaluation can be.
     fn narrowed(&self, query: &Query) -> Query {
         let mut query = query.clone();
@@ -248,16 +232,16 @@ impl OutputLog {
         query
     }
 
-    /// How many bytes match, and how many of the range are lost.
-    fn count(&self, query: &Query) -> (u64, u64) {
+    /// How many bytes match.
+    fn count(&self, query: &Query) -> u64 {
         let mut total = 0;
-        let (_, missing) = self.visit(&query.range, &mut |part| {
+        self.visit(&query.range, &mut |part| {
             if query.wants(&part.record) {
                 total += part.record.len;
             }
             Ok(true)
         });
-        (total, missing)
+        total
     }
 
     fn first(&self, query: &Query) -> Slice {
@@ -310,7 +294,7 @@ impl OutputLog {
         let (mut from, mut total);
         loop {
             from = range.end.saturating_sub(step).max(range.start);
-            (total, _) = self.count(&Query { range: from..range.end, ..query.clone() });
+            total = self.count(&Query { range: from..range.end, ..query.clone() });
             if total >= wanted || from <= range.start.max(oldest) {
                 break;
             }

@@ -37,18 +37,10 @@ pub struct Excerpt {
     /// Bytes that were left out of the middle, or of long lines; where lines were folded, it is counted in the text that
     /// would have stood there.
     pub omitted: u64,
-    /// Bytes before or among them that the log no longer keeps; not part of the total.
-    pub lost: u64,
     /// Lines that folding took away.
     pub folded: u64,
     /// It held bytes that are not UTF-8, shown as replacement characters.
     pub lossy: bool,
-}
-
-impl Excerpt {
-    pub(crate) fn with_lost(self, lost: u64) -> Excerpt {
-        Excerpt { lost, ..self }
-    }
 }
 
 /// The beginning (60 %) and the end (40 %) of the bytes, cut at lines where there are any near, else at characters.
@@ -87,7 +79,6 @@ pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> 
         total,
         shown: total - omitted,
         omitted,
-        lost: 0,
         folded: first.folded + last.folded,
         lossy: first.lossy || last.lossy,
     }

@@ -121,15 +121,13 @@ async fn ghci_between_get_line_delay_and_work() {
 async fn costs_are_those_of_all_processes() {
     let child = start(shell("sleep 1000 & while :; do :; done"), "").await;
     let began = Instant::now();
-    while probe::cpu_time(&child.group) < Duration::from_millis(50) {
-        assert!(began.elapsed() < LIMIT, "the loop never used a processor");
-        tokio::time::sleep(Duration::from_millis(10)).await; // polls: processor time used
-    }
-    let memory = probe::memory(&child.group);
-    assert_eq!(memory.processes.len(), 2);
+    let memory = loop {
+        match probe::memory(&child.group) {
+            memory if memory.processes.len() == 2 => break memory,
+            memory => assert!(began.elapsed() < LIMIT, "they are two: {memory:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await; // polls: the process table
+    };
     assert!(memory.resident > 500_000, "{memory:?}");
-    if let Some(fair) = probe::proportional_memory(&child.group) {
-        assert!(fair <= memory.resident, "{fair} of {memory:?}");
-    }
     over(child).await;
 }

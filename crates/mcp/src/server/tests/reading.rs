@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::everything;
-use crate::resource::{Contents, Resource, Resources, resource};
+use crate::resource::{Contents, Resource, Resources, Template, resource, template};
 use crate::server::{ConnectionOptions, Limits, Server, ServerInfo};
 use crate::tool::Registry;
 
@@ -144,6 +144,29 @@ async fn every_list_comes_in_pages() {
         let templates = pages(&mut client, "resources/templates/list", "resourceTemplates", "uriTemplate", &meta).await;
         assert_eq!(templates, [["planet://{name}/mass{?unit}"]]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_template_gives_goes_with_it() {
+    let (server, resources) = notes(&["a"]);
+    let any = Template::new("any://{name}", "any").expect("a template");
+    resources.add_template(template(any, |_, matched| async move {
+        Ok(vec![Contents::text(matched.uri.clone(), "text/plain", "x")])
+    }));
+    let mut client = Client::connect(&server, ConnectionOptions::default());
+    let read = |id: u64| request(id, "resources/read", json!({"uri": "any://b"}));
+    client.send(read(1)).await;
+    assert_eq!(client.next().await["result"]["contents"][0]["text"], "x");
+    assert!(resources.remove_template("any://{name}") && !resources.remove_template("any://{name}"));
+    client.send(read(2)).await;
+    let answer = loop {
+        let message = client.next().await;
+        match message["method"].as_str() {
+            Some(method) => assert_eq!(method, "notifications/resources/list_changed"),
+            None => break message,
+        }
+    };
+    assert_eq!(answer["error"]["data"]["uri"], "any://b", "{answer}");
 }
 
 #[tokio::test(start_paused = true)]
