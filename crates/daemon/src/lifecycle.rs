@@ -65,7 +65,7 @@ pub enum ServeError {
     NotLoopback { address: SocketAddr },
     #[error("serve HTTP at {address}: {source}; name another port, or 0 for a free one")]
     Http { address: SocketAddr, source: io::Error },
-    #[error("start the daemon: {0}")]
+    #[error("start the daemon: {0}; `hob doctor` checks what it needs")]
     Start(#[source] io::Error),
 }
 

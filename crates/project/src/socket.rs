@@ -21,9 +21,11 @@ pub enum SocketError {
     InUse { path: PathBuf },
     #[error("bind {path}: {source}; check that the directory is writable and the disk not full")]
     Bind { path: PathBuf, source: io::Error },
-    #[error("connect {path}: {source}")]
+    #[error("connect {path}: {source}; check that the file is yours, or remove it: a daemon that runs makes it anew")]
     Connect { path: PathBuf, source: io::Error },
-    #[error("the socket {path} is served by user {uid}, not by you: refused")]
+    #[error(
+        "the socket {path} is served by user {uid}, not by you: refused; remove the file, or set XDG_RUNTIME_DIR to a directory of your own"
+    )]
     ForeignPeer { path: PathBuf, uid: u32 },
 }
 
