@@ -4,7 +4,7 @@
 //! returns an interactive one to its prompt. Code goes through `eval` as one line, so an open quote or bracket is an
 //! error at once instead of a shell that waits for more.
 
-use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Step, Verdict};
+use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Step, Verdict, without_answers};
 
 /// How to talk to bash 4.1 and newer.
 #[derive(Debug, Clone, Copy)]
@@ -62,12 +62,9 @@ impl Adapter for Bash {
 
     fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
         let prefix = prefix(nonce);
-        let mut kept = Vec::with_capacity(output.len());
-        for line in output.split_inclusive(|&byte| byte == b'\n') {
-            if !line.starts_with(prefix.as_bytes()) && !is_of_a_cut_barrier(line, &prefix) {
-                kept.extend_from_slice(line);
-            }
-        }
+        let lines = output.split_inclusive(|&byte| byte == b'\n');
+        let whole = lines.filter(|line| !is_of_a_cut_barrier(line, &prefix)).collect::<Vec<_>>().concat();
+        let kept = without_answers(&whole, &prefix, &["\n"]);
         // An interrupt at the prompt prints a newline.
         if kept.iter().all(|&byte| byte == b'\n') { Vec::new() } else { kept }
     }
@@ -124,7 +121,8 @@ fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((word, _)) = line.strip_prefix("bash: ").and_then(|line| line.split_once(": ")) else { return false };
     let echo = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    let cut = |whole: &str| !word.is_empty() && whole.ends_with(word);
+    // A whole word is there: what that complains of is the program's.
+    let cut = |whole: &str| !word.is_empty() && word != whole && whole.ends_with(word);
     cut("command") || cut("echo") || (echo != word && prefix.ends_with(echo))
 }
 
@@ -167,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_exit_status_is_the_verdict() {
-        let judge = |payload| Bash.classify(Printed { code: "", stdout: "", stderr: "", payload });
+        let judge = |payload| Bash.classify(Printed { code: "", stdout: "", stderr: "", payload, interrupting: false });
         assert!(!judge("0").error);
         assert_eq!(judge("2").exception.as_deref(), Some("exit status 2"));
         assert!(judge("130").interrupted);
@@ -184,6 +182,7 @@ mod tests {
         let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
         assert_eq!(Bash.without_barriers(b"\nhob-barrier-0123456789ab-4\n\n", &nonce), b"");
         assert_eq!(Bash.without_barriers(b"late\nhob-barrier-0123456789ab-4\n", &nonce), b"late\n");
+        assert_eq!(Bash.without_barriers(b"10 %, hob-barrier-0123456789ab-4\n20 %, ", &nonce), b"10 %, 20 %, ");
     }
 
     #[test]
@@ -198,7 +197,7 @@ mod tests {
         let said = bash.wait_with_output().expect("it ends").stdout;
         assert_eq!(said.iter().filter(|&&byte| byte == b'\n').count(), barrier.len() - 2, "{said:?}");
         assert_eq!(String::from_utf8_lossy(&Bash.without_barriers(&said, &nonce)), "");
-        let others = b"bash: foo: command not found\nmake: n: no\n";
+        let others = b"bash: foo: command not found\nmake: n: no\nbash: echo: write error: Broken pipe\n";
         assert_eq!(Bash.without_barriers(others, &nonce), others);
     }
 }

@@ -110,6 +110,23 @@ pub struct Barrier {
     pub echo: Option<Vec<u8>>,
 }
 
+/// Output without barriers' answers: the prefix, a number and the ends, wherever in a line they stand. A program that goes
+/// on in the background may have begun the line.
+fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(output.len());
+    while let Some(at) = memchr::memmem::find(output, prefix.as_bytes()) {
+        kept.extend_from_slice(&output[..at]);
+        output = &output[at + prefix.len()..];
+        let digits = output.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        output = &output[digits..];
+        for end in ends {
+            output = output.strip_prefix(end.as_bytes()).unwrap_or(output);
+        }
+    }
+    kept.extend_from_slice(output);
+    kept
+}
+
 /// How a running evaluation is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterruptPlan {
@@ -136,6 +153,8 @@ pub struct Printed<'a> {
     pub stderr: &'a str,
     /// The payload of the last marker on standard output.
     pub payload: &'a str,
+    /// Whether somebody asked for an interrupt.
+    pub interrupting: bool,
 }
 
 /// What it means.

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn judge(payload: &str) -> Verdict {
-        Python.classify(Printed { code: "", stdout: "", stderr: "", payload })
+        Python.classify(Printed { code: "", stdout: "", stderr: "", payload, interrupting: false })
     }
 
     #[test]

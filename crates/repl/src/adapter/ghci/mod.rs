@@ -9,7 +9,7 @@
 
 mod code;
 
-use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Setup, Step, Verdict};
+use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Setup, Step, Verdict, without_answers};
 use crate::diagnostics;
 
 /// The driver of GHCi.
@@ -57,8 +57,9 @@ impl Adapter for Ghci {
     }
 
     fn classify(&self, printed: Printed<'_>) -> Verdict {
-        // The last word, unless a thread of the program had one more.
-        let interrupted = printed.stderr.lines().rev().take(20).any(|line| line == "Interrupted.");
+        // The last word, unless a thread of the program had one more, and in a line of its own, unless the program began it.
+        let says = |line: &str| line == "Interrupted." || printed.interrupting && line.ends_with("Interrupted.");
+        let interrupted = printed.stderr.lines().rev().take(20).any(says);
         let verdict = diagnostics::judge(printed.code, printed.stdout, printed.stderr);
         // GHCi turns some signals into exceptions of its own. At its prompt it only says so, and ends; where it goes on,
         // the same words on standard output are the program's.
@@ -82,16 +83,9 @@ impl Adapter for Ghci {
 
     fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
         let prefix = format!("unknown command ':{}-", word(nonce));
-        let mut help = false;
-        let mut kept = Vec::new();
-        for line in output.split_inclusive(|byte| *byte == b'\n') {
-            let barrier = line.starts_with(prefix.as_bytes());
-            if !(barrier || help && line == b"use :? for help.\n" || line == b"Interrupted.\n") {
-                kept.extend_from_slice(line);
-            }
-            help = barrier;
-        }
-        kept
+        let output = without_answers(output, &prefix, &["'\n", "use :? for help.\n"]);
+        let lines = output.split_inclusive(|&byte| byte == b'\n');
+        lines.filter(|line| *line != b"Interrupted.\n").collect::<Vec<_>>().concat()
     }
 
     fn recover(&self, _code: &str, payload: &str) -> Option<(Step, String)> {
@@ -180,8 +174,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn barriers_leave_no_trace() {
+        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let barrier = "unknown command ':hob-0123456789ab-4'\nuse :? for help.\n";
+        let kept = |before, after| {
+            let output = format!("{before}{barrier}{after}");
+            String::from_utf8(Ghci.without_barriers(output.as_bytes(), &nonce)).unwrap()
+        };
+        assert_eq!(kept("", ""), "");
+        assert_eq!(kept("Interrupted.\nuse :? for help.\n", "late\n"), "use :? for help.\nlate\n");
+        assert_eq!(kept("10 %, ", "20 %, "), "10 %, 20 %, ");
+    }
+
+    #[test]
     fn a_signal_is_what_ghci_says_of_one_not_what_a_program_prints() {
-        let said = |stdout, stderr, payload| Ghci.classify(Printed { code: "main", stdout, stderr, payload }).signal;
+        let said = |stdout, stderr, payload| {
+            Ghci.classify(Printed { code: "main", stdout, stderr, payload, interrupting: false }).signal
+        };
         assert_eq!(said("", "*** Exception: ghc: signal: 15\n", "Prelude"), Some(15), "GHC 9.0 to 9.8");
         assert_eq!(said("", "*** Exception: signal: 15\n", "Prelude"), Some(15), "GHC 9.10");
         assert_eq!(said("ghc: signal: 15\nLeaving GHCi.\n", "", ""), Some(15));

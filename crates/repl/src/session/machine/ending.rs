@@ -103,7 +103,8 @@ impl Machine {
         }
         let [stdout, stderr] =
             self.between.each_ref().map(|said| String::from_utf8_lossy(&said.bytes().0).into_owned());
-        self.adapter.classify(Printed { code: "", stdout: &stdout, stderr: &stderr, payload: "" }).signal
+        let printed = Printed { code: "", stdout: &stdout, stderr: &stderr, payload: "", interrupting: false };
+        self.adapter.classify(printed).signal
     }
 
     pub(super) fn has_ended(&self) -> Option<SessionError> {

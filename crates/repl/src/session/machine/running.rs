@@ -204,6 +204,7 @@ impl Machine {
             stdout: &String::from_utf8_lossy(&stdout),
             stderr: &String::from_utf8_lossy(&stderr),
             payload: &record.payload,
+            interrupting: matches!(&self.phase, Phase::Syncing(sync) if sync.why() == Why::Interrupt),
         })
     }
 

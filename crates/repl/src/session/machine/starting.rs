@@ -68,7 +68,8 @@ impl Machine {
         self.trim_banner();
         self.unlogged = Default::default();
         let (stdout, stderr) = (self.banner(Stream::Stdout), self.banner(Stream::Stderr));
-        let printed = Printed { code: "", stdout: &stdout, stderr: &stderr, payload: &self.payload };
+        let printed =
+            Printed { code: "", stdout: &stdout, stderr: &stderr, payload: &self.payload, interrupting: false };
         let load = self.adapter.classify(printed).load;
         if let Some(load) = load {
             self.publish_load(load);

@@ -92,6 +92,10 @@ impl Sync {
         }
     }
 
+    pub(super) fn why(&self) -> Why {
+        self.why
+    }
+
     pub(super) fn run(&self) -> Option<&Run> {
         self.run.as_ref()
     }

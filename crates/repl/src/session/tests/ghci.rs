@@ -1,7 +1,7 @@
 //! GHCi: what agents do, and what programs do to it.
 
 use super::*;
-use crate::session::{Completion, Status};
+use crate::session::{Completion, InterruptOutcome, Status};
 use expect_test::{Expect, expect};
 
 async fn check(session: &Handle, code: &str, expected: Expect) {
@@ -29,6 +29,24 @@ async fn it_evaluates() {
     assert_eq!((refused.status, refused.stdout.as_str()), (Status::Error, ""));
     assert!(refused.stderr.contains("Variable not in scope: undefinedName"), "{refused:?}");
     check(&session, "f 1", expect![[r#"done | "2\n" | """#]]).await;
+    session.stop("the test is over").await;
+}
+
+#[tokio::test]
+async fn an_interrupt_is_seen_in_a_line_that_the_program_began() {
+    let session = ghci();
+    eval(&session, "import System.IO\nimport Control.Concurrent").await;
+    let request = EvalRequest::new("hPutStr stderr \"10 %, \" >> hPutStrLn stdout \"begun\" >> threadDelay 1000000000");
+    let mut printed = session.eval(EvalRequest { wait: Duration::ZERO, ..request }).await.expect("taken");
+    while !printed.stdout.contains("begun") {
+        printed = session.wait(None, Duration::from_millis(50), 1000).await.expect("it runs");
+    }
+    let report = session.interrupt(1000).await.expect("an answer");
+    assert_eq!(report.outcome, InterruptOutcome::Interrupted);
+    let ended = line(&report.eval.expect("it ran"));
+    expect![[r#"interrupted | "begun\n" | "10 %, Interrupted.\n""#]].assert_eq(&ended);
+    let said = "done | \"\" | \"Transfer Interrupted.\\n\"";
+    assert_eq!(line(&eval(&session, "hPutStrLn stderr \"Transfer Interrupted.\"").await), said, "nobody asked for it");
     session.stop("the test is over").await;
 }
 
