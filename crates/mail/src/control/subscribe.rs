@@ -134,6 +134,8 @@ impl Telling {
                             tracing::debug!(%error, "note that a subscriber was told");
                         }
                     });
+                    // What was just told leaves before anybody reads on: that is a thread's work, and it would run first.
+                    tokio::task::yield_now().await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "read on for a subscriber");

@@ -4,12 +4,17 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
 use mcp::tool::{LogLevel, Peer, Progress};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::*;
 use crate::desk::DeskOptions;
+use crate::error::StoreError;
+use crate::model::{Clock, Limits};
+use crate::service::MailOptions;
 use crate::service::scene_tests::{enter, mail};
 use crate::service::send::SendRequest;
+use crate::store::memory::MemoryStore;
+use crate::store::{BoxFuture, Change, Changed, Companions, Ear, Found, News, Query, Store};
 
 /// How much may wait to be written.
 const ROOM: usize = 4;
@@ -42,6 +47,16 @@ impl Peer for Narrow {
     }
 }
 
+fn desk(folder: &std::path::Path) -> Arc<Desk> {
+    Desk::new(DeskOptions {
+        open: Box::new(|| unreachable!("nobody asks")),
+        identities: folder.join("identities"),
+        tokens: folder.join("tokens"),
+        space: "s".to_owned(),
+        host: "h".to_owned(),
+    })
+}
+
 async fn send(mail: &Arc<Mail>, from: &Session, content: String) {
     let request = SendRequest { to: vec!["bob".to_owned()], content, ..SendRequest::default() };
     mail.send(from, request).await.unwrap();
@@ -57,13 +72,7 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
     }
     let narrow = Arc::new(Narrow { waiting: Mutex::default(), closed: watch::channel(false).0 });
     let temp = tempfile::tempdir().unwrap();
-    let desk = Desk::new(DeskOptions {
-        open: Box::new(|| unreachable!("nobody asks")),
-        identities: temp.path().join("identities"),
-        tokens: temp.path().join("tokens"),
-        space: "s".to_owned(),
-        host: "h".to_owned(),
-    });
+    let desk = desk(temp.path());
     let coming = mail.subscribe_waiting(&bob, Floor::All).await.unwrap();
     let cx = Context::new(narrow.clone(), Arc::new(()), watch::channel(false).1, None);
     let telling = Telling { desk, mail: mail.clone(), session: bob.clone(), cx };
@@ -84,6 +93,78 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
     }
     assert!(told.iter().copied().eq(1..=200), "{told:?}");
     narrow.closed.send_replace(true);
+    telling.await.unwrap();
+}
+
+/// A store that writes down when it is asked.
+struct Asked(Arc<MemoryStore>, Arc<Mutex<Vec<&'static str>>>);
+
+impl Store for Asked {
+    fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
+        self.0.write(change)
+    }
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+        self.1.lock().unwrap().push("asked");
+        self.0.read(query)
+    }
+    fn listen(&self, ear: Ear) {
+        self.0.listen(ear);
+    }
+    fn accompany(&self, companions: Companions) {
+        self.0.accompany(companions);
+    }
+    fn news(&self) -> News {
+        self.0.news()
+    }
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.0.close()
+    }
+}
+
+/// A peer whose connection is a task of its own: it is rung, and writes when it has its turn.
+struct Rung(Notify, watch::Sender<bool>);
+
+impl Peer for Rung {
+    fn notify(&self, _: &str, _: Box<RawValue>) -> Result<(), NotifyError> {
+        self.0.notify_one();
+        Ok(())
+    }
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: LogLevel, _: &str, _: Box<RawValue>) {}
+    fn closed(&self) -> watch::Receiver<bool> {
+        self.1.subscribe()
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_leaves_before_the_store_is_asked_for_more() {
+    let order = Arc::<Mutex<Vec<&'static str>>>::default();
+    let store = Arc::new(MemoryStore::new(Clock::system(), Limits::default()));
+    let mail = Mail::open(MailOptions::new(Arc::new(Asked(store, order.clone())))).await.unwrap();
+    let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+    let rung = Arc::new(Rung(Notify::new(), watch::channel(false).0));
+    let (connection, wrote, written) = (rung.clone(), order.clone(), Arc::new(Notify::new()));
+    let done = written.clone();
+    tokio::spawn(async move {
+        connection.0.notified().await;
+        wrote.lock().unwrap().push("written");
+        done.notify_one();
+    });
+    let temp = tempfile::tempdir().unwrap();
+    let coming = mail.subscribe(&bob, Floor::All, None).await.unwrap();
+    let cx = Context::new(rung.clone(), Arc::new(()), watch::channel(false).1, None);
+    let telling = Telling { desk: desk(temp.path()), mail: mail.clone(), session: bob, cx };
+    order.lock().unwrap().clear();
+    let telling = tokio::spawn(telling.run(coming));
+    // It looks once, finds nothing, and waits.
+    while order.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    order.lock().unwrap().clear();
+    send(&mail, &ann, "news".to_owned()).await;
+    written.notified().await;
+    assert_eq!(order.lock().unwrap()[0], "written");
+    rung.1.send_replace(true);
     telling.await.unwrap();
 }
 
