@@ -1,7 +1,7 @@
 # Runs inside the Python of a session. Frames come in on a descriptor of their own, so that standard input belongs to
 # the program: a line "KIND LENGTH", then that many bytes. After each frame a marker goes to standard output and
 # standard error: what stands before it belongs to that frame.
-import ast, builtins, json, linecache, os, signal, sys, traceback, types
+import ast, builtins, io, json, linecache, os, signal, sys, traceback, types
 
 # The longest value that is reported apart from the output, in characters.
 LONG = 10000
@@ -64,7 +64,8 @@ class Driver:
 
     def evaluate(self, code):
         name = "<input %d>" % (self.number + 1)
-        linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+        # As Python reads a file: other characters end no line, and the last line is complete.
+        linecache.cache[name] = (len(code), None, io.StringIO(code + "\n", None).readlines(), name)
         try:
             try:
                 self.running = True

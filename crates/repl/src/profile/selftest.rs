@@ -138,6 +138,20 @@ async fn python() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_points_at_what_failed_as_it_does_in_a_file() {
+    let code = "page = '\u{c}'; x = 1\ny = 2; x / 0";
+    let temp = tempfile::tempdir().expect("a directory");
+    let file = temp.path().join("file.py");
+    std::fs::write(&file, code).expect("room");
+    let alone = std::process::Command::new("python3").arg(&file).output().expect("there");
+    let shown = |trace: &str| trace.split_once(", line 2").expect("a place").1.to_owned();
+    let session = session("python");
+    let result = eval(&session, code).await;
+    assert_eq!(shown(&result.stderr), shown(&String::from_utf8_lossy(&alone.stderr)));
+    session.stop("done").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_says_where_the_syntax_is_wrong() {
     let session = session("python");
     let result = eval(&session, "x = 1\ny = (2 +\n").await;
