@@ -1,6 +1,6 @@
 //! As much of a message as the front-end has to know, read as cheaply as it can be: everything passes through here.
 
-use mcp::wire::{Envelope, Id, Json};
+use mcp::wire::{DEFAULT_BATCH_LIMIT, Envelope, Id, Json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -110,7 +110,7 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     error.and_then(|error| serde_json::from_str::<Code>(error.get()).ok()).is_some_and(|error| error.code == -32600)
 }
 
-/// The ids of the requests in a batch of the agent; `None` if it is none or asks nothing.
+/// The ids of the requests in a batch of the agent; `None` if it is none, asks nothing or is more than the daemon takes.
 pub(super) fn batch(line: &[u8]) -> Option<Vec<Id>> {
     batch_of(line, |envelope| envelope.is_request())
 }
@@ -126,7 +126,8 @@ fn batch_of(line: &[u8], wanted: impl Fn(&Envelope) -> bool) -> Option<Vec<Id>> 
     if line.first() != Some(&b'[') {
         return None;
     }
-    let items = serde_json::from_slice::<Vec<&RawValue>>(line).ok()?;
+    let items =
+        serde_json::from_slice::<Vec<&RawValue>>(line).ok().filter(|items| items.len() <= DEFAULT_BATCH_LIMIT)?;
     let envelopes = items.iter().filter_map(|item| Envelope::peek(item.get().as_bytes()));
     let ids: Vec<Id> = envelopes.filter(|envelope| wanted(envelope)).filter_map(|envelope| envelope.id()).collect();
     (!ids.is_empty()).then_some(ids)

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::Tap;
 use crate::era::Era;
 use crate::tool::{Caller, Icon};
-use crate::wire::DEFAULT_LINE_LIMIT;
+use crate::wire::{DEFAULT_BATCH_LIMIT, DEFAULT_LINE_LIMIT};
 
 /// What a server says of itself.
 #[derive(Debug, Clone, Default)]
@@ -88,7 +88,7 @@ impl Default for Limits {
             line_hint: "",
             running: 64,
             waiting: 1024,
-            batch: 1024,
+            batch: DEFAULT_BATCH_LIMIT,
             waiting_bytes: 64 << 20,
             output: 32 << 20,
             notifications: 1024,

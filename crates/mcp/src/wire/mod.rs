@@ -32,6 +32,9 @@ pub use id::{Id, MAX_ID};
 pub use json::{Items, Json, Members};
 pub use look_out::LookOut;
 
+/// How many messages a batch may have by default. One with more is refused as a whole, without the ids of its requests.
+pub const DEFAULT_BATCH_LIMIT: usize = 1024;
+
 /// JSON-RPC and MCP error codes.
 pub mod code {
     /// What came was not JSON.

@@ -470,3 +470,20 @@ fn a_batch_is_one_thing() {
     assert_eq!(answers.iter().map(|answer| answer["id"].as_u64()).collect::<Vec<_>>(), [Some(7), Some(8)]);
     assert!(!ledger.needs_daemon());
 }
+
+#[test]
+fn a_batch_that_is_refused_as_a_whole_is_not_waited_for() {
+    let mut ledger = connected();
+    send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
+    ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26"}}"#);
+    let pings: Vec<_> = (2..1027).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).collect();
+    send(&mut ledger, &format!("[{}]", pings[..1024].join(",")));
+    assert!(ledger.needs_daemon(), "as many as there may be");
+    let answers: Vec<_> =
+        pings[..1024].iter().map(|ping| ping.replace(r#""method":"ping""#, r#""result":{}"#)).collect();
+    ledger.daemon_said(format!("[{}]", answers.join(",")).as_bytes());
+    assert!(!ledger.needs_daemon());
+    ledger.agent_said(format!("[{}]", pings.join(",")).as_bytes());
+    assert!(outbox(&mut ledger).ends_with("]\n"), "the daemon refuses it");
+    assert!(!ledger.needs_daemon(), "without an id");
+}
