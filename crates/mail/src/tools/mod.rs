@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 
 use crate::MailError;
 use crate::desk::Desk;
-use crate::framing::{Framed, quoted};
+use crate::framing::{Framed, escaped, quoted};
 use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing};
 use crate::time::rfc3339;
 
@@ -79,7 +79,8 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
 /// What a failure says to a model: what happened, then what to do.
 pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
     let error = error.into();
-    let mut text = error.to_string();
+    // What was asked for stands in it, and some letters that nobody sees are letters to Rust.
+    let mut text = escaped(&error.to_string());
     // Errors are written as parts of sentences.
     if let Some(first) = text.get(..1) {
         text = first.to_uppercase() + &text[1..];
