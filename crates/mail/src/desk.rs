@@ -31,7 +31,7 @@ use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, Ses
 use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail};
 use crate::tokens::{Token, Tokens};
-use crate::tools::failed;
+use crate::tools::{failed, refused};
 
 /// How long an agent that comes by requests, without a connection between them, may think before its next one.
 const BETWEEN_REQUESTS: Duration = Duration::from_secs(600);
@@ -420,11 +420,7 @@ fn branch(worktree: &str) -> Option<String> {
 
 /// Says why a caller has no name, and how it gets one.
 fn nameless(error: NoIdentity) -> ToolError {
-    let mut text = error.to_string();
-    if let Some(first) = text.get(..1) {
-        text = first.to_uppercase() + &text[1..];
-    }
-    error.hints().into_iter().fold(ToolError::user(format!("{text}.")), ToolError::hint)
+    refused(&error, error.hints())
 }
 
 /// A fault that opening can have where no store is at fault.

@@ -20,6 +20,7 @@ mod search_messages;
 mod send_message;
 mod wait_for_message;
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use mcp::tool::{AnyTool, ToolError, tool};
@@ -79,13 +80,17 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
 /// What a failure says to a model: what happened, then what to do.
 pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
     let error = error.into();
-    // What was asked for stands in it, and some letters that nobody sees are letters to Rust.
+    refused(&error, error.hints())
+}
+
+/// A sentence of what is wrong, then what to do. Both may quote what agents wrote: nothing of it stays hidden.
+pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
     let mut text = escaped(&error.to_string());
     // Errors are written as parts of sentences.
     if let Some(first) = text.get(..1) {
         text = first.to_uppercase() + &text[1..];
     }
-    error.hints().into_iter().fold(ToolError::user(format!("{text}.")), ToolError::hint)
+    hints.iter().fold(ToolError::user(format!("{text}.")), |refusal, hint| refusal.hint(escaped(hint)))
 }
 
 /// How urgent a message is, as an argument.
