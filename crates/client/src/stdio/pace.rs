@@ -19,6 +19,7 @@ impl Pace {
     /// Waits until there is something to read, or the end. Not by reading: who waits so on a socket is woken also when
     /// the daemon takes what was written to it.
     pub(super) fn wait(&mut self, stream: &UnixStream) {
+        self.0.begin();
         while self.0.goes_on() {
             if !matches!(poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&NOW)), Ok(0)) {
                 return self.0.found();
@@ -44,6 +45,7 @@ mod tests {
         let mut pace = Pace::default();
         theirs.write_all(b"x").unwrap();
         pace.wait(&ours);
+        pace.0.begin();
         assert!(pace.0.goes_on(), "what was there already came soon");
         let late = thread::spawn(move || {
             thread::sleep(Duration::from_millis(20)); // sleeps: the gap between two messages is what is tested
@@ -52,6 +54,7 @@ mod tests {
         });
         rustix::io::read(&ours, &mut [0; 8]).unwrap();
         pace.wait(&ours);
+        pace.0.begin();
         assert!(!pace.0.goes_on(), "the next one came late");
         let theirs = late.join().unwrap();
         rustix::io::read(&ours, &mut [0; 8]).unwrap();

@@ -9,6 +9,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -70,12 +72,12 @@ impl Descriptor {
 
     fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
         let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
-        Descriptor::Incoming(Incoming { fd, read, look_out: LookOut::default() })
+        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), look_out: LookOut::default() })
     }
 
     fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
         let read: Read = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
-        Descriptor::Incoming(Incoming { fd, read, look_out: LookOut::default() })
+        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), look_out: LookOut::default() })
     }
 }
 
@@ -101,11 +103,50 @@ fn fill(
 pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
     read: Read,
+    told: Told,
     look_out: LookOut,
+}
+
+/// Whether something was written since the reading side last asked.
+type Told = Arc<AtomicBool>;
+
+/// Both directions of a connection. The one that reads knows what the other has written: a peer that was answered asks on.
+pub(super) fn halves(input: OwnedFd, output: OwnedFd) -> io::Result<(Descriptor, Writer)> {
+    let (reader, writer) = (Descriptor::reader(input)?, Descriptor::writer(output)?);
+    let told = match &reader {
+        Descriptor::Incoming(incoming) => incoming.told.clone(),
+        _ => Told::default(),
+    };
+    Ok((reader, Writer { to: writer, told }))
+}
+
+/// The direction to the peer.
+pub(super) struct Writer {
+    to: Descriptor,
+    told: Told,
+}
+
+impl AsyncWrite for Writer {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.to).poll_write(cx, bytes);
+        self.told.fetch_or(matches!(polled, Poll::Ready(Ok(_))), Ordering::Relaxed);
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.to).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.to).poll_shutdown(cx)
+    }
 }
 
 impl Incoming {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.told.swap(false, Ordering::Relaxed) {
+            self.look_out.begin();
+        }
         loop {
             let guard = match self.fd.poll_read_ready(cx)? {
                 Poll::Ready(guard) => Some(guard),
@@ -248,4 +289,53 @@ fn unsent(socket: impl AsFd) -> io::Result<std::ffi::c_int> {
 #[cfg(not(target_os = "linux"))]
 fn unsent(_: impl AsFd) -> io::Result<std::ffi::c_int> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    /// Counts who wants to look once more at once.
+    #[derive(Default)]
+    struct Looks(AtomicUsize);
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_next_question_is_looked_out_for_once_the_last_is_answered() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let ours = OwnedFd::from(ours);
+        let (mut reader, mut writer) = halves(ours.try_clone().expect("room"), ours).expect("a socket");
+        let looks = Arc::new(Looks::default());
+        let waker = Waker::from(Arc::clone(&looks));
+        let mut cx = Context::from_waker(&waker);
+        let mut read = || {
+            let mut buffer = [0; 8];
+            let polled = Pin::new(&mut reader).poll_read(&mut cx, &mut ReadBuf::new(&mut buffer)).map(drop);
+            (polled, looks.0.swap(0, Ordering::Relaxed))
+        };
+        let mut answer = async || tokio::io::AsyncWriteExt::write_all(&mut writer, b"answer").await.expect("room");
+        let ask = || assert_eq!(rustix::io::write(&theirs, b"question").expect("room"), 8);
+        // A question that comes right after its answer is followed by another, if the machine lets it come so soon.
+        for _ in 0..10_000 {
+            assert_eq!(read(), (Poll::Pending, 0), "the last question is not answered yet");
+            answer().await;
+            if read() == (Poll::Pending, 1) {
+                return;
+            }
+            ask();
+            while read().0.is_pending() {
+                tokio::task::yield_now().await;
+            }
+        }
+        panic!("no question was looked out for");
+    }
 }

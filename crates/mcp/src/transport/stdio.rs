@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio;
 
-use super::descriptor::{self, Descriptor};
+use super::descriptor;
 use crate::server::{ConnectionOptions, End, Server};
 
 /// The real standard streams, taken away from everybody else.
@@ -63,7 +63,6 @@ pub async fn serve(server: &Server, stdio: Stdio, mut options: ConnectionOptions
     if options.drained.is_none() {
         options.drained = stdio.output.as_fd().try_clone_to_owned().ok().and_then(descriptor::drained);
     }
-    let reader = Descriptor::reader(stdio.input)?;
-    let writer = Descriptor::writer(stdio.output)?;
+    let (reader, writer) = descriptor::halves(stdio.input, stdio.output)?;
     Ok(server.serve(reader, writer, options).await)
 }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use tokio::net::UnixStream;
 
-use super::descriptor::{self, Descriptor};
+use super::descriptor::{self, Descriptor, Writer};
 use crate::server::{ConnectionOptions, End, Server};
 
 /// Serves one connection until it ends.
@@ -15,14 +15,13 @@ pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionO
         // Without a second descriptor nobody knows what the peer has read, and answers keep a fixed distance.
         options.drained = stream.as_fd().try_clone_to_owned().ok().and_then(descriptor::drained);
     }
-    match halves(stream) {
+    match stream.into_std().and_then(|stream| halves(OwnedFd::from(stream))) {
         Ok((reader, writer)) => server.serve(reader, writer, options).await,
         Err(error) => End::PeerGone(error),
     }
 }
 
 /// Both directions apart: one that waits for input only, and one that waits only when it has to.
-fn halves(stream: UnixStream) -> io::Result<(Descriptor, Descriptor)> {
-    let fd = OwnedFd::from(stream.into_std()?);
-    Ok((Descriptor::reader(fd.try_clone()?)?, Descriptor::writer(fd)?))
+fn halves(fd: OwnedFd) -> io::Result<(Descriptor, Writer)> {
+    descriptor::halves(fd.try_clone()?, fd)
 }
