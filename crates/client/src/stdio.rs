@@ -14,6 +14,7 @@ mod output;
 mod pace;
 mod peek;
 mod questions;
+mod transfer;
 mod unheard;
 
 use std::io::{self, Write};
@@ -26,19 +27,16 @@ use std::time::{Duration, Instant};
 
 use mcp::wire::{DEFAULT_LINE_LIMIT, Frame, Framer, build, code};
 use project::{Hello, Project};
-use rustix::event::PollFlags;
-use rustix::io::Errno;
 
 use crate::connect::{Connection, connect, connect_or_start_with};
 use crate::start::Launch;
 use answers::Fate;
 use ledger::{Ledger, Verdict};
-use output::{Output, wait};
+use output::Output;
 use pace::Pace;
 use questions::random;
+use transfer::{End, read_some, write_counted};
 
-/// How much is read at once, in bytes.
-const READ: usize = 64 * 1024;
 /// How much of the agent's may wait for the daemon before its input is left alone, in bytes.
 const BACKLOG_MAX: usize = 16 * 1024 * 1024;
 /// More than this is told to a new daemon by a thread of its own, since it might block: a socket takes less at once.
@@ -236,46 +234,6 @@ fn take(state: &mut State, frame: Frame, refused: &mut Vec<u8>) {
     }
 }
 
-/// How a stream ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Nothing more comes.
-    Plain,
-    /// The peer has gone without reading all that it was sent. The kernel says so once, whoever asks first.
-    Unread,
-}
-
-/// Reads what there is into the buffer, waiting for it.
-fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), End> {
-    buffer.reserve(READ);
-    loop {
-        match rustix::io::read(input, rustix::buffer::spare_capacity(buffer)) {
-            Ok(1..) => return Ok(()),
-            Ok(0) => return Err(End::Plain),
-            Err(Errno::INTR) => {}
-            // Somebody who shares the description made it non-blocking.
-            Err(Errno::AGAIN) if wait(input, PollFlags::IN).is_ok() => {}
-            Err(Errno::CONNRESET) => return Err(End::Unread),
-            Err(_) => return Err(End::Plain),
-        }
-    }
-}
-
-/// Writes and says how much went through.
-fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, Result<(), End>) {
-    let mut written = 0;
-    while written < bytes.len() {
-        match stream.write(&bytes[written..]) {
-            Ok(count @ 1..) => written += count,
-            Ok(0) => return (written, Err(End::Plain)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return (written, Err(End::Unread)),
-            Err(_) => return (written, Err(End::Plain)),
-        }
-    }
-    (written, Ok(()))
-}
-
 type Locate = Box<dyn FnMut() -> Result<(Project, Hello), String> + Send>;
 
 /// The thread that owns the connection.
@@ -419,13 +377,21 @@ impl Downward {
     /// Socket → standard output, until the socket ends.
     fn pass_on(&self, stream: &UnixStream, framer: &mut Framer) -> io::Result<()> {
         let mut pace = Pace::default();
+        let mut has_passed = false;
         loop {
+            let mut is_first = false;
             {
                 let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
                 while let Some(frame) = framer.next_frame() {
                     self.pass_line(frame, &mut output)?;
+                    is_first = !has_passed;
                 }
                 output.flush()?;
+            }
+            if is_first {
+                has_passed = true;
+                // What was still at its beginning the first time.
+                footprint::forget_code();
             }
             pace.wait(stream);
             if let Err(end) = read_some(&stream, framer.buffer()) {

@@ -12,7 +12,7 @@ use std::sync::mpsc;
 
 use mcp::wire::Id;
 use project::{HelloAck, Role};
-use rustix::event::PollFd;
+use rustix::event::{PollFd, PollFlags};
 use serde_json::Value;
 
 /// Where a life of the fake daemon ends.

@@ -1,0 +1,53 @@
+//! Bytes in and out of descriptors, with how a stream ended and how much of what was written went through.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+
+use super::output::wait;
+
+/// How much is read at once, in bytes.
+const READ: usize = 64 * 1024;
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Nothing more comes.
+    Plain,
+    /// The peer has gone without reading all that it was sent. The kernel says so once, whoever asks first.
+    Unread,
+}
+
+/// Reads what there is into the buffer, waiting for it.
+pub(super) fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), End> {
+    buffer.reserve(READ);
+    loop {
+        match rustix::io::read(input, rustix::buffer::spare_capacity(buffer)) {
+            Ok(1..) => return Ok(()),
+            Ok(0) => return Err(End::Plain),
+            Err(Errno::INTR) => {}
+            // Somebody who shares the description made it non-blocking.
+            Err(Errno::AGAIN) if wait(input, PollFlags::IN).is_ok() => {}
+            Err(Errno::CONNRESET) => return Err(End::Unread),
+            Err(_) => return Err(End::Plain),
+        }
+    }
+}
+
+/// Writes and says how much went through.
+pub(super) fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, Result<(), End>) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match stream.write(&bytes[written..]) {
+            Ok(count @ 1..) => written += count,
+            Ok(0) => return (written, Err(End::Plain)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return (written, Err(End::Unread)),
+            Err(_) => return (written, Err(End::Plain)),
+        }
+    }
+    (written, Ok(()))
+}
