@@ -20,17 +20,17 @@ impl Adapter for Ghci {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
         // The plain prompt comes first: where the function does not compile, it is what remains.
         let static_prompt = format!(":set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
-        (static_prompt + &prompt_function(nonce)).into_bytes()
+        (static_prompt + &prompt_function(nonce, OWN_HANDLES)).into_bytes()
     }
 
     fn unnumbered(&self, nonce: &Nonce, count: usize) -> Setup {
         match count {
             // The static prompt, before the function.
             1 => Setup::Wait,
-            // The function did not compile: without an implicit Prelude, the types that GHCi itself writes around it
-            // are not in scope.
+            // The function did not compile: a module that it names is out of reach, or without an implicit Prelude, the
+            // types that GHCi itself writes around it are not in scope.
             2 => {
-                let function = prompt_function(nonce);
+                let function = prompt_function(nonce, RAW_BUFFERS);
                 Setup::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
             }
             3 | 4 => Setup::Wait,
@@ -147,22 +147,36 @@ fn announcement() -> String {
     format!("_ <- System.Environment.setEnv {name} {value}\n")
 }
 
+/// How the prompt function writes a marker as bytes: definitions of `w`, that writes a text, and of `p` and `q`, where to.
+/// Handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the types of C,
+/// whose forty instances GHC would then go through whenever it looks for one of `Show` or `Num`: 200 kB and 70 µs more
+/// for every `1+1`.
+const OWN_HANDLES: &str = "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
+     d f = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream Prelude.mempty \
+     System.IO.WriteMode Prelude.False Prelude.Nothing) ; p = d GHC.IO.FD.stdout ; q = d GHC.IO.FD.stderr";
+
+/// The same past the encoding of the handles that everyone uses, by what every GHC offers to every program: for one that
+/// keeps the inner modules of base to itself.
+const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
+     (\\ l -> System.IO.hPutBuf h (Prelude.fst l) (Prelude.snd l)) Prelude.>> System.IO.hFlush h ; \
+     p = System.IO.stdout ; q = System.IO.stderr";
+
 /// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
-/// interrupt cannot tear a marker. What is the same at every prompt stands outside of the function, which is byte code
-/// and would build it anew; and what only the next command needs comes after the markers.
-fn prompt_function(nonce: &Nonce) -> String {
+/// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
+/// as at its own prompt. What is the same at every prompt stands outside of the function, which is byte code and would
+/// build it anew; and what only the next command needs comes after the markers.
+fn prompt_function(nonce: &Nonce, writer: &str) -> String {
     let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
     format!(
         ":set prompt-function let {{ \
          k = {nonce} ; a = {asks} ; z = '\\n' : Prelude.mempty ; o = System.IO.stdout ; \
-         b = System.IO.hSetBuffering o ; \
-         w h s = Foreign.C.String.withCAStringLen s (\\ p -> System.IO.hPutBuf h (Prelude.fst p) (Prelude.snd p)) \
-         Prelude.>> System.IO.hFlush h }} in \
+         b = System.IO.hSetBuffering o ; {writer} }} in \
          \\ms n -> let {{ m = k Prelude.++ Prelude.show n }} in Control.Exception.uninterruptibleMask_ ( \
          System.IO.hFlush o Prelude.>> \
-         w o (m Prelude.++ (' ' : (Prelude.concat ms Prelude.++ z))) Prelude.>> \
-         w System.IO.stderr (m Prelude.++ (' ' : z)) Prelude.>> \
+         w p (m Prelude.++ (' ' : (Prelude.concat ms Prelude.++ z))) Prelude.>> \
+         System.IO.hFlush System.IO.stderr Prelude.>> \
+         w q (m Prelude.++ (' ' : z)) Prelude.>> \
          (System.Environment.lookupEnv a Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
          (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
          Prelude.return Prelude.mempty)\n"

@@ -110,3 +110,19 @@ async fn it_starts_whatever_the_flags() {
     )
     .await;
 }
+
+/// What the prompt is made of stays out of the way: each instance more in GHC's memory makes every evaluation slower, and
+/// shows in answers and errors.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_prompt_brings_no_instances_along() {
+    let mut plain = std::process::Command::new("ghci")
+        .args(["-ignore-dot-ghci", "-v0"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("GHCi");
+    std::io::Write::write_all(&mut plain.stdin.take().expect("piped"), b":info! Num\n").expect("it reads");
+    let plain = String::from_utf8(plain.wait_with_output().expect("it ends").stdout).expect("UTF-8");
+    assert!(plain.contains("instance Num Double"), "{plain}");
+    assert_eq!(eval(&ghci(), ":info! Num").await.stdout, plain);
+}
