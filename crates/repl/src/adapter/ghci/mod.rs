@@ -165,7 +165,10 @@ const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
 /// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
 /// as at its own prompt. What is the same at every prompt stands outside of the function, which is byte code and would
-/// build it anew; and what only the next command needs comes after the markers.
+/// build it anew; and what only the next command needs comes after the markers: the buffering, and a collection of what
+/// the evaluation left in the nursery. That takes less time than the answer's way to the agent, and the next one runs in
+/// the same few blocks of memory, which are in the processor's cache. Otherwise each would take fresh ones out of a large
+/// nursery, whose blocks GHC shuffles in use, until after some thousand evaluations each costs 70 µs more.
 fn prompt_function(nonce: &Nonce, writer: &str) -> String {
     let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
     format!(
@@ -179,7 +182,7 @@ fn prompt_function(nonce: &Nonce, writer: &str) -> String {
          w q (m Prelude.++ (' ' : z)) Prelude.>> \
          (System.Environment.lookupEnv a Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
          (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
-         Prelude.return Prelude.mempty)\n"
+         System.Mem.performMinorGC Prelude.>> Prelude.return Prelude.mempty)\n"
     )
 }
 

@@ -126,3 +126,14 @@ async fn the_prompt_brings_no_instances_along() {
     assert!(plain.contains("instance Num Double"), "{plain}");
     assert_eq!(eval(&ghci(), ":info! Num").await.stdout, plain);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_nursery_is_emptied_between_evaluations() {
+    let session = ghci();
+    let mut collections = Vec::new();
+    for _ in 0..3 {
+        let counted = eval(&session, "GHC.Stats.gcs <$> GHC.Stats.getRTSStats").await;
+        collections.push(counted.stdout.trim().parse::<u32>().expect("a number"));
+    }
+    assert_eq!(collections[1..], [collections[0] + 1, collections[0] + 2]);
+}
