@@ -148,9 +148,9 @@ fn announcement() -> String {
 }
 
 /// How the prompt function writes a marker as bytes: definitions of `w`, that writes a text, and of `p` and `q`, where to.
-/// Handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the types of C,
-/// whose forty instances GHC would then go through whenever it looks for one of `Show` or `Num`: 200 kB and 70 µs more
-/// for every `1+1`.
+/// Handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the types of C:
+/// those are 26 more instances of `Num`, as many of `Show`, and GHC would go through all of them whenever it looks for one,
+/// 200 kB and 70 to 100 µs more for every `1+1`.
 const OWN_HANDLES: &str = "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
      d f = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream Prelude.mempty \
      System.IO.WriteMode Prelude.False Prelude.Nothing) ; p = d GHC.IO.FD.stdout ; q = d GHC.IO.FD.stderr";
