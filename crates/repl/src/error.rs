@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use mcp::tool::ToolError;
 use process::SpawnError;
 
+use crate::not_started::{hints, message, not_started};
 use crate::profile::ProfileError;
-use crate::session::{SessionError, StartError};
+use crate::session::{SessionError, SessionInfo, StartError};
 
 /// Why there is no session to talk to.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,8 @@ pub enum ReplError {
     UnknownEval { eval: u64 },
     #[error("{}", earlier_life(*eval, session.as_deref(), *ended))]
     EarlierLife { eval: u64, session: Option<String>, ended: bool },
+    #[error("{}", message(.0))]
+    NotStarted(Box<SessionInfo>),
     #[error("session {session:?} is just being started or ended by another call")]
     Busy { session: String },
     #[error("session {session:?} belongs to another worktree, {}", worktree.display())]
@@ -63,6 +66,7 @@ impl ReplError {
             ReplError::EarlierLife { session: None, .. } => {
                 vec!["repl_read without `eval` has what is left of a session's output.".to_owned()]
             }
+            ReplError::NotStarted(info) => hints(info),
             ReplError::Busy { .. } => vec!["Call again in a moment.".to_owned()],
             ReplError::Elsewhere { .. } => {
                 vec!["Use another name in `session`, or leave it out for this worktree's own session.".to_owned()]
@@ -146,6 +150,9 @@ fn session_hints(error: &SessionError) -> Vec<String> {
 
 impl From<ReplError> for ToolError {
     fn from(error: ReplError) -> ToolError {
+        if let ReplError::NotStarted(info) = &error {
+            return not_started(info);
+        }
         let text = error.to_string();
         let mut letters = text.chars();
         let message = letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str());

@@ -13,27 +13,31 @@ const NO_LIST: [&str; 5] = [
     "Run 'cabal update' to download it",
 ];
 
-/// What the program said before it ended, and why it ended.
+/// What the program said before it ended, why it ended, and what to do about it.
 pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
+    hints(info).into_iter().fold(ToolError::user(message(info)), ToolError::hint)
+}
+
+/// What the program said before it ended, and why it ended.
+pub(crate) fn message(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
-    let mut message = format!("{} did not start: {reason}.", info.command.join(" "));
     let said = info.banner.trim();
-    if !said.is_empty() {
-        message.push('\n');
-        message.push_str(said);
-    }
-    let error = ToolError::user(message);
-    let again = "Correct that and call repl_start again; repl_read shows everything it printed.";
+    let line = if said.is_empty() { "" } else { "\n" };
+    format!("{} did not start: {reason}.{line}{said}", info.command.join(" "))
+}
+
+/// What to do about it.
+pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
     let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
-    if is_cabal && NO_LIST.iter().any(|sign| said.contains(sign)) {
-        let error = error.hint(
+    if is_cabal && NO_LIST.iter().any(|sign| info.banner.contains(sign)) {
+        return vec![
             "cabal has no list of packages here and could not download one. Where there is a network, run `cabal update` \
-             once (a proxy goes into `env` of repl_start, as http_proxy).",
-        );
-        return error.hint(
+             once (a proxy goes into `env` of repl_start, as http_proxy)."
+                .to_owned(),
             "Without one, an empty file ~/.cabal/config keeps cabal to the packages that GHC has; or start GHCi itself: \
-             repl_start with `profile` \"ghci\".",
-        );
+             repl_start with `profile` \"ghci\"."
+                .to_owned(),
+        ];
     }
-    error.hint(again)
+    vec!["Correct that and call repl_start again; repl_read shows everything it printed.".to_owned()]
 }

@@ -25,6 +25,7 @@ use crate::resources::Shelf;
 use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup, Status};
 pub(crate) use numbers::Numbers;
 use starting::Gate;
+pub(crate) use starting::ran;
 
 /// The session of those who name none.
 pub const DEFAULT_SESSION: &str = "main";
@@ -116,6 +117,15 @@ struct Entry {
     /// Processes before it whose evaluations can still be asked for, the newest last.
     former: VecDeque<Handle>,
     /// To start it again.
+    plan: Plan,
+}
+
+/// How a session is started.
+#[derive(Clone)]
+struct Plan {
+    /// What was asked for.
+    request: StartRequest,
+    /// What came of it, for whoever asked.
     setup: Setup,
 }
 

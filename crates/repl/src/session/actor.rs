@@ -411,6 +411,7 @@ impl Actor {
                 }
             }
             if ready {
+                info.prompted = machine.prompted();
                 info.banner = machine.banner(Stream::Stdout);
                 if dead {
                     info.banner += &machine.banner(Stream::Stderr);

@@ -138,6 +138,8 @@ pub struct SessionInfo {
     pub reason: Option<String>,
     /// The language's version, once known.
     pub version: Option<String>,
+    /// Whether its first prompt ever came. Of a dead session: whether it ever started.
+    pub prompted: bool,
     /// What the REPL printed before its first prompt.
     pub banner: String,
     /// How sure the ends of evaluations are.

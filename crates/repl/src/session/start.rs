@@ -88,6 +88,7 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
         state: SessionState::Starting,
         reason: None,
         version: None,
+        prompted: false,
         banner: String::new(),
         completion: launch.adapter.completion(),
         pid: u32::try_from(child.pid).ok(),

@@ -13,10 +13,13 @@ use project::Caller;
 use project::journal::Record;
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Entry, HOB_ENDS, Journal, Key, Repl, StartRequest, Started};
+use super::{Entry, HOB_ENDS, Journal, Key, Plan, Repl, StartRequest, Started};
 use crate::error::ReplError;
 use crate::resolve::{self, Wanted};
-use crate::session::{EvalRequest, EvalResult, Handle, SessionError, SessionEvent, SessionInfo, Setup, Witness, start};
+use crate::session::{
+    EvalRequest, EvalResult, Handle, SessionError, SessionEvent, SessionInfo, SessionState, Setup, Status, Witness,
+    start,
+};
 
 /// Who holds it is the only one to start or end the session of a name. Fair: first come, first served.
 pub(super) type Gate = Arc<tokio::sync::Mutex<()>>;
@@ -24,6 +27,8 @@ type Turn = OwnedMutexGuard<()>;
 
 /// How many processes of one name before the present one are asked for their evaluations.
 const FORMER: usize = 2;
+/// How long what is known of a session may lag behind what it answers.
+const LAG: Duration = Duration::from_secs(1);
 /// How many sessions that have ended are remembered; of all others the output is still kept.
 const ENDED: usize = 32;
 
@@ -45,8 +50,8 @@ impl Repl {
             }
             notes.push(died(&info));
         }
-        let setup = self.setup(caller, &key, request)?;
-        let (handle, _turn) = self.launch(key, setup, turn).await?;
+        let plan = self.plan(caller, &key, request)?;
+        let (handle, _turn) = self.launch(key, plan, turn).await?;
         Ok(Started { handle, fresh: true, notes })
     }
 
@@ -87,11 +92,11 @@ impl Repl {
         // The first poll puts it in the session's queue; only then may the next caller go on.
         let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
         drop(turn);
-        let result = match first {
-            Poll::Ready(answer) => answer?,
-            Poll::Pending => answer.await?,
+        let answer = match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => answer.await,
         };
-        Ok((result, started.notes))
+        Ok((ran(&started.handle, answer).await?, started.notes))
     }
 
     /// Ends a session and starts it anew; gives the definitions of the one before, if wished.
@@ -106,10 +111,8 @@ impl Repl {
         let old = self.find(caller, session)?;
         let code = if definitions { old.definitions().await } else { Vec::new() };
         old.stop("it was restarted").await;
-        let Some(setup) = self.setup_of(&key) else {
-            return Err(ReplError::Unknown { session: key.name, known: Vec::new() });
-        };
-        let (handle, _turn) = self.launch(key, setup, turn).await?;
+        let plan = self.again(caller, &key)?;
+        let (handle, _turn) = self.launch(key, plan, turn).await?;
         Ok((handle, code))
     }
 
@@ -132,16 +135,28 @@ impl Repl {
             return Ok((Started { handle: handle.clone(), fresh: false, notes: Vec::new() }, turn));
         }
         let notes = known.map(|handle| died(&handle.info())).into_iter().collect();
-        let setup = match self.setup_of(&key) {
-            Some(setup) => setup,
-            None => self.setup(caller, &key, StartRequest::default())?,
-        };
-        let (handle, turn) = self.launch(key, setup, turn).await?;
+        let plan = self.again(caller, &key)?;
+        let (handle, turn) = self.launch(key, plan, turn).await?;
         Ok((Started { handle, fresh: true, notes }, turn))
     }
 
-    fn setup_of(&self, key: &Key) -> Option<Setup> {
-        self.lock().slots.get(key)?.entry.as_ref().map(|entry| entry.setup.clone())
+    /// How to start the session of that name, perhaps once more: as it was started. What never came to its first prompt
+    /// is looked at anew, with the environment of this caller, who may have mended it meanwhile.
+    fn again(&self, caller: &Caller, key: &Key) -> Result<Plan, ReplError> {
+        let request = {
+            let sessions = self.lock();
+            match sessions.slots.get(key).and_then(|slot| slot.entry.as_ref()) {
+                Some(entry) if entry.handle.info().prompted => return Ok(entry.plan.clone()),
+                Some(entry) => entry.plan.request.clone(),
+                None => StartRequest::default(),
+            }
+        };
+        self.plan(caller, key, request)
+    }
+
+    fn plan(&self, caller: &Caller, key: &Key, request: StartRequest) -> Result<Plan, ReplError> {
+        let setup = self.setup(caller, key, request.clone())?;
+        Ok(Plan { request, setup })
     }
 
     fn setup(&self, caller: &Caller, key: &Key, request: StartRequest) -> Result<Setup, ReplError> {
@@ -171,10 +186,10 @@ impl Repl {
 
     /// Starts the process and remembers it, on a thread for blocking work: two forks, and a look at the disk. Goes on
     /// if nobody waits for it any more.
-    async fn launch(self: &Arc<Self>, key: Key, setup: Setup, turn: Turn) -> Result<(Handle, Turn), ReplError> {
+    async fn launch(self: &Arc<Self>, key: Key, plan: Plan, turn: Turn) -> Result<(Handle, Turn), ReplError> {
         let place = Place::taken(self, &key)?;
         let launched = tokio::task::spawn_blocking(move || {
-            let handle = place.0.launch_blocking(key, setup)?;
+            let handle = place.0.launch_blocking(key, plan)?;
             Ok((handle, turn))
         });
         match launched.await {
@@ -185,9 +200,9 @@ impl Repl {
         }
     }
 
-    fn launch_blocking(&self, key: Key, setup: Setup) -> Result<Handle, ReplError> {
+    fn launch_blocking(&self, key: Key, plan: Plan) -> Result<Handle, ReplError> {
         let failed = |source| {
-            let hint = setup.launch.install_hint.clone();
+            let hint = plan.setup.launch.install_hint.clone();
             ReplError::Start { session: key.name.clone(), source, hint }
         };
         let old = self.look(&key);
@@ -202,7 +217,7 @@ impl Repl {
         if end > 0 {
             note_new_process(&log, end, old.as_ref());
         }
-        let handle = start(setup.clone(), log).map_err(failed)?;
+        let handle = start(plan.setup.clone(), log).map_err(failed)?;
         if let Some(me) = self.me.upgrade() {
             me.shelve(&key);
         }
@@ -210,7 +225,7 @@ impl Repl {
             journal(Record::SessionStarted {
                 session: key.name.clone(),
                 worktree: key.worktree.clone(),
-                profile: setup.launch.profile.clone(),
+                profile: plan.setup.launch.profile.clone(),
                 pid: handle.info().pid.unwrap_or(0),
             });
         }
@@ -223,7 +238,7 @@ impl Repl {
         if former.len() > FORMER {
             former.pop_front();
         }
-        slot.entry = Some(Entry { handle: handle.clone(), former, setup });
+        slot.entry = Some(Entry { handle: handle.clone(), former, plan });
         drop(sessions);
         self.started.send_modify(|started| *started += 1);
         Ok(handle)
@@ -296,6 +311,25 @@ fn note_new_process(log: &OutputLog, end: u64, old: Option<&Handle>) {
     log.append(Stream::Note, None, format!("{newline}--- a new process; of the one above: {ended} ---\n").as_bytes());
 }
 
+/// What came of an evaluation. One that never ran, since its session ended instead of starting, is an error that says what
+/// the program printed and what to do about it.
+pub(crate) async fn ran(handle: &Handle, answer: Result<EvalResult, SessionError>) -> Result<EvalResult, ReplError> {
+    let dead = match &answer {
+        Ok(result) => matches!(result.status, Status::Exited | Status::Crashed | Status::Killed),
+        Err(error) => matches!(error, SessionError::Ended { .. }),
+    };
+    if dead {
+        let mut seen = handle.watch();
+        // What is known of the session lags a little behind its last answers.
+        let _ = tokio::time::timeout(LAG, seen.wait_for(|info| info.state != SessionState::Starting)).await;
+        let info = handle.info();
+        if !info.prompted && matches!(info.state, SessionState::Exited | SessionState::Crashed | SessionState::Killed) {
+            return Err(ReplError::NotStarted(Box::new(info)));
+        }
+    }
+    Ok(answer?)
+}
+
 /// For whoever did not choose: code in another language than the session's is the commonest first error.
 fn new(info: &SessionInfo) -> String {
     format!("The session is new, of profile `{}`; repl_start starts one of another `profile`.", info.profile)
@@ -303,6 +337,9 @@ fn new(info: &SessionInfo) -> String {
 
 fn died(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
+    if !info.prompted {
+        return format!("It had not started before ({reason}).");
+    }
     format!("The session had ended ({reason}); a new process was started, and earlier definitions are gone.")
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{budget, caller, held, room};
 use crate::session::EvalResult;
-use crate::sessions::Repl;
+use crate::sessions::{Repl, ran};
 use crate::text;
 
 /// Wait on for a running or queued evaluation, or read the result of one that has ended, by its number or the last one
@@ -44,7 +44,8 @@ impl Tool for Wait {
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
-        held(&cx, "waiting", handle.wait(args.eval, wait, room(args.max_bytes))).await
+        let answer = async { ran(&handle, handle.wait(args.eval, wait, room(args.max_bytes)).await).await };
+        held(&cx, "waiting", answer).await
     }
 
     fn text(output: &EvalResult) -> String {

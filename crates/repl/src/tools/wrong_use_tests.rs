@@ -75,14 +75,18 @@ async fn wrong_use_says_what_to_do() {
         Correct that and call repl_start again; repl_read shows everything it printed."#]],
         )
         .await;
-    house.check("repl_eval", json!({"code": "1"}), expect![[r#"
+    house
+        .check(
+            "repl_eval",
+            json!({"code": "1"}),
+            expect![[r#"
+        error: ghci -package no-such-package did not start: it exited with status 1 before its first prompt.
         GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
-        [stderr]
         <command line>: cannot satisfy -package no-such-package
             (use -v for more information)
-        [main #1: exited; repl_restart starts anew]
-        The session had ended (it exited with status 1 before its first prompt); a new process was started, and earlier definitions are gone.
-        It never ran: it exited with status 1 before its first prompt."#]]).await;
+        Correct that and call repl_start again; repl_read shows everything it printed."#]],
+        )
+        .await;
     let path = std::mem::replace(&mut house.path, "/nowhere".to_owned());
     house
         .check(
@@ -231,5 +235,29 @@ async fn input_without_the_end_of_its_line_is_told() {
                 [main #1: done, N ms]"#]],
         )
         .await;
+    house.repl.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_did_not_start_is_tried_again_in_the_environment_of_who_asks() {
+    let mut house = House::new();
+    let command = ["sh", "-c", "case $PATH in *mended*) exec ghci -v1;; esac; echo not yet; exit 3"];
+    house.call("repl_start", json!({"profile": "ghci", "command": command})).await;
+    for (tool, arguments) in [("repl_eval", json!({"code": "1+1"})), ("repl_restart", json!({}))] {
+        let (said, _) = house.call(tool, arguments).await;
+        assert!(said.contains(" did not start: it exited with status 3 before its first prompt.\nnot yet\n"), "{said}");
+    }
+    house.path += ":/mended";
+    let (said, _) = house.call("repl_eval", json!({"code": "1+1"})).await;
+    assert!(said.starts_with("2\n[main #"), "{said}");
+    assert!(
+        said.ends_with("]\nIt had not started before (it exited with status 3 before its first prompt)."),
+        "{said}"
+    );
+    // What started once comes back as it was.
+    house.path = "/usr/bin:/bin".to_owned();
+    house.call("repl_eval", json!({"code": ":quit"})).await;
+    let (said, _) = house.call("repl_eval", json!({"code": "2+2"})).await;
+    assert!(said.starts_with("4\n"), "{said}");
     house.repl.shutdown().await;
 }

@@ -57,6 +57,8 @@ pub(super) struct Machine {
     load: LoadRecord,
     /// Code that ended well and only defined something, for a new process.
     history: VecDeque<String>,
+    /// Whether the first prompt came.
+    prompted: bool,
     /// Set when the end was asked for, with the reason.
     ending: Option<Intent>,
     actions: Vec<Action>,
@@ -128,6 +130,7 @@ impl Machine {
             barriers: 0,
             load: LoadRecord::default(),
             history: VecDeque::new(),
+            prompted: false,
             ending: None,
             actions: vec![Action::Code { bytes: install, script: None }],
         }
@@ -335,6 +338,11 @@ impl Machine {
             Phase::Ended { status: Status::Crashed, .. } => SessionState::Crashed,
             Phase::Ended { .. } => SessionState::Killed,
         }
+    }
+
+    /// Whether its first prompt ever came.
+    pub(super) fn prompted(&self) -> bool {
+        self.prompted
     }
 
     /// How it ended, if it has.

@@ -74,6 +74,7 @@ impl Machine {
         if let Some(load) = load {
             self.publish_load(load);
         }
+        self.prompted = true;
         self.actions.push(Action::Emit(SessionEvent::Started));
         self.phase = Phase::Idle { since: now };
     }
