@@ -43,6 +43,8 @@ pub enum NoIdentity {
     Name(#[from] NameError),
     #[error("this worktree has no agent name yet")]
     Unknown { candidates: Vec<Identity> },
+    #[error("this worktree has {} agent names, which says nothing about whose call this is", names.len())]
+    Several { names: Vec<Identity> },
 }
 
 /// The identity files of a project.
@@ -93,8 +95,11 @@ impl Identities {
             [only] if only.worktree.is_none() => Some(only),
             _ => None,
         };
-        // Two names for one worktree say nothing about which is meant.
-        let found = if let [one] = bound[..] { Some(one) } else { free() };
+        let found = match bound[..] {
+            [] => free(),
+            [one] => Some(one),
+            _ => return Err(NoIdentity::Several { names: bound.into_iter().take(SHOWN).cloned().collect() }),
+        };
         match found {
             Some(identity) => Ok(AgentName::new(&identity.name)?),
             None => Err(NoIdentity::Unknown { candidates: self.candidates(Some(worktree)) }),
@@ -133,14 +138,21 @@ impl NoIdentity {
             }
             NoIdentity::Unknown { candidates } if candidates.is_empty() => vec![QUICKSTART.to_owned()],
             NoIdentity::Unknown { candidates } => {
-                let names: Vec<String> = candidates
-                    .iter()
-                    .map(|identity| format!("{} ({})", identity.name, crate::framing::quoted(&identity.role, 40)))
-                    .collect();
-                vec![format!("It could be one of: {}.", names.join(", ")), QUICKSTART.to_owned()]
+                vec![format!("It could be one of: {}.", listed(candidates)), QUICKSTART.to_owned()]
             }
+            NoIdentity::Several { names } => vec![
+                format!("It could be one of: {}.", listed(names)),
+                "Say which: `--as NAME` on the command line, HOB_AGENT=NAME in the environment, or `hob mcp --as NAME` in the \
+                 agent's configuration."
+                    .to_owned(),
+            ],
         }
     }
+}
+
+fn listed(identities: &[Identity]) -> String {
+    let named = |identity: &Identity| format!("{} ({})", identity.name, crate::framing::quoted(&identity.role, 40));
+    identities.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 fn read(path: &Path) -> Option<Identity> {
@@ -203,7 +215,9 @@ mod tests {
         identities.save(&identity("mine", Some("/w"))).unwrap();
         assert_eq!(resolved(&identities, None, "/w"), "mine");
         identities.save(&identity("too", Some("/w"))).unwrap();
-        assert!(resolved(&identities, None, "/w").contains("one of: mine (\"dev\"), too (\"dev\")"));
+        let several = resolved(&identities, None, "/w");
+        assert!(several.starts_with("this worktree has 2 agent names"), "{several}");
+        assert!(several.ends_with("one of: mine (\"dev\"), too (\"dev\")."), "{several}");
         assert!(resolved(&identities, Some("No!"), "/w").contains("is no name"));
     }
 

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use project::Project;
+use project::{Config, Project};
 
 use crate::agents::{AGENTS, Added, Agent, Edits, Entry, Scope, Undone, find_program};
 use crate::exit::{Exit, Failure};
@@ -54,11 +54,11 @@ impl Init {
         let edits = Edits::open(&place.base, &place.record)?;
         match self.undo {
             true => undo(project, &place, edits),
-            false => self.set_up(&place, edits),
+            false => self.set_up(project, &place, edits),
         }
     }
 
-    fn set_up(&self, place: &Place, mut edits: Edits) -> Result<Exit, Failure> {
+    fn set_up(&self, project: &Project, place: &Place, mut edits: Edits) -> Result<Exit, Failure> {
         if place.scope == Scope::Project {
             let config = place.base.join("hob.toml");
             match config.exists() {
@@ -74,6 +74,8 @@ impl Init {
                 terminal::line("Git ignores .hob/ (by .hob/.gitignore).");
             }
         }
+        // A configuration that cannot be read says nothing against it; whoever reads it next says what is wrong.
+        let mail = Config::load(project).map_or(true, |config| config.toolsets.iter().any(|name| name == "mail"));
         let entry = place.entry();
         let mut found = false;
         let mut exit = Exit::Done;
@@ -86,7 +88,7 @@ impl Init {
             match register(place, agent, &entry, &mut edits) {
                 Ok(said) => {
                     terminal::line(said);
-                    if agent.name == "claude" && place.scope == Scope::Project {
+                    if mail && agent.name == "claude" && place.scope == Scope::Project {
                         mail::set_up(&place.base, &mut edits)?.iter().for_each(terminal::line);
                     }
                 }

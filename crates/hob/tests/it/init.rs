@@ -105,6 +105,15 @@ fn claude_gets_a_listener_and_a_block_which_both_go_again() {
 }
 
 #[test]
+fn without_mail_nobody_is_told_of_mail() {
+    let project = lived_in();
+    project.write("hob.toml", "toolsets = [\"repl\"]\n");
+    let said = project.run(["init"]).ok();
+    assert!(said.contains("Claude Code: registered"), "{said}");
+    assert!(!project.root().join("CLAUDE.md").exists() && !project.root().join(".claude").exists(), "{said}");
+}
+
+#[test]
 fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
     let project = lived_in();
     project.run(["init"]).ok();
