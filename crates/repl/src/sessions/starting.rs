@@ -17,8 +17,8 @@ use super::{Entry, HOB_ENDS, Journal, Key, Plan, Repl, StartRequest, Started};
 use crate::error::ReplError;
 use crate::resolve::{self, Wanted};
 use crate::session::{
-    EvalRequest, EvalResult, Handle, SessionError, SessionEvent, SessionInfo, SessionState, Setup, Status, Witness,
-    start,
+    EvalRequest, EvalResult, Handle, LoadRecord, SessionError, SessionEvent, SessionInfo, SessionState, Setup, Status,
+    Witness, start,
 };
 
 /// Who holds it is the only one to start or end the session of a name. Fair: first come, first served.
@@ -88,6 +88,7 @@ impl Repl {
                 started.notes.push(new(&started.handle.info()));
             }
         }
+        let is_command = request.code.trim_start().starts_with(':');
         let mut answer = pin!(started.handle.eval(request));
         // The first poll puts it in the session's queue; only then may the next caller go on.
         let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
@@ -96,7 +97,11 @@ impl Repl {
             Poll::Ready(answer) => answer,
             Poll::Pending => answer.await,
         };
-        Ok((ran(&started.handle, answer).await?, started.notes))
+        let result = ran(&started.handle, answer).await?;
+        if started.fresh && !is_command {
+            started.notes.extend(not_loaded(&started.handle.loads().borrow()));
+        }
+        Ok((result, started.notes))
     }
 
     /// Ends a session and starts it anew; gives the definitions of the one before, if wished.
@@ -333,6 +338,14 @@ pub(crate) async fn ran(handle: &Handle, answer: Result<EvalResult, SessionError
 /// For whoever did not choose: code in another language than the session's is the commonest first error.
 fn new(info: &SessionInfo) -> String {
     format!("The session is new, of profile `{}`; repl_start starts one of another `profile`.", info.profile)
+}
+
+/// For whoever misses a name in a new session: the module that should bring it did not compile.
+fn not_loaded(load: &LoadRecord) -> Option<String> {
+    let failed = load.generation == 1 && !load.ok;
+    failed.then(|| {
+        format!("The project did not load ({}); repl_diagnostics says why.", load.summary.trim_end_matches('.'))
+    })
 }
 
 fn died(info: &SessionInfo) -> String {

@@ -121,5 +121,11 @@ async fn who_did_not_choose_is_told_once_what_it_got() {
     assert!(first.starts_with("2\n") && first.contains("The session is new, of profile `cabal`"), "{first}");
     let (second, _) = package.call("repl_eval", eval).await;
     assert!(second.starts_with("2\n") && !second.contains("is new"), "{second}");
+    package.write("src/Area.hs", "module Area where\narea = 1 +\n");
+    let (missed, _) =
+        package.call("repl_eval", json!({"session": "two", "code": "Prelude.length \"ab\"", "wait_ms": 50_000})).await;
+    let said = "The session is new, of profile `cabal`; repl_start starts one of another `profile`.\n\
+                The project did not load (Failed, no modules loaded); repl_diagnostics says why.";
+    assert!(missed.ends_with(said), "{missed}");
     package.repl.shutdown().await;
 }
