@@ -27,6 +27,9 @@ type Turn = OwnedMutexGuard<()>;
 
 /// How many processes of one name before the present one are asked for their evaluations.
 const FORMER: usize = 2;
+/// What is said of a session that an earlier daemon had.
+const EARLIER: &str = "The session of that name before it ended with its daemon: what it had defined is gone, what it \
+                       printed can be read with repl_read.";
 /// How long what is known of a session may lag behind what it answers.
 const LAG: Duration = Duration::from_secs(1);
 /// How many sessions that have ended are remembered; of all others the output is still kept.
@@ -86,6 +89,9 @@ impl Repl {
             request.wait = request.wait.saturating_sub(begun.elapsed());
             if started.notes.is_empty() {
                 started.notes.push(new(&started.handle.info()));
+                if started.handle.begun() > 0 {
+                    started.notes.push(EARLIER.to_owned());
+                }
             }
         }
         let is_command = request.code.trim_start().starts_with(':');
