@@ -20,7 +20,7 @@ impl Adapter for Ghci {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
         // The plain prompt comes first: where the function does not compile, it is what remains.
         let static_prompt = format!(":set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
-        (static_prompt + &prompt_function(nonce, OWN_HANDLES)).into_bytes()
+        (static_prompt + &prompt_function(nonce, &own_handles())).into_bytes()
     }
 
     fn unnumbered(&self, nonce: &Nonce, count: usize) -> Setup {
@@ -147,42 +147,72 @@ fn announcement() -> String {
     format!("_ <- System.Environment.setEnv {name} {value}\n")
 }
 
-/// How the prompt function writes a marker as bytes: definitions of `w`, that writes a text, and of `p` and `q`, where to.
-/// Handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the types of C:
-/// those are 26 more instances of `Num`, as many of `Show`, and GHC would go through all of them whenever it looks for one,
-/// 200 kB and 70 to 100 µs more for every `1+1`.
-const OWN_HANDLES: &str = "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
-     d f = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream Prelude.mempty \
-     System.IO.WriteMode Prelude.False Prelude.Nothing) ; p = d GHC.IO.FD.stdout ; q = d GHC.IO.FD.stderr";
+/// What the prompt function is made of: definitions of `w`, that writes a text as bytes, of `p` and `q`, where to, and of
+/// `g`, that collects garbage.
+///
+/// `p` and `q` are handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the
+/// types of C: those are 26 more instances of `Num`, as many of `Show`, and GHC would go through all of them whenever it
+/// looks for one, 200 kB and 70 to 100 µs more for every `1+1`.
+///
+/// `g` collects what the evaluation left in the nursery, mostly in less time than the answer takes to the agent. The next
+/// evaluation runs in the same few blocks of memory, which are in the processor's cache. Otherwise each would take fresh
+/// ones out of a large nursery, whose blocks GHC shuffles in use, until after some thousand evaluations each costs 70 µs
+/// more. The first takes some 30 ms, so it waits until the session has answered a few times. One that takes over 500 µs
+/// (much of what is new lives on, or the heap is near its limit and GHC collects all of it) is followed by prompts without:
+/// one for each 5 ms it took, and one, three, seven … more for those in a row. The limit is for an evaluation to hit, where
+/// it is an error and not GHCi's end: once a collection here has met it, there are no more.
+fn own_handles() -> String {
+    let (out, err) = (characters("<stdout>"), characters("<stderr>"));
+    format!(
+        "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
+         d f n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream n \
+         System.IO.WriteMode Prelude.False Prelude.Nothing) ; \
+         p = d GHC.IO.FD.stdout {out} ; q = d GHC.IO.FD.stderr {err} ; \
+         r c = System.IO.Unsafe.unsafePerformIO (Data.IORef.newIORef (Prelude.fromEnum c)) ; \
+         v = r '\\b' ; y = r '\\NUL' ; \
+         u = Prelude.toInteger (Prelude.fromEnum '\\500000') Prelude.* Prelude.toInteger (Prelude.fromEnum '\\1000') ; \
+         g = Data.IORef.readIORef v Prelude.>>= \\ i -> case i Prelude.== Prelude.fromEnum '\\NUL' of {{ \
+         Prelude.False -> Data.IORef.writeIORef v (Prelude.pred i) ; \
+         Prelude.True -> Control.Exception.catch ( \
+         System.CPUTime.getCPUTime Prelude.>>= \\ s -> System.Mem.performMinorGC Prelude.>> \
+         System.CPUTime.getCPUTime Prelude.>>= \\ e -> let {{ t = e Prelude.- s }} in case t Prelude.< u of {{ \
+         Prelude.True -> Data.IORef.writeIORef y (Prelude.fromEnum '\\NUL') ; \
+         Prelude.False -> Data.IORef.readIORef y Prelude.>>= \\ j -> let {{ l = Prelude.succ (j Prelude.+ j) }} in \
+         Data.IORef.writeIORef y l Prelude.>> Data.IORef.writeIORef v (l Prelude.+ \
+         Prelude.fromInteger (Prelude.quot t (u Prelude.* Prelude.toInteger (Prelude.fromEnum '\\n')))) }} \
+         ) ( \\ x -> case x of {{ \
+         Control.Exception.HeapOverflow -> Data.IORef.writeIORef v Prelude.maxBound ; \
+         _ -> Control.Exception.throwIO x }} ) }}"
+    )
+}
 
-/// The same past the encoding of the handles that everyone uses, by what every GHC offers to every program: for one that
-/// keeps the inner modules of base to itself.
+/// The same by what every GHC offers to every program: for one that keeps the inner modules of base to itself. Bytes go
+/// past the encoding of the handles that everyone uses, and nothing is collected.
 const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
      (\\ l -> System.IO.hPutBuf h (Prelude.fst l) (Prelude.snd l)) Prelude.>> System.IO.hFlush h ; \
-     p = System.IO.stdout ; q = System.IO.stderr";
+     p = System.IO.stdout ; q = System.IO.stderr ; g = Prelude.return ()";
 
 /// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
 /// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
-/// as at its own prompt. What is the same at every prompt stands outside of the function, which is byte code and would
-/// build it anew; and what only the next command needs comes after the markers: the buffering, and a collection of what
-/// the evaluation left in the nursery. That takes less time than the answer's way to the agent, and the next one runs in
-/// the same few blocks of memory, which are in the processor's cache. Otherwise each would take fresh ones out of a large
-/// nursery, whose blocks GHC shuffles in use, until after some thousand evaluations each costs 70 µs more.
-fn prompt_function(nonce: &Nonce, writer: &str) -> String {
+/// as at its own prompt. Letters beyond ASCII in the name of a module are told as `?`. What is the same at every prompt
+/// stands outside of the function, which is byte code and would build it anew; and what only the next command needs comes
+/// after the markers: the buffering, and the collection.
+fn prompt_function(nonce: &Nonce, parts: &str) -> String {
     let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
     format!(
         ":set prompt-function let {{ \
          k = {nonce} ; a = {asks} ; z = '\\n' : Prelude.mempty ; o = System.IO.stdout ; \
-         b = System.IO.hSetBuffering o ; {writer} }} in \
+         b = System.IO.hSetBuffering o ; \
+         c l = case l Prelude.< '\\DEL' of {{ Prelude.True -> l ; Prelude.False -> '?' }} ; {parts} }} in \
          \\ms n -> let {{ m = k Prelude.++ Prelude.show n }} in Control.Exception.uninterruptibleMask_ ( \
          System.IO.hFlush o Prelude.>> \
-         w p (m Prelude.++ (' ' : (Prelude.concat ms Prelude.++ z))) Prelude.>> \
+         w p (m Prelude.++ (' ' : (Prelude.map c (Prelude.concat ms) Prelude.++ z))) Prelude.>> \
          System.IO.hFlush System.IO.stderr Prelude.>> \
          w q (m Prelude.++ (' ' : z)) Prelude.>> \
          (System.Environment.lookupEnv a Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
-         (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering)) Prelude.>> \
-         System.Mem.performMinorGC Prelude.>> Prelude.return Prelude.mempty)\n"
+         (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering))) Prelude.>> \
+         g Prelude.>> Prelude.return Prelude.mempty\n"
     )
 }
 
