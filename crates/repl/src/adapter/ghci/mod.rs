@@ -157,10 +157,10 @@ fn announcement() -> String {
 /// `g` collects what the evaluation left in the nursery, mostly in less time than the answer takes to the agent. The next
 /// evaluation runs in the same few blocks of memory, which are in the processor's cache. Otherwise each would take fresh
 /// ones out of a large nursery, whose blocks GHC shuffles in use, until after some thousand evaluations each costs 70 µs
-/// more. The first takes some 30 ms, so it waits until the session has answered a few times. One that takes over 500 µs
-/// (much of what is new lives on, or the heap is near its limit and GHC collects all of it) is followed by prompts without:
-/// one for each 5 ms it took, and one, three, seven … more for those in a row. The limit is for an evaluation to hit, where
-/// it is an error and not GHCi's end: once a collection here has met it, there are no more.
+/// more. Prompts without a collection stand in a list: at first as many as the name of the variable has letters, since the
+/// first one takes some 30 ms; then one for each 2 ms that the last one took (much of what is new lives on, or the heap is
+/// near its limit and GHC collects all of it). The limit is for an evaluation to hit, where it is an error and not GHCi's
+/// end: once a collection here has met it, there are no more.
 fn own_handles() -> String {
     let (out, err) = (characters("<stdout>"), characters("<stderr>"));
     format!(
@@ -168,20 +168,16 @@ fn own_handles() -> String {
          d f n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream n \
          System.IO.WriteMode Prelude.False Prelude.Nothing) ; \
          p = d GHC.IO.FD.stdout {out} ; q = d GHC.IO.FD.stderr {err} ; \
-         r c = System.IO.Unsafe.unsafePerformIO (Data.IORef.newIORef (Prelude.fromEnum c)) ; \
-         v = r '\\b' ; y = r '\\NUL' ; \
-         u = Prelude.toInteger (Prelude.fromEnum '\\500000') Prelude.* Prelude.toInteger (Prelude.fromEnum '\\1000') ; \
-         g = Data.IORef.readIORef v Prelude.>>= \\ i -> case i Prelude.== Prelude.fromEnum '\\NUL' of {{ \
-         Prelude.False -> Data.IORef.writeIORef v (Prelude.pred i) ; \
-         Prelude.True -> Control.Exception.catch ( \
+         v = System.IO.Unsafe.unsafePerformIO (Data.IORef.newIORef a) ; \
+         u = Prelude.toInteger (Prelude.fromEnum '\\1000000' Prelude.* Prelude.fromEnum '\\2000') ; \
+         g = Data.IORef.readIORef v Prelude.>>= \\ l -> case l of {{ \
+         _ : r -> Data.IORef.writeIORef v r ; \
+         _ -> Control.Exception.catch ( \
          System.CPUTime.getCPUTime Prelude.>>= \\ s -> System.Mem.performMinorGC Prelude.>> \
-         System.CPUTime.getCPUTime Prelude.>>= \\ e -> let {{ t = e Prelude.- s }} in case t Prelude.< u of {{ \
-         Prelude.True -> Data.IORef.writeIORef y (Prelude.fromEnum '\\NUL') ; \
-         Prelude.False -> Data.IORef.readIORef y Prelude.>>= \\ j -> let {{ l = Prelude.succ (j Prelude.+ j) }} in \
-         Data.IORef.writeIORef y l Prelude.>> Data.IORef.writeIORef v (l Prelude.+ \
-         Prelude.fromInteger (Prelude.quot t (u Prelude.* Prelude.toInteger (Prelude.fromEnum '\\n')))) }} \
+         System.CPUTime.getCPUTime Prelude.>>= \\ e -> Data.IORef.writeIORef v \
+         (Prelude.replicate (Prelude.fromInteger (Prelude.quot (e Prelude.- s) u)) ' ') \
          ) ( \\ x -> case x of {{ \
-         Control.Exception.HeapOverflow -> Data.IORef.writeIORef v Prelude.maxBound ; \
+         Control.Exception.HeapOverflow -> Data.IORef.writeIORef v (Prelude.repeat ' ') ; \
          _ -> Control.Exception.throwIO x }} ) }}"
     )
 }
