@@ -143,7 +143,9 @@ impl Drop for Edits {
         if self.record_path.exists() {
             return;
         }
-        for dir in self.record.created_dirs.iter().rev() {
+        // The innermost first: several who were at work at once noted them in any order.
+        self.record.created_dirs.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
+        for dir in &self.record.created_dirs {
             // Not empty: somebody else's now.
             let _ = fs::remove_dir(self.base.join(dir));
         }
@@ -311,5 +313,16 @@ mod tests {
         assert_eq!(done, [(base.join("a"), Undone::EntryRemoved), (base.join("b"), Undone::Left)]);
         assert_eq!(fs::read_to_string(base.join("a")).unwrap(), "theirs");
         assert_eq!(fs::read_to_string(base.join("b")).unwrap(), "ours and theirs");
+    }
+
+    #[test]
+    fn directories_go_in_whatever_order_they_were_noted() {
+        let temp = tempfile::tempdir().unwrap();
+        let (state, record) = (temp.path().join("a/b/c"), temp.path().join("a/b/c/init.json"));
+        fs::create_dir_all(state).unwrap();
+        // As two leave it that were at work at the same time.
+        fs::write(&record, r#"{"files": [], "created_dirs": ["a/b/c", "a", "a/b"]}"#).unwrap();
+        Edits::open(temp.path(), &record).unwrap().undo(|_, _| None).unwrap();
+        assert!(!temp.path().join("a").exists());
     }
 }
