@@ -75,45 +75,26 @@ async fn check_start(flags: &[&str], completion: Completion, code: &str, expecte
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_starts_whatever_the_flags() {
-    let exact = Completion::Exact;
-    check_start(
-        &["-XRebindableSyntax", "-XOverloadedStrings", "-XOverloadedLists"],
-        exact,
-        "'x'",
-        expect![[r#"
-        done | "'x'\n" | ""
-        done | "" | ""
-        done | "out\n" | "err\n"
-        interrupted | "" | "Interrupted.\n"
-        done | "still here\n" | """#]],
-    )
-    .await;
-    check_start(
-        &["-XNoImplicitPrelude"],
-        exact,
-        "'x'",
-        expect![[r#"
-        done | "'x'\n" | ""
-        done | "" | ""
-        done | "out\n" | "err\n"
-        interrupted | "" | "Interrupted.\n"
-        done | "still here\n" | """#]],
-    )
-    .await;
-    // Where base shows only what everyone uses.
+    // The last: where base shows only what everyone uses.
     let part = "base (Prelude,System.IO,Foreign.C.String,System.Environment,Control.Exception)";
-    check_start(
+    for flags in [
+        &["-XRebindableSyntax", "-XOverloadedStrings", "-XOverloadedLists"][..],
+        &["-XNoImplicitPrelude"],
         &["-hide-all-packages", "-package", part],
-        exact,
-        "'x'",
-        expect![[r#"
-        done | "'x'\n" | ""
-        done | "" | ""
-        done | "out\n" | "err\n"
-        interrupted | "" | "Interrupted.\n"
-        done | "still here\n" | """#]],
-    )
-    .await;
+    ] {
+        check_start(
+            flags,
+            Completion::Exact,
+            "'x'",
+            expect![[r#"
+            done | "'x'\n" | ""
+            done | "" | ""
+            done | "out\n" | "err\n"
+            interrupted | "" | "Interrupted.\n"
+            done | "still here\n" | """#]],
+        )
+        .await;
+    }
     // Without base there is nothing to print a marker with.
     check_start(
         &["-hide-all-packages"],
