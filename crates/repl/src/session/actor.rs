@@ -3,6 +3,7 @@
 //!
 //! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
 
+mod awake;
 mod kernel;
 mod muting;
 
@@ -16,6 +17,7 @@ use process::{Exit, Group, Signal};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use self::awake::Awake;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;
 use super::handle::{Command, Finished};
@@ -72,6 +74,7 @@ pub(super) struct Rest {
     closed: Option<(Stream, Instant)>,
     /// Until when standard output wakes nobody.
     muted: Option<Instant>,
+    awake: Awake,
     watched: Option<Instant>,
     /// Bytes in the log so far, per stream.
     logged: [u64; 2],
@@ -95,6 +98,7 @@ impl Rest {
             ending: None,
             closed: None,
             muted: None,
+            awake: Awake::new(),
             watched: None,
             logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
             alarm: Alarm::default(),
@@ -170,6 +174,7 @@ impl Actor {
             measured = joined(&mut self.rest.measure) => Wake::Measured(measured),
             _ = joined(&mut self.rest.ending) => Wake::Ended,
             () = self.rest.alarm.rings() => Wake::Time,
+            () = self.rest.awake.keep() => Wake::Time,
         }
     }
 
@@ -282,6 +287,7 @@ impl Actor {
             Action::Code { bytes, script } => match self.scripts.place(bytes, script) {
                 Ok(bytes) => {
                     self.inputs.code().push(bytes);
+                    self.rest.awake.begin();
                     self.mute();
                 }
                 Err(error) => self.on(Event::Stop { reason: format!("its script file could not be written: {error}") }),
@@ -325,6 +331,9 @@ impl Actor {
 
     /// Notes at the start and at the end of an evaluation what the machine cannot know.
     fn account(&mut self, event: &SessionEvent) {
+        if matches!(event, SessionEvent::EvalFinished { .. }) {
+            self.rest.awake.end();
+        }
         match event {
             SessionEvent::EvalStarted { eval, .. } => {
                 let cpu = self.rest.clock.now();

@@ -148,19 +148,17 @@ fn announcement() -> String {
 }
 
 /// What the prompt function is made of: definitions of `w`, that writes a text as bytes, of `p` and `q`, where to, and of
-/// `g`, that collects garbage.
+/// `r`, that waits for a moment until there is something to read.
 ///
 /// `p` and `q` are handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the
 /// types of C: those are 26 more instances of `Num`, as many of `Show`, and GHC would go through all of them whenever it
 /// looks for one, 200 kB and 70 to 100 µs more for every `1+1`.
 ///
-/// `g` collects what the evaluation left in the nursery, mostly in less time than the answer takes to the agent. The next
-/// evaluation runs in the same few blocks of memory, which are in the processor's cache. Otherwise each would take fresh
-/// ones out of a large nursery, whose blocks GHC shuffles in use, until after some thousand evaluations each costs 70 µs
-/// more. Prompts without a collection stand in a list: at first as many as the name of the variable has letters, since the
-/// first one takes some 30 ms; then one for each 2 ms that the last one took (much of what is new lives on, or the heap is
-/// near its limit and GHC collects all of it). The limit is for an evaluation to hit, where it is an error and not GHCi's
-/// end: once a collection here has met it, there are no more.
+/// `r` is where GHCi waits for the next command if that comes soon. At its own prompt it would wait by its event manager,
+/// another thread of the operating system, and each command would have to go from there to the main one: two changes
+/// of threads, often between two processors. Since nothing interrupts it, it takes no longer than 10 ms; a signal at the
+/// prompt has to wait for that. What GHCi has read already it does not see, but then nobody waits for an answer: of code,
+/// each part is sent when the one before it was answered.
 fn own_handles() -> String {
     let (out, err) = (characters("<stdout>"), characters("<stderr>"));
     format!(
@@ -168,32 +166,22 @@ fn own_handles() -> String {
          d f n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream n \
          System.IO.WriteMode Prelude.False Prelude.Nothing) ; \
          p = d GHC.IO.FD.stdout {out} ; q = d GHC.IO.FD.stderr {err} ; \
-         v = System.IO.Unsafe.unsafePerformIO (Data.IORef.newIORef a) ; \
-         u = Prelude.toInteger (Prelude.fromEnum '\\1000000' Prelude.* Prelude.fromEnum '\\2000') ; \
-         g = Data.IORef.readIORef v Prelude.>>= \\ l -> case l of {{ \
-         _ : r -> Data.IORef.writeIORef v r ; \
-         _ -> Control.Exception.catch ( \
-         System.CPUTime.getCPUTime Prelude.>>= \\ s -> System.Mem.performMinorGC Prelude.>> \
-         System.CPUTime.getCPUTime Prelude.>>= \\ e -> Data.IORef.writeIORef v \
-         (Prelude.replicate (Prelude.fromInteger (Prelude.quot (e Prelude.- s) u)) ' ') \
-         ) ( \\ x -> case x of {{ \
-         Control.Exception.HeapOverflow -> Data.IORef.writeIORef v (Prelude.repeat ' ') ; \
-         _ -> Control.Exception.throwIO x }} ) }}"
+         r = GHC.IO.Device.ready GHC.IO.FD.stdin Prelude.False (Prelude.fromEnum '\\n')"
     )
 }
 
 /// The same by what every GHC offers to every program: for one that keeps the inner modules of base to itself. Bytes go
-/// past the encoding of the handles that everyone uses, and nothing is collected.
+/// past the encoding of the handles that everyone uses, and nothing is waited for.
 const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
      (\\ l -> System.IO.hPutBuf h (Prelude.fst l) (Prelude.snd l)) Prelude.>> System.IO.hFlush h ; \
-     p = System.IO.stdout ; q = System.IO.stderr ; g = Prelude.return ()";
+     p = System.IO.stdout ; q = System.IO.stderr ; r = Prelude.return Prelude.False";
 
 /// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
 /// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
 /// as at its own prompt. Letters beyond ASCII in the name of a module are told as `?`. What is the same at every prompt
 /// stands outside of the function, which is byte code and would build it anew; and what only the next command needs comes
-/// after the markers: the buffering, and the collection.
+/// after the markers: the buffering, and the wait.
 fn prompt_function(nonce: &Nonce, parts: &str) -> String {
     let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
     format!(
@@ -208,7 +196,7 @@ fn prompt_function(nonce: &Nonce, parts: &str) -> String {
          w q (m Prelude.++ (' ' : z)) Prelude.>> \
          (System.Environment.lookupEnv a Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
          (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering))) Prelude.>> \
-         g Prelude.>> Prelude.return Prelude.mempty\n"
+         r Prelude.>> Prelude.return Prelude.mempty\n"
     )
 }
 

@@ -130,19 +130,6 @@ async fn the_prompt_brings_no_instances_along() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_nursery_is_emptied_between_evaluations() {
-    // By itself it would last for five hundred evaluations.
-    let session = ghci_with(&["+RTS", "-A1g", "-RTS"]);
-    let mut collections = Vec::new();
-    for _ in 0..150 {
-        let counted = eval(&session, "GHC.Stats.gcs <$> GHC.Stats.getRTSStats").await;
-        collections.push(counted.stdout.trim().parse::<u32>().expect("a number"));
-    }
-    // The first ones are slow, and followed by prompts without.
-    assert!(collections[149] - collections[0] >= 50, "{collections:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_at_the_limit_of_its_heap_goes_on() {
     let session = ghci_with(&["+RTS", "-M200m", "-A16m", "-RTS"]);
     let full = eval(&session, "xs = [1..] :: [Int]\nxs !! 1000000000").await;
