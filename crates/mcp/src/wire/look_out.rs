@@ -2,34 +2,26 @@
 
 use std::time::{Duration, Instant};
 
+/// How soon a message comes that makes the next one worth looking out for: a round trip between sleeping processes.
+const BRISK: Duration = Duration::from_micros(200);
+
+/// How long it is looked out for.
+const LONGEST: Duration = Duration::from_micros(100);
+
 /// Whether to look out for the next message.
 ///
 /// A peer that asks one quick question after the other would mostly find us going to sleep, and waking a sleeping
 /// processor takes longer than answering. So after messages that came soon the next one is looked for a moment
 /// longer. Between two looks everybody else goes first ([`std::thread::yield_now`]).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LookOut {
-    soon: Duration,
-    longest: Duration,
     /// The next message may come since then.
     since: Option<Instant>,
     /// The last message came soon.
     brisk: bool,
 }
 
-impl Default for LookOut {
-    /// For messages that come as soon as a round trip between sleeping processes takes.
-    fn default() -> Self {
-        Self::new(Duration::from_micros(200), Duration::from_micros(100))
-    }
-}
-
 impl LookOut {
-    /// What comes within `soon` makes the next one worth looking out for, for as long as `longest`.
-    pub const fn new(soon: Duration, longest: Duration) -> Self {
-        Self { soon, longest, since: None, brisk: false }
-    }
-
     /// From now on the next message may come: the peer was told what it waited for, or we begin to wait.
     pub fn begin(&mut self) {
         self.since = Some(Instant::now());
@@ -37,20 +29,15 @@ impl LookOut {
 
     /// Nothing is there: whether to look once more at once, rather than to sleep.
     pub fn goes_on(&mut self) -> bool {
-        self.brisk = self.brisk && self.since.is_none_or(|since| since.elapsed() < self.longest);
+        self.brisk = self.brisk && self.since.is_none_or(|since| since.elapsed() < LONGEST);
         self.brisk && self.since.is_some()
-    }
-
-    /// Looks no more for this one: others need the processor.
-    pub fn give_up(&mut self) {
-        self.brisk = false;
     }
 
     /// Something came.
     pub fn found(&mut self) {
         // What comes unasked for, before the last was answered, says nothing of how soon the next comes.
         if let Some(since) = self.since.take() {
-            self.brisk = since.elapsed() < self.soon;
+            self.brisk = since.elapsed() < BRISK;
         }
     }
 }
@@ -69,8 +56,8 @@ mod tests {
         look_out.begin();
         assert!(look_out.goes_on(), "the last came soon");
         while look_out.goes_on() {}
-        assert!(look_out.since.expect("since then").elapsed() >= look_out.longest);
-        look_out.since = Instant::now().checked_sub(look_out.soon);
+        assert!(look_out.since.expect("since then").elapsed() >= LONGEST);
+        look_out.since = Instant::now().checked_sub(BRISK);
         look_out.found();
         look_out.begin();
         assert!(!look_out.goes_on(), "the last came late");
@@ -78,11 +65,9 @@ mod tests {
 
     #[test]
     fn what_was_there_already_changes_nothing() {
-        let mut look_out = LookOut { brisk: true, ..LookOut::default() };
+        let mut look_out = LookOut { since: None, brisk: true };
         look_out.found();
         look_out.begin();
         assert!(look_out.goes_on());
-        look_out.give_up();
-        assert!(!look_out.goes_on());
     }
 }

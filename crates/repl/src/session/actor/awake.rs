@@ -1,49 +1,68 @@
 //! Awake while an evaluation runs that will soon be over.
 //!
 //! While a REPL computes for a millisecond or two, everyone else is asleep, and so is the processor that its answer then
-//! has to wake: that takes about as long as all the rest of the answer's way. So after an evaluation that was soon over
-//! the next one is waited for awake, for as long as that may take.
+//! has to wake: that takes about as long as all the rest of the answer's way. So where one short evaluation follows the
+//! other, the next is waited for awake, for as long as that may take. Between two looks everybody else goes first, and
+//! where others need the processor nobody stays awake for a while: who gives way to them gets it back late.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-use mcp::wire::LookOut;
-
 /// How long an evaluation takes at most that is soon over: the smallest that GHCi can do takes one to three milliseconds.
 const SOON: Duration = Duration::from_millis(5);
 
-/// Who comes back from giving way later than this has met others who need the processor.
-const CROWDED: Duration = Duration::from_micros(100);
+/// What follows an answer within this time follows in a row, as from a script; an agent first thinks.
+const IN_A_ROW: Duration = Duration::from_millis(10);
+
+/// Who comes back from giving way later than this has met others who compute. The programs of one evaluation take less.
+const CROWDED: Duration = Duration::from_micros(500);
+
+/// How long we sleep as usual after that.
+const REST: Duration = Duration::from_secs(1);
 
 /// Keeps the runtime from going to sleep.
 #[derive(Debug)]
-pub(super) struct Awake(LookOut);
+pub(super) struct Awake {
+    /// There is a processor besides the program's.
+    able: bool,
+    /// This evaluation is waited for awake.
+    on: bool,
+    /// Since when it runs.
+    since: Option<Instant>,
+    /// When the last one was over, if that was soon.
+    over: Option<Instant>,
+    crowded: Option<Instant>,
+}
 
 impl Awake {
     pub(super) fn new() -> Awake {
-        // With one processor the program would have to wait for us.
-        let alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
-        Awake(LookOut::new(if alone { Duration::ZERO } else { SOON }, SOON))
+        let able = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        Awake { able, on: false, since: None, over: None, crowded: None }
     }
 
     /// The program was given code.
     pub(super) fn begin(&mut self) {
-        self.0.begin();
+        let now = Instant::now();
+        self.since.get_or_insert(now);
+        let within = |time, at: Option<Instant>| at.is_some_and(|at| now.saturating_duration_since(at) < time);
+        self.on = self.able && within(IN_A_ROW, self.over) && !within(REST, self.crowded);
     }
 
     /// The evaluation is over.
     pub(super) fn end(&mut self) {
-        self.0.found();
+        self.on = false;
+        self.over = self.since.take().filter(|since| since.elapsed() < SOON).map(|_| Instant::now());
     }
 
     /// Never resolves; polled with what is waited for, it has the runtime look again and again. Cancel safe.
     pub(super) async fn keep(&mut self) {
-        while self.0.goes_on() {
+        while self.on {
             let gave_way = Instant::now();
             std::thread::yield_now();
             if gave_way.elapsed() > CROWDED {
-                self.0.give_up();
+                self.crowded = Some(Instant::now());
             }
+            self.on = self.crowded.is_none_or(|at| at < gave_way) && self.since.is_some_and(|at| at.elapsed() < SOON);
             tokio::task::yield_now().await;
         }
         pending().await
@@ -67,36 +86,39 @@ mod tests {
         }
     }
 
-    fn looks_again(awake: &mut Awake) -> bool {
+    /// Whether code that is handed over now would be waited for awake.
+    fn looks(mut awake: Awake) -> bool {
+        awake.begin();
         let woken = Arc::new(Woken(AtomicBool::new(false)));
         let waker = Waker::from(woken.clone());
         assert!(pin!(awake.keep()).poll(&mut Context::from_waker(&waker)).is_pending());
         woken.0.load(Ordering::Relaxed)
     }
 
-    #[test]
-    fn only_what_follows_a_short_one_is_waited_for_awake() {
-        let minute = Duration::from_secs(60);
-        let mut awake = Awake(LookOut::new(minute, minute));
-        awake.begin();
-        assert!(!looks_again(&mut awake), "nobody knows how long the first one takes");
-        awake.end();
-        assert!(!looks_again(&mut awake), "nothing runs");
-        awake.begin();
-        assert!(looks_again(&mut awake));
-        let mut awake = Awake(LookOut::new(Duration::ZERO, minute));
-        awake.begin();
-        awake.end();
-        awake.begin();
-        assert!(!looks_again(&mut awake), "the last one was long");
+    /// After an evaluation that was over so long ago.
+    fn after(ago: Duration) -> Awake {
+        let over = Instant::now().checked_sub(ago);
+        Awake { able: true, on: false, since: None, over, crowded: None }
     }
 
     #[test]
-    fn a_long_one_is_not_waited_for_awake_to_its_end() {
-        let mut awake = Awake(LookOut::new(Duration::from_secs(60), Duration::ZERO));
-        awake.begin();
-        awake.end();
-        awake.begin();
-        assert!(!looks_again(&mut awake));
+    fn only_what_follows_a_short_one_at_once_is_waited_for_awake() {
+        // Later than now, so that it does not matter how long this test takes.
+        let just_now = || Awake { over: Some(Instant::now() + REST), ..after(REST) };
+        assert!(looks(just_now()));
+        assert!(!looks(Awake { able: false, ..just_now() }), "there is one processor");
+        assert!(!looks(Awake { over: None, ..just_now() }), "nobody knows how long it takes");
+        assert!(!looks(Awake { crowded: Some(Instant::now() + REST), ..just_now() }), "others compute");
+        assert!(!looks(after(IN_A_ROW)), "it came late");
+        let mut long = Awake { since: Instant::now().checked_sub(SOON), ..just_now() };
+        long.end();
+        assert!(!looks(long), "the last one was long");
+    }
+
+    #[tokio::test]
+    async fn a_long_one_is_not_waited_for_awake_to_its_end() {
+        let mut awake = Awake { on: true, since: Instant::now().checked_sub(SOON), ..after(REST) };
+        let ended = tokio::time::timeout(Duration::from_millis(20), awake.keep()).await;
+        assert!(ended.is_err() && !awake.on);
     }
 }
