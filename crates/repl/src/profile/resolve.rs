@@ -9,8 +9,8 @@ use crate::session::Launch;
 
 /// The nursery is at most this part of the memory a program may use …
 const NURSERY_SHARE: u64 = 32;
-/// … and in MiB: enough that GHCi reaches its prompt without a collection, which took a third of its start, and no
-/// evaluation of the usual size sees one. What was used of it stays resident in every session.
+/// … and in MiB: enough that GHCi reaches its prompt without a collection, which took a third of its start, and does some
+/// fifty small evaluations between two. What was used of it stays resident in every session.
 const NURSERY_MAX: u64 = 96;
 
 impl DriverKind {

@@ -3,7 +3,7 @@
 //! While a REPL computes for a millisecond or two, everyone else is asleep, and so is the processor that its answer then
 //! has to wake: that takes about as long as all the rest of the answer's way. So where one short evaluation follows the
 //! other, the next is waited for awake, for as long as that may take. Between two looks everybody else goes first, and
-//! where others need the processor nobody stays awake for a while: who gives way to them gets it back late.
+//! where others needed the processor we sleep for a while: who gives way to them gets it back late.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ const IN_A_ROW: Duration = Duration::from_millis(10);
 /// Who comes back from giving way later than this has met others who compute. The programs of one evaluation take less.
 const CROWDED: Duration = Duration::from_micros(500);
 
-/// How long we sleep as usual after that.
-const REST: Duration = Duration::from_secs(1);
+/// How often as long we sleep as usual after that: giving way costs a twentieth at most.
+const REST: u32 = 20;
 
 /// Keeps the runtime from going to sleep.
 #[derive(Debug)]
@@ -31,21 +31,22 @@ pub(super) struct Awake {
     since: Option<Instant>,
     /// When the last one was over, if that was soon.
     over: Option<Instant>,
-    crowded: Option<Instant>,
+    /// Until when we sleep, since others compute.
+    rests: Option<Instant>,
 }
 
 impl Awake {
     pub(super) fn new() -> Awake {
         let able = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
-        Awake { able, on: false, since: None, over: None, crowded: None }
+        Awake { able, on: false, since: None, over: None, rests: None }
     }
 
     /// The program was given code.
     pub(super) fn begin(&mut self) {
         let now = Instant::now();
         self.since.get_or_insert(now);
-        let within = |time, at: Option<Instant>| at.is_some_and(|at| now.saturating_duration_since(at) < time);
-        self.on = self.able && within(IN_A_ROW, self.over) && !within(REST, self.crowded);
+        let in_a_row = self.over.is_some_and(|over| now.saturating_duration_since(over) < IN_A_ROW);
+        self.on = self.able && in_a_row && self.rests.is_none_or(|until| until <= now);
     }
 
     /// The evaluation is over.
@@ -59,10 +60,11 @@ impl Awake {
         while self.on {
             let gave_way = Instant::now();
             std::thread::yield_now();
-            if gave_way.elapsed() > CROWDED {
-                self.crowded = Some(Instant::now());
+            let away = gave_way.elapsed();
+            if away > CROWDED {
+                self.rests = Some(Instant::now() + away * REST);
             }
-            self.on = self.crowded.is_none_or(|at| at < gave_way) && self.since.is_some_and(|at| at.elapsed() < SOON);
+            self.on = away <= CROWDED && self.since.is_some_and(|since| since.elapsed() < SOON);
             tokio::task::yield_now().await;
         }
         pending().await
@@ -77,6 +79,8 @@ mod tests {
     use std::task::{Context, Wake, Waker};
 
     use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
 
     struct Woken(AtomicBool);
 
@@ -98,17 +102,17 @@ mod tests {
     /// After an evaluation that was over so long ago.
     fn after(ago: Duration) -> Awake {
         let over = Instant::now().checked_sub(ago);
-        Awake { able: true, on: false, since: None, over, crowded: None }
+        Awake { able: true, on: false, since: None, over, rests: None }
     }
 
     #[test]
     fn only_what_follows_a_short_one_at_once_is_waited_for_awake() {
         // Later than now, so that it does not matter how long this test takes.
-        let just_now = || Awake { over: Some(Instant::now() + REST), ..after(REST) };
+        let just_now = || Awake { over: Some(Instant::now() + HOUR), ..after(HOUR) };
         assert!(looks(just_now()));
         assert!(!looks(Awake { able: false, ..just_now() }), "there is one processor");
         assert!(!looks(Awake { over: None, ..just_now() }), "nobody knows how long it takes");
-        assert!(!looks(Awake { crowded: Some(Instant::now() + REST), ..just_now() }), "others compute");
+        assert!(!looks(Awake { rests: Some(Instant::now() + HOUR), ..just_now() }), "others compute");
         assert!(!looks(after(IN_A_ROW)), "it came late");
         let mut long = Awake { since: Instant::now().checked_sub(SOON), ..just_now() };
         long.end();
@@ -117,7 +121,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_one_is_not_waited_for_awake_to_its_end() {
-        let mut awake = Awake { on: true, since: Instant::now().checked_sub(SOON), ..after(REST) };
+        let mut awake = Awake { on: true, since: Instant::now().checked_sub(SOON), ..after(HOUR) };
         let ended = tokio::time::timeout(Duration::from_millis(20), awake.keep()).await;
         assert!(ended.is_err() && !awake.on);
     }
