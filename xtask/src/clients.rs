@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::matrix;
 use crate::setup::{self, Tools};
-use crate::workspace::{Profile, build, root};
+use crate::workspace::{Profile, build, playground, root};
 
 /// The revision without a handshake.
 const MODERN: &str = "2026-07-28";
@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<()> {
 /// Runs every row, prints the table, and fails if a row failed.
 pub(crate) fn with(tools: &Tools) -> Result<()> {
     let hob = build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob");
-    let project = tempfile::tempdir().context("could not make a project to work in")?;
+    let project = playground()?;
     let dir = project.path();
     let requests = dir.join("requests.ndjson");
     std::fs::write(&requests, handshake()).context("could not write the requests")?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, text};
 use crate::setup;
-use crate::workspace::{Profile, build};
+use crate::workspace::{Profile, build, playground};
 
 /// A module with two faults that a compiler can name exactly.
 const BROKEN: &str = "\
@@ -39,9 +39,11 @@ cold = warm 3 > 3
 pub(crate) fn run() -> Result<()> {
     let has_ghci = setup::demo()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
-    let project = tempfile::tempdir().context("could not make a project to play in")?;
+    let project = playground()?;
     let dir = project.path();
-    println!("\nThe project is an empty folder. The agent starts `hob mcp` in it, as it would start any MCP server.");
+    println!(
+        "\nThe project is a folder with an empty hob.toml. The agent starts `hob mcp` in it, as it would start any MCP server."
+    );
     let played = play(&hob, dir, has_ghci);
     // Whatever happened, nothing is left running.
     let stopped = Command::new(&hob).arg("stop").current_dir(dir).stdin(Stdio::null()).output();

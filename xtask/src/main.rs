@@ -42,10 +42,12 @@ usage: cargo xtask TASK
   conformance              the official MCP suite against a server of ours; writes docs/generated/conformance.md
   bench cure [--quick]     the Cure compiler beside its targets, or it fails; writes docs/generated/bench-cure.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
-  soak [TARGET…] [--seconds N] [--keep]
+  soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
-                           --keep adds to fuzz/corpus what reached something new
+                           --keep adds to fuzz/corpus what reached something new; and do what the tests do at random so
+                           many times: interrupts in each REPL, pieces of Haskell against GHC, checkouts that mean harm
                            targets: framing connection cure_parser cure_checker cure_writer
+                           at random: interrupts pieces checkouts
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
 ";

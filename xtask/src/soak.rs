@@ -1,5 +1,6 @@
-//! `cargo xtask soak`: the fuzz targets, each for ten minutes or as long as is said. A crash, a hang, memory without bound,
-//! a line that is no message, a request answered never or twice: each ends it and leaves the input that did it.
+//! `cargo xtask soak`: the fuzz targets, each for ten minutes or as long as is said; then what the tests do at random, far
+//! more often than they do it themselves. A crash, a hang, memory without bound, a line that is no message, a request
+//! answered never or twice, an answer that is not true: each ends it and leaves the input, or the seed, that did it.
 //!
 //! The targets are in `fuzz/`, the inputs they begin with in `fuzz/corpus`. Instrumentation is the stable compiler's,
 //! as `cargo fuzz run -s none` sets it; that program is not needed.
@@ -34,6 +35,47 @@ const fn cure(name: &'static str) -> Target {
     Target { name, words: None, seeds: &["crates/cure/examples"], longest: 4096 }
 }
 
+/// Something that a test does at random, a few times in every run of the tests.
+struct Often {
+    name: &'static str,
+    /// What `cargo test` is told to run it alone.
+    test: &'static [&'static str],
+    /// Says how often.
+    count: &'static str,
+    full: u64,
+    /// What else a long run sets.
+    also: &'static [(&'static str, &'static str)],
+    /// Repeats a run.
+    seed: &'static str,
+}
+
+const OFTEN: [Often; 3] = [
+    Often {
+        name: "interrupts",
+        test: &["-p", "repl", "--lib", "session::tests::soak::"],
+        count: "HOB_STRESS_INTERRUPTS",
+        full: 2000,
+        also: &[("HOB_STRESS_BUSY", "2")],
+        seed: "HOB_STRESS_SEED",
+    },
+    Often {
+        name: "pieces",
+        test: &["-p", "repl", "--lib", "session::tests::haskell::"],
+        count: "HOB_STRESS_PIECES",
+        full: 1000,
+        also: &[],
+        seed: "HOB_STRESS_SEED",
+    },
+    Often {
+        name: "checkouts",
+        test: &["-p", "hob", "--test", "it", "checkouts::checkouts_of_a_generator"],
+        count: "HOB_CHECKOUTS",
+        full: 300,
+        also: &[],
+        seed: "HOB_CHECKOUTS_SEED",
+    },
+];
+
 /// How long each target runs, in seconds.
 const FULL: u64 = 600;
 
@@ -42,34 +84,66 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
 
-/// The task: names of targets, or all; `--seconds N` for each; `--keep` adds to the corpus what found something new.
+/// The task: names, or all; `--seconds N` for each target; `--times N` and `--seed N` for what tests do; `--keep` adds to the
+/// corpus what found something new.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
-    let (mut seconds, mut keep) = (FULL, false);
-    let mut named = Vec::new();
+    let (mut seconds, mut keep, mut times, mut seed) = (FULL, false, None, None);
+    let (mut named, mut often) = (Vec::new(), Vec::new());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--seconds" => {
                 seconds = args.next().and_then(|text| text.parse().ok()).context("--seconds wants a number")?
             }
+            "--times" => times = Some(number(args.next()).context("--times wants a number")?),
+            "--seed" => seed = Some(number(args.next()).context("--seed wants a number")?),
             "--keep" => keep = true,
-            name => match TARGETS.iter().find(|one| one.name == name) {
-                Some(one) => named.push(one),
-                None => {
-                    let names = TARGETS.map(|one| one.name).join(", ");
-                    bail!("soak: there is no {name:?}; there are --seconds N, --keep and the targets {names}")
+            name => match (TARGETS.iter().find(|one| one.name == name), OFTEN.iter().find(|one| one.name == name)) {
+                (Some(one), _) => named.push(one),
+                (None, Some(one)) => often.push(one),
+                (None, None) => {
+                    let (targets, often) = (TARGETS.map(|one| one.name), OFTEN.map(|one| one.name));
+                    bail!(
+                        "soak: there is no {name:?}; there are --seconds N, --keep and the targets {}, and --times N, --seed N \
+                         and {}",
+                        targets.join(", "),
+                        often.join(", ")
+                    )
                 }
             },
         }
     }
-    if named.is_empty() {
+    if named.is_empty() && often.is_empty() {
         named.extend(&TARGETS);
+        often.extend(&OFTEN);
     }
-    with(&named, seconds)?;
+    if !named.is_empty() {
+        with(&named, seconds)?;
+    }
+    for one in often {
+        repeat(one, times.unwrap_or(one.full), seed)?;
+    }
     match keep {
         true => named.into_iter().try_for_each(merge),
         false => Ok(()),
     }
+}
+
+fn number(text: Option<&String>) -> Option<u64> {
+    text?.parse().ok()
+}
+
+/// Runs a test that counts what it does, so often.
+fn repeat(one: &Often, times: u64, seed: Option<u64>) -> Result<()> {
+    let mut test = cargo();
+    test.arg("test").args(one.test).args(["--", "--nocapture", "--test-threads=1"]);
+    test.env(one.count, times.to_string()).envs(one.also.iter().copied());
+    if let Some(seed) = seed {
+        test.env(one.seed, seed.to_string());
+    }
+    run(&mut test).with_context(|| format!("{}: the seed is above; --seed repeats the run", one.name))?;
+    println!("soak: {} {times} times, nothing found", one.name);
+    Ok(())
 }
 
 /// Runs every target for its share of this time.
@@ -143,6 +217,8 @@ mod tests {
     #[test]
     fn the_help_names_every_target() {
         let named = format!("targets: {}\n", TARGETS.map(|one| one.name).join(" "));
+        assert!(crate::USAGE.contains(&named), "{named}");
+        let named = format!("at random: {}\n", OFTEN.map(|one| one.name).join(" "));
         assert!(crate::USAGE.contains(&named), "{named}");
         assert!(run_task(&["parser".to_owned()]).unwrap_err().to_string().contains("cure_parser"));
     }

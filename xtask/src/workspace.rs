@@ -51,6 +51,22 @@ pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     }))
 }
 
+/// A fresh project of our own to work in: a folder with an empty `hob.toml`, which makes it the root whatever lies above
+/// it. Fails where git would have the last word, since what is started there would be another project's.
+pub(crate) fn playground() -> Result<tempfile::TempDir> {
+    let project = tempfile::tempdir().context("could not make a project to work in")?;
+    let mut git = Command::new("git");
+    if let Ok(above) =
+        git.args(["rev-parse", "--show-toplevel"]).current_dir(project.path()).stderr(Stdio::null()).output()
+        && above.status.success()
+    {
+        let above = String::from_utf8_lossy(&above.stdout).trim_end().to_owned();
+        bail!("the temporary directory is inside of the repository {above}: set TMPDIR to one that is not");
+    }
+    std::fs::write(project.path().join("hob.toml"), "").context("could not write hob.toml")?;
+    Ok(project)
+}
+
 /// How to build.
 #[derive(Clone, Copy)]
 pub(crate) enum Profile {

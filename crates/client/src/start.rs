@@ -6,10 +6,11 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use project::handed::{self, Keep};
 use project::{Project, Readiness};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -56,20 +57,20 @@ pub(crate) fn start(project: &Project, launch: &Launch) -> Started {
     }
     match spawn(project, launch) {
         Ok((child, output)) => {
-            let started = wait_until_ready(output);
+            let started = wait_until_ready(project, output);
             reap(child);
             started
         }
         Err(error) => Started::Failed(format!(
             "start the daemon with {}: {error}; start it by hand with `hob serve`",
-            launch.program.display()
+            project::visible::path(&launch.program)
         )),
     }
 }
 
 fn start_lock(project: &Project) -> rustix::io::Result<Option<File>> {
     let open = || {
-        let directory = project.create_hob_dir().ok()?;
+        let directory = project.create_state_dir().ok()?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600);
         options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(directory.join("start.lock")).ok()
@@ -84,20 +85,21 @@ fn start_lock(project: &Project) -> rustix::io::Result<Option<File>> {
 /// One pipe takes both outputs: the line that counts, and whatever a failing program says instead.
 fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     let (output, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let child = Command::new(&launch.program)
+    let mut command = Command::new(&launch.program);
+    handed::hand_over(&mut command, Keep::Needed)?;
+    let child = command
         .arg0("hob")
         .args(&launch.arguments)
         .arg("--project")
         .arg(project.root())
         .current_dir(project.root())
-        .stdin(Stdio::null())
         .stdout(theirs.try_clone()?)
         .stderr(theirs)
         .spawn()?;
     Ok((child, File::from(output)))
 }
 
-fn wait_until_ready(mut output: File) -> Started {
+fn wait_until_ready(project: &Project, mut output: File) -> Started {
     let deadline = Instant::now() + READY_WITHIN;
     let mut printed = Vec::new();
     loop {
@@ -106,8 +108,9 @@ fn wait_until_ready(mut output: File) -> Started {
             Ok(false) => {
                 let seconds = READY_WITHIN.as_secs();
                 return Started::Failed(format!(
-                    "the daemon did not serve within {seconds} s{}; look into .hob/log, or run `hob serve` to watch it",
-                    quoted(&printed)
+                    "the daemon did not serve within {seconds} s{}; look into {}, or run `hob serve` to watch it",
+                    quoted(&printed),
+                    project::visible::path(&project.log_dir()),
                 ));
             }
             Err(error) => return Started::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it")),

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use mcp::wire::{DEFAULT_LINE_LIMIT, Frame, Framer, build, code};
 use project::{Hello, Project};
 
-use crate::connect::{Connection, connect, connect_or_start_with};
+use crate::connect::{ConnectError, Connection, connect, connect_or_start_with};
 use crate::start::Launch;
 use answers::Fate;
 use ledger::{Ledger, Verdict};
@@ -53,15 +53,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const STACK: usize = 256 * 1024;
 
 /// Serves the agent on standard input and output until the input ends. `locate` finds the project and says who is
-/// calling; it is asked for every connection, and its error is what the agent is told.
+/// calling; it is asked for every connection, and its error is what the agent is told. Gives whether the last call for a
+/// daemon found one that took it.
 pub fn run(
     locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static,
     launch: Launch,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     serve(rustix::stdio::stdin(), Output::take_stdout()?, Box::new(locate), launch)
 }
 
-fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io::Result<()> {
+fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io::Result<bool> {
     let output = Arc::new(Mutex::new(output));
     let shared = Arc::new(Shared::default());
     let downward =
@@ -69,7 +70,8 @@ fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io
     thread::Builder::new().name("downward".to_owned()).stack_size(STACK).spawn(move || downward.run())?;
     shared.upward(input, &output);
     shared.wait_for_end();
-    Ok(())
+    let unserved = shared.lock().unserved;
+    Ok(!unserved)
 }
 
 /// A name for one run of an agent, unlike any other.
@@ -95,6 +97,8 @@ struct State {
     /// Somebody is writing to the stream.
     writing: bool,
     input_ended: Option<Instant>,
+    /// The last call for a daemon found none, or none that took it.
+    unserved: bool,
     connected_at: Option<Instant>,
     /// The downward thread has nothing more to do.
     finished: bool,
@@ -268,10 +272,13 @@ impl Downward {
                 Wanted::Look => self.look(),
                 Wanted::Daemon => match self.connect() {
                     Ok(connection) => Some(connection),
-                    Err(reason) => {
-                        warn(&reason);
+                    Err(fate) => {
+                        if let Fate::Unreachable(reason) | Fate::Refused(reason) = &fate {
+                            warn(reason);
+                        }
                         let mut state = self.shared.lock();
-                        let lines = state.ledger.give_up_all(&Fate::Unreachable(reason));
+                        state.unserved = true;
+                        let lines = state.ledger.give_up_all(&fate);
                         self.shared.tell(&state);
                         drop(state);
                         if self.tell(&lines).is_err() {
@@ -293,9 +300,12 @@ impl Downward {
         self.shared.tell(&state);
     }
 
-    fn connect(&mut self) -> Result<Connection, String> {
-        let (project, hello) = self.caller()?;
-        connect_or_start_with(&project, &hello, &self.launch).map_err(|error| error.to_string())
+    fn connect(&mut self) -> Result<Connection, Fate> {
+        let (project, hello) = self.caller().map_err(Fate::Unreachable)?;
+        connect_or_start_with(&project, &hello, &self.launch).map_err(|error| match error {
+            ConnectError::Refused(reason) => Fate::Refused(reason),
+            error => Fate::Unreachable(error.to_string()),
+        })
     }
 
     fn look(&mut self) -> Option<Connection> {
@@ -349,6 +359,7 @@ impl Downward {
             answers.extend(state.ledger.meet(&ack, is_new_life));
             state.stream = Some(stream.clone());
             state.connected_at = Some(Instant::now());
+            state.unserved = false;
             self.shared.tell(&state);
             (answers, state.ledger.backlog())
         };

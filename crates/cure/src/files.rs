@@ -1,10 +1,13 @@
 //! Files of Cure in a project: which there are, and reading and writing one without being led out of the project, kept
 //! waiting by what is no file, or given more than anybody meant.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use project::draft;
+use project::visible::path as shown;
 
 /// How many files a project may have.
 const MOST_FILES: usize = 10_000;
@@ -17,17 +20,17 @@ pub const MOST_BYTES: u64 = 16 << 20;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum FileError {
-    #[error("could not read {path}: {source}")]
+    #[error("could not read {}: {source}", shown(path))]
     Read { path: PathBuf, source: io::Error },
-    #[error("could not write {path}: {source}")]
+    #[error("could not write {}: {source}", shown(path))]
     Write { path: PathBuf, source: io::Error },
-    #[error("{path} is {what} and not a file")]
+    #[error("{} is {what} and not a file", shown(path))]
     NoFile { path: PathBuf, what: &'static str },
-    #[error("{path} has {bytes} bytes; at most {MOST_BYTES} are read")]
+    #[error("{} has {bytes} bytes; at most {MOST_BYTES} are read", shown(path))]
     TooLarge { path: PathBuf, bytes: u64 },
-    #[error("{path} is no UTF-8 text: the byte at {at} is part of no character")]
+    #[error("{} is no UTF-8 text: the byte at {at} is part of no character", shown(path))]
     NotText { path: PathBuf, at: usize },
-    #[error("{path} is outside of the project")]
+    #[error("{} is outside of the project", shown(path))]
     Outside { path: PathBuf },
 }
 
@@ -39,8 +42,7 @@ pub fn read(path: &Path) -> Result<String, FileError> {
     let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
     let data = file.metadata().map_err(failed)?;
     if !data.is_file() {
-        let what = if data.is_dir() { "a directory" } else { "a pipe, a socket or a device" };
-        return Err(FileError::NoFile { path: path.to_owned(), what });
+        return Err(no_file(path, &data));
     }
     let bytes = contents(file, data.len()).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -56,19 +58,24 @@ fn contents(file: File, expected: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file as a whole: whoever reads it meanwhile sees the old text or the new one.
+/// Writes a file that is there as a whole: whoever reads it meanwhile sees the old text or the new one. Its permissions
+/// stay. A link is not followed: see [`followed`].
 pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
     let failed = |source| FileError::Write { path: path.to_owned(), source };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::write(&beside, text)
-        .and_then(|()| std::fs::set_permissions(&beside, std::fs::metadata(path)?.permissions()))
-        .and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|source| {
-        // The old text is still there; the new one is of no use.
-        let _ = std::fs::remove_file(&beside);
-        failed(source)
-    })
+    let data = path.symlink_metadata().map_err(failed)?;
+    if !data.is_file() {
+        return Err(no_file(path, &data));
+    }
+    draft::replace(path, Some(data.mode()), text.as_bytes()).map_err(failed)
+}
+
+fn no_file(path: &Path, data: &Metadata) -> FileError {
+    let what = match data {
+        data if data.is_dir() => "a directory",
+        data if data.is_symlink() => "a link",
+        _ => "a pipe, a socket or a device",
+    };
+    FileError::NoFile { path: path.to_owned(), what }
 }
 
 /// What a path leads to, if that is inside of this directory. Links are followed first, so that none leads out.
@@ -77,6 +84,24 @@ pub fn inside(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let real = root.join(path).canonicalize().map_err(failed)?;
     let root = root.canonicalize().map_err(failed)?;
     if real.starts_with(&root) { Ok(real) } else { Err(FileError::Outside { path: path.to_owned() }) }
+}
+
+/// What a path of the user's leads to. Whoever names a place outside of the project means it; a link of the project that
+/// leads out of it is somebody else's idea.
+pub fn followed(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
+    let failed = |source| FileError::Read { path: path.to_owned(), source };
+    let root = root.canonicalize().map_err(failed)?;
+    let mut at = PathBuf::new();
+    // As the kernel goes: step by step, so that `..` leads to what is above a link's target.
+    for step in std::path::absolute(path).map_err(failed)?.components() {
+        let within = at.starts_with(&root);
+        let link = at.join(step).is_symlink();
+        at = at.join(step).canonicalize().map_err(failed)?;
+        if within && link && !at.starts_with(&root) {
+            return Err(FileError::Outside { path: path.to_owned() });
+        }
+    }
+    Ok(at)
 }
 
 /// The `.cure` files below these directories, sorted; hidden ones, links and build directories are passed over.
@@ -115,6 +140,8 @@ pub fn is_cure(path: &Path) -> bool {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn what_is_no_text_in_the_project_is_refused_at_once() {
@@ -147,8 +174,9 @@ mod tests {
             ../secret.cure is outside of the project
             /etc/passwd is outside of the project
             could not read none.cure: No such file or directory (os error 2)
-            could not read a"#]]
-        .assert_eq(all.split('\0').next().unwrap_or(&all));
+            could not read a\x00.cure: file name contained an unexpected NUL byte
+        "#]]
+        .assert_eq(&all);
         let listed: Vec<_> = cure_files(&[root]);
         let names: Vec<_> = listed.iter().filter_map(|path| path.file_name()?.to_str()).collect();
         assert_eq!(names, ["a.cure", "bad.cure", "huge.cure"]);
@@ -163,5 +191,72 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
         assert!(write(&dir.path().join("none.cure"), "new").is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn nothing_beside_a_file_is_written_to_and_its_permissions_stay() {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("project");
+        std::fs::create_dir(&root).unwrap();
+        let (path, precious) = (root.join("a.cure"), outer.path().join("precious"));
+        std::fs::write(&path, "old").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        std::fs::write(&precious, "mine").unwrap();
+        // As drafts were once named: after the process.
+        let planted = root.join(format!(".a.cure.{}", std::process::id()));
+        std::os::unix::fs::symlink(&precious, &planted).unwrap();
+        write(&path, "new").unwrap();
+        assert_eq!((std::fs::read(&path).unwrap(), std::fs::read(&precious).unwrap()), (b"new".into(), b"mine".into()));
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+        // A pipe of that name keeps nobody waiting.
+        std::fs::remove_file(&planted).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &planted, rustix::fs::Mode::RWXU).unwrap();
+        write(&path, "newer").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"newer");
+        // Nothing but a file is replaced.
+        let link = root.join("link.cure");
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        assert!(write(&link, "x").unwrap_err().to_string().ends_with("link.cure is a link and not a file"));
+        assert_eq!((std::fs::read(&precious).unwrap(), link.is_symlink()), (b"mine".into(), true));
+        assert!(matches!(write(&planted, "x"), Err(FileError::NoFile { .. })));
+    }
+
+    #[test]
+    fn a_link_of_the_project_leads_nowhere_else() {
+        let outer = tempfile::tempdir().unwrap();
+        let outer = outer.path().canonicalize().unwrap();
+        let root = outer.join("project");
+        std::fs::create_dir_all(root.join("deep")).unwrap();
+        std::fs::create_dir(outer.join("other")).unwrap();
+        for file in ["a.cure", "deep/b.cure", "../other/c.cure"] {
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        for (to, link) in [
+            ("../other/c.cure", "project/out.cure"),
+            ("../other", "project/out"),
+            ("a.cure", "project/fine.cure"),
+            ("deep", "project/fine"),
+            ("project/a.cure", "back.cure"),
+        ] {
+            std::os::unix::fs::symlink(to, outer.join(link)).unwrap();
+        }
+        let said = |path: &str| match followed(&root, &root.join(path)) {
+            Ok(path) => path.strip_prefix(&outer).unwrap().display().to_string(),
+            Err(FileError::Outside { .. }) => "outside".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        for (path, to) in [
+            ("a.cure", "project/a.cure"),
+            ("fine.cure", "project/a.cure"),
+            ("fine/b.cure", "project/deep/b.cure"),
+            ("./deep/../a.cure", "project/a.cure"),
+            // What was named outside is meant.
+            ("../other/c.cure", "other/c.cure"),
+            ("../back.cure", "project/a.cure"),
+            ("out.cure", "outside"),
+            ("out/c.cure", "outside"),
+        ] {
+            assert_eq!(said(path), to, "{path}");
+        }
     }
 }

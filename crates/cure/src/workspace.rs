@@ -223,7 +223,7 @@ impl Index {
                     let message = format!("the module `{name}` is defined twice");
                     let there = self.files[first].0.strip_prefix(below).unwrap_or(&self.files[first].0);
                     let error = Diagnostic::error(code::DUPLICATE, *span, message);
-                    diagnostics.push(error.hint(format!("it stands in {} too", there.display())));
+                    diagnostics.push(error.hint(format!("it stands in {} too", project::visible::path(there))));
                 } else if sound && let Some(loaded) = session.load(name) {
                     diagnostics.extend(loaded.diagnostics.iter().cloned());
                 }

@@ -8,11 +8,13 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use project::Readiness;
+use project::handed::{self, Keep};
 use rustix::io::FdFlags;
 
 /// Marks the second step.
@@ -36,7 +38,12 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     close_inherited_on_exec()?;
     // Started from within a session of another daemon's, it must not end with that.
     ::process::leave();
-    Command::new("/proc/self/exe")
+    let mut command = Command::new("/proc/self/exe");
+    if !handed::is_handed_over() {
+        // Started by hand.
+        handed::hand_over(&mut command, Keep::Needed)?;
+    }
+    command
         .arg0("hob")
         .args(arguments)
         .env(SECOND_STEP, "1")
@@ -44,11 +51,19 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
         .env("HOB_PROJECT", root)
         .env_remove(::process::SESSION_VARIABLE)
         .current_dir("/")
-        .stdin(Stdio::null())
         .stdout(Stdio::inherit())
         .stderr(Stdio::inherit())
         .spawn()
         .map(drop)
+}
+
+/// Goes on as the same process with nothing in its environment that a session must not see. Returns only if it cannot.
+pub(crate) fn start_clean(arguments: &[std::ffi::OsString]) -> io::Error {
+    let mut command = Command::new("/proc/self/exe");
+    match handed::hand_over(&mut command, Keep::ForSessions) {
+        Ok(()) => command.arg0("hob").args(arguments).exec(),
+        Err(error) => error,
+    }
 }
 
 /// Says on stdout that the daemon accepts connections, and lets go of stdout.
@@ -72,7 +87,7 @@ fn say(readiness: &Readiness) -> io::Result<()> {
 
 /// Sends panics and stray prints to the log directory once there is one.
 pub(crate) fn stderr_to(path: &Path) -> io::Result<()> {
-    let file = File::options().create(true).append(true).open(path)?;
+    let file = File::options().create(true).append(true).mode(0o600).open(path)?;
     rustix::stdio::dup2_stderr(file.as_fd())?;
     Ok(())
 }

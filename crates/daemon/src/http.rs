@@ -15,9 +15,10 @@ use ::mail::{AgentName, SessionId};
 use mcp::server::ConnectionOptions;
 use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn, Visitor};
 use project::{Caller, Hello, Known, Role};
+use tokio::sync::watch;
 
 use crate::lifecycle::{Daemon, ServeError};
-use crate::{listener, secrets};
+use crate::{crowds, listener, secrets};
 
 /// How long the body of a request may take to arrive: it comes from this machine.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -68,7 +69,10 @@ impl Http {
             connections: usize::try_from(daemon.config.limits.connections).unwrap_or(usize::MAX),
             ..HttpLimits::default()
         };
+        let (open, count) = watch::channel(0);
+        tokio::spawn(crowds::give_back_after_each(count));
         let options = HttpOptions {
+            open: Some(open),
             sse: true,
             websocket: true,
             limits,

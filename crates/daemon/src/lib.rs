@@ -5,6 +5,7 @@
 
 mod connections;
 mod control;
+mod crowds;
 mod detach;
 mod http;
 mod journal;
@@ -20,8 +21,8 @@ mod status;
 mod toolsets;
 
 pub use lifecycle::{Options, ServeError, serve};
-pub use mail::mail_faults;
-pub use parts::faults;
+pub use mail::{mail_faults, mail_home};
+pub use parts::{declared, faults};
 pub use process::guardian;
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};

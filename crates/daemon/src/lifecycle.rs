@@ -3,9 +3,11 @@
 //! It binds first and loads later, so that a front-end waits only for the socket. Ending is graceful once (sessions
 //! are ended in good order) and at once when asked a second time.
 
+use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +15,8 @@ use std::time::{Duration, Instant};
 use project::config::Limit;
 use project::journal::Record;
 use project::socket::{self, SocketError};
-use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, leftovers};
+use project::visible::path as shown;
+use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, handed, leftovers};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -53,11 +56,11 @@ pub enum ServeError {
     Path(#[from] PathError),
     #[error("in hob.toml: {0}")]
     Toolsets(#[from] ChoiceError),
-    #[error("write the log under {path}: {source}; check that the disk is not full and the directory yours")]
+    #[error("write the log under {}: {source}; check that the disk is not full and the directory yours", shown(path))]
     Log { path: std::path::PathBuf, source: io::Error },
     #[error("another daemon of this project served a moment ago; try again")]
     Replaced,
-    #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or the project was moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
+    #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or it was started by hand and the project moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
     OutOfReach { pid: Option<u32> },
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -111,16 +114,29 @@ impl Daemon {
 /// Serves the project until told to end. With `background`, this process ends at once and another one serves.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     if !options.background {
+        if !handed::is_handed_over() {
+            let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+            return Err(ServeError::Start(detach::start_clean(&arguments)));
+        }
+        take_input();
         return run(options.project, Announce::Nobody, options.http);
     }
     if !detach::is_detached() {
         let arguments: Vec<_> = std::env::args_os().skip(1).collect();
         return detach::start_second(&arguments, options.project.root()).map_err(ServeError::Start);
     }
+    take_input();
     run(options.project, Announce::FrontEnd, options.http).inspect_err(|error| {
         // Before readiness this is what the front-end shows; afterwards nobody reads it and the log has it.
         let _ = detach::say_failed(&error.to_string());
     })
+}
+
+/// Reads what whoever started this process handed over; from then on there is nothing to be read.
+fn take_input() {
+    handed::take();
+    // Without it a session could not read the secret either: the pipe is empty.
+    let _ = std::fs::File::open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdin(&null)?));
 }
 
 /// Who waits to hear that the daemon is ready.
@@ -140,16 +156,13 @@ fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result
     };
     let config = Config::load(&project)?;
     let http = http.map(|address| Http::bind(&project, address)).transpose()?;
-    let log_dir = project.log_dir();
-    let on_log = |source| ServeError::Log { path: project.log_dir(), source };
-    std::fs::create_dir_all(&log_dir).map_err(on_log)?;
     // Each of log and journal keeps two files.
-    let limit = config.limits.log_bytes / 4;
-    log::start(&log_dir, limit).map_err(on_log)?;
-    let journal = Journal::open(&log_dir, limit).map_err(on_log)?;
-    if announce == Announce::FrontEnd {
-        detach::stderr_to(&log_dir.join("stderr.log")).map_err(on_log)?;
-    }
+    let journal = match logs(&project.log_dir(), config.limits.log_bytes / 4, announce) {
+        Ok(journal) => journal,
+        // What is there can be read all the same, and each call that would write says why it cannot.
+        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Journal::in_memory(),
+        Err(source) => return Err(ServeError::Log { path: project.log_dir(), source }),
+    };
     ::process::allocator::one_heap();
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
@@ -168,16 +181,34 @@ fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result
     outcome
 }
 
+/// Begins the log, the journal, and the file for panics and stray prints.
+fn logs(dir: &Path, limit: u64, announce: Announce) -> io::Result<Arc<Journal>> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    log::start(dir, limit)?;
+    let journal = Journal::open(dir, limit)?;
+    if announce == Announce::FrontEnd {
+        detach::stderr_to(&dir.join("stderr.log"))?;
+    }
+    Ok(journal)
+}
+
 /// Takes the lock; `None` when another daemon serves. One that holds the lock and does not serve is at its beginning
-/// or its end: it is waited for.
+/// or its end: it is waited for. One that serves the project where it was before it was moved is ended.
 fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     let deadline = Instant::now() + PLACE_TIME;
+    let mut ended = false;
     loop {
         match Lock::acquire(project) {
             Ok(lock) => return Ok(Some(lock)),
             Err(LockError::Held { pid }) => {
                 if socket::connect(project)?.is_some() {
                     return Ok(None);
+                }
+                if !ended && let Some(pid) = pid.filter(|pid| project::served_at(project, *pid).is_some()) {
+                    ended = true;
+                    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+                    // One that is gone by now has made room too.
+                    let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
                 }
                 if Instant::now() > deadline {
                     return Err(ServeError::OutOfReach { pid });
@@ -226,6 +257,7 @@ async fn serve_until_stopped(
     });
 
     tokio::spawn(::process::subreaper::task());
+    tokio::spawn(crate::crowds::give_back_after_each(daemon.connections.count()));
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
     // Nobody waits for it: another project may be on a disk that does not answer.
@@ -236,7 +268,7 @@ async fn serve_until_stopped(
         tokio::spawn(stop_when_idle(daemon.clone()));
     }
     if let (Some(http), Announce::Nobody) = (&http, announce) {
-        let (url, token) = (Http::url(http.address), http.token_file.display());
+        let (url, token) = (Http::url(http.address), shown(&http.token_file));
         // Nobody may be listening there, and that is fine.
         let _ = writeln!(
             io::stderr(),

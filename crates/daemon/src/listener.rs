@@ -68,6 +68,9 @@ impl Listener {
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) if !self.lock.is_in_place(&self.daemon.project) => {
+                        connections.spawn(make_room(self.daemon.clone(), stream));
+                    }
                     Ok((stream, _)) => {
                         connections.spawn(connection(self.daemon.clone(), stream, leaving.clone()));
                     }
@@ -177,6 +180,17 @@ fn principal(caller: &Caller) -> String {
     match &caller.name {
         Some(name) => format!("agent {name}"),
         None => format!("worktree {}", caller.worktree.display()),
+    }
+}
+
+/// Whoever comes now means the project that stands here now, and this daemon serves the one that stood here before.
+async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
+    let why = format!("this daemon served what stood at {} before", daemon.project.root().display());
+    let making_room = HelloAck { making_room: true, ..HelloAck::refused(&why, &daemon.life) };
+    // A sweep only looks whether anybody listens.
+    if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {
+        answer(&mut stream, &making_room).await;
+        daemon.begin_stop(why);
     }
 }
 

@@ -3,8 +3,9 @@
 //! Two files at most: `daemon.jsonl` and the one before it. A line that cannot be written (full disk) is dropped;
 //! the daemon never fails for its log.
 
-use std::fs::{File, OpenOptions, rename};
+use std::fs::{File, OpenOptions, Permissions, rename};
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,7 +54,8 @@ pub(crate) struct CappedFile {
 
 impl CappedFile {
     pub(crate) fn open(path: PathBuf, limit: u64) -> io::Result<CappedFile> {
-        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
         let written = file.metadata()?.len();
         Ok(CappedFile { path, file, written, limit })
     }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use project::leftovers::Secrets;
+use project::visible::path as shown;
 use project::{Project, private};
 
 /// How many random bytes a secret has.
@@ -14,7 +15,7 @@ const BYTES: usize = 32;
 
 /// A secret could not be kept.
 #[derive(Debug, thiserror::Error)]
-#[error("keep a secret in {path}: {source}; check that the directory is yours and the disk not full")]
+#[error("keep a secret in {}: {source}; check that the directory is yours and the disk not full", shown(path))]
 pub struct SecretError {
     path: PathBuf,
     source: io::Error,
@@ -23,7 +24,7 @@ pub struct SecretError {
 /// The token that HTTP clients of this project's daemon have to know, and the file that holds it (mode 0600). Made when
 /// it is first asked for; whoever deletes the file gets another one.
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
-    let path = project.private_dir().join("http-token");
+    let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
     Ok((hexadecimal(&bytes), path))
 }
@@ -37,7 +38,7 @@ pub(crate) struct Seal {
 impl Seal {
     pub(crate) fn of(project: &Project) -> Result<Seal, SecretError> {
         let failed = |path: PathBuf| move |source| SecretError { path, source };
-        let kept = Secrets::hold(project).map_err(failed(project.private_dir()))?;
+        let kept = Secrets::hold(project).map_err(failed(project.state_dir().to_owned()))?;
         let path = kept.seal_key_path();
         Ok(Seal { key: secret(&path).map_err(failed(path))?, _kept: kept })
     }

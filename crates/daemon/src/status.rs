@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::mail::control::PlaceView;
 use project::config::Limit;
 use project::{Role, VERSION, hello};
 use repl::session::{SessionInfo, SessionState};
@@ -18,12 +19,16 @@ pub struct Status {
     pub connections: Vec<Connection>,
     /// The REPL sessions, dead ones included while they can be read.
     pub sessions: Vec<Session>,
+    /// Where the mail is.
+    pub mail: PlaceView,
     /// What a connection may ask for.
     pub toolsets: Vec<ToolsetLine>,
     /// The systems whose tools can be imitated.
     pub profiles: Vec<ToolsetLine>,
     /// What `hob.toml` asks for and nobody has granted; `hob trust` shows and grants it.
     pub withheld: Vec<project::trust::Request>,
+    /// Whether that was granted since this daemon started: the next one knows it.
+    pub granted_since: bool,
     /// Why the daemon is ending, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopping: Option<String>,
@@ -44,6 +49,11 @@ pub struct Process {
     pub uptime_ms: u64,
     /// The project it serves.
     pub root: PathBuf,
+    /// Where the project's state is.
+    pub state: PathBuf,
+    /// Where it listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
     /// Its log directory.
     pub log: PathBuf,
     /// Resident memory, in bytes; absent where the kernel does not say.
@@ -167,6 +177,8 @@ impl Status {
                 life: daemon.life.clone(),
                 uptime_ms: millis(daemon.started.elapsed()),
                 root: daemon.project.root().to_owned(),
+                state: daemon.project.state_dir().to_owned(),
+                socket: daemon.project.socket_path().ok(),
                 log: daemon.project.log_dir(),
                 memory_bytes: resident_memory(),
                 http: daemon.http.as_ref().map(|(address, _)| crate::http::Http::url(*address)),
@@ -179,9 +191,11 @@ impl Status {
             },
             connections: daemon.connections.list().into_iter().map(connection).collect(),
             sessions: daemon.parts.repl().status().into_iter().map(session).collect(),
+            mail: PlaceView::of(daemon.parts.desk(), daemon.parts.home()),
             toolsets: lines(catalogue.toolsets()),
             profiles: lines(catalogue.profiles()),
             withheld: daemon.config.withheld.clone(),
+            granted_since: crate::parts::granted_since(&daemon.project, &daemon.config.withheld),
             stopping: daemon.stop.borrow().clone(),
         }
     }

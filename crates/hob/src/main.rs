@@ -51,9 +51,10 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
     match Cli::try_parse_from(std::iter::once(OsString::from("hob")).chain(args)) {
         Ok(cli) => cli.command.run(cli.project),
         Err(error) => {
-            // Help and version are answers, and clap prints them to stdout; the rest goes to stderr, with usage.
-            let _ = error.print();
-            Ok(match error.kind() {
+            // Help and version are answers and go to stdout; the rest goes to stderr, with usage.
+            let kind = error.kind();
+            terminal::answer(error);
+            Ok(match kind {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Done,
                 _ => Exit::Usage,
             })

@@ -1,7 +1,17 @@
 //! What people see: text to stdout, messages to stderr, colour only where a terminal shows it.
+//!
+//! Much of it comes from outside: what programs printed, names, paths, mail. A terminal is driven by nothing in it: control
+//! characters are shown as `\x1b`, in pipes too, since what is behind a pipe may be a terminal. Only data for programs (a
+//! formatted file, a program's own output) goes into a pipe as it is.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::error::ContextValue;
+use project::visible::{self, visible};
 
 use crate::exit::Failure;
 
@@ -23,8 +33,37 @@ pub(crate) enum Style {
 /// Why something that was to be shown is lost.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Writes a text to stdout. What cannot be written is on record in [`lost`].
+/// Whether stdout was closed when the program was started. Rust's runtime opens what is closed on /dev/null before `main`,
+/// where every write works and nobody ever reads it.
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+// Looks before that runtime begins: what stands in this section is run first.
+#[allow(unsafe_code)]
+#[used]
+// SAFETY: the section holds functions of this signature, and this one makes one system call and stores one value.
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = {
+    extern "C" fn look() {
+        WAS_CLOSED.store(rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(), Ordering::Relaxed);
+    }
+    look
+};
+
+/// Writes data to stdout: as it is, except to a terminal.
 pub(crate) fn print(text: &str) {
+    match io::stdout().is_terminal() {
+        true => write(&harmless(text)),
+        false => write(text),
+    }
+}
+
+/// What cannot be written is on record in [`lost`].
+fn write(text: &str) {
+    if WAS_CLOSED.load(Ordering::Relaxed) {
+        // As when whoever was to read it has gone.
+        let _ = LOST.set(io::Error::new(io::ErrorKind::BrokenPipe, "standard output was closed from the start"));
+        return;
+    }
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // The first error tells why; those after it only that it is still so.
@@ -40,12 +79,27 @@ pub(crate) fn lost() -> Option<&'static io::Error> {
 
 /// Writes a line to stdout.
 pub(crate) fn line(text: impl AsRef<str>) {
-    print(&format!("{}\n", text.as_ref()));
+    write(&format!("{}\n", harmless(text.as_ref())));
 }
 
-/// Writes a line to stderr.
+/// Writes a value to stdout as JSON, which has an escape for every control character.
+pub(crate) fn json(value: &serde_json::Value) {
+    let mut text = String::new();
+    for c in format!("{value:#}\n").chars() {
+        match c {
+            '\n' => text.push(c),
+            c if c.is_control() || visible::is_hidden(c) => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(text, "\\u{unit:04x}"));
+            }
+            c => text.push(c),
+        }
+    }
+    write(&text);
+}
+
+/// Writes a line to stderr, as harmless.
 pub(crate) fn note(text: impl AsRef<str>) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", text.as_ref());
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text.as_ref()));
 }
 
 /// Writes a failure to stderr: what happened, then what to do next.
@@ -69,9 +123,92 @@ pub(crate) fn paint(text: &str, style: Style) -> String {
     paint_for(std::io::stdout().is_terminal(), text, style)
 }
 
+/// Writes what the command line's parser answers: help and the version to stdout, what was wrong with usage to stderr.
+/// What was typed is shown on one line: a shell puts the names of a checkout's files there too (`hob cure check *`).
+pub(crate) fn answer(mut error: clap::Error) {
+    let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+    for (kind, value) in context {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(visible(&text)),
+            ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(|text| visible(text)).collect()),
+            // Suggestions, a line each.
+            ContextValue::StyledStrs(texts) => {
+                let lines = texts.iter().map(|text| text.ansi().to_string().replace('\n', "\\n").into());
+                ContextValue::StyledStrs(lines.collect())
+            }
+            value => value,
+        };
+        error.insert(kind, value);
+    }
+    let terminal = if error.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
+    let rendered = error.render();
+    let text = if terminal && wants_colour() { rendered.ansi().to_string() } else { rendered.to_string() };
+    match error.use_stderr() {
+        true => _ = io::stderr().lock().write_all(harmless(&text).as_bytes()),
+        false => write(&harmless(&text)),
+    }
+}
+
+/// The text with everything written out that a terminal would act on or hide, but for the ends of lines, tabs, and the
+/// colours and weights that hob itself writes.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c == '\n' || c == '\t' || !c.is_control() && !visible::is_hidden(c);
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        let length = match (c, own_style(rest)) {
+            (_, Some(style)) => {
+                shown.push_str(style);
+                style.len()
+            }
+            ('\n' | '\t', _) => {
+                shown.push(c);
+                1
+            }
+            // The end of a line as some programs write it.
+            ('\r', _) if rest.starts_with("\r\n") => 1,
+            _ => {
+                visible::push_visible(&mut shown, before, c);
+                c.len_utf8()
+            }
+        };
+        before = c;
+        rest = &rest[length..];
+    }
+    Cow::Owned(shown)
+}
+
+/// Every sequence that hob itself writes: [`paint`], the compiler's messages, and the command line's help. Others can hide
+/// text, as black on black does.
+const OWN_STYLES: [&str; 11] = [
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[2m",
+    "\u{1b}[4m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+    "\u{1b}[91m",
+    "\u{1b}[92m",
+    "\u{1b}[94m",
+    "\u{1b}[96m",
+];
+
+/// The colour or weight of hob's own that the text begins with.
+fn own_style(text: &str) -> Option<&'static str> {
+    OWN_STYLES.into_iter().find(|style| text.starts_with(style))
+}
+
+fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 fn paint_for(terminal: bool, text: &str, style: Style) -> String {
-    let wanted = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if !wanted {
+    if !terminal || !wants_colour() {
         return text.to_owned();
     }
     let code = match style {
@@ -82,4 +219,41 @@ fn paint_for(terminal: bool, text: &str, style: Style) -> String {
         Style::Dim => 2,
     };
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_drives_a_terminal() {
+        let hostile =
+            "a\u{1b}[2J\u{1b}]0;title\u{7}\rb\u{8}\u{0}\u{7f}\u{9b}31m\u{1b}[8mhidden\u{202e}\tλ🙂\r\nend\u{1b}";
+        let shown = "a\\x1b[2J\\x1b]0;title\\x07\\x0db\\x08\\x00\\x7f\\u{9b}31m\\x1b[8mhidden\\u{202e}\tλ🙂\nend\\x1b";
+        assert_eq!(harmless(hostile), shown);
+        assert!(matches!(harmless("plain\ttext\n"), Cow::Borrowed(_)));
+        for style in [Style::Green, Style::Yellow, Style::Red, Style::Bold, Style::Dim] {
+            let painted = paint_for(true, "x", style);
+            assert!(painted == "x" || harmless(&painted) == painted, "{painted:?}");
+        }
+        // Colours of others, which may hide text: black, white, concealed.
+        for other in ["30m", "97m", "38;5;0m", "38;5;1;8m", "1;31m", "8m", "01m", "m", "31", "31;m"] {
+            let hidden = format!("\u{1b}[{other}x");
+            assert_eq!(harmless(&hidden), format!("\\x1b[{other}x"));
+        }
+    }
+
+    #[test]
+    fn all_colours_of_hob_itself_are_shown() {
+        let text = "module A do\n  def f(): Int = g(true)\n  def g(x: Int): Int = y\nend\n";
+        let diagnostics = cure::compile(text, &cure::Alone).diagnostics;
+        let lines = cure::diagnostic::Lines::new(text);
+        let compiler = diagnostics.iter().map(|one| one.render("a.cure", &lines, true));
+        let mut line = <crate::Cli as clap::CommandFactory>::command();
+        let help = line.render_long_help().ansi().to_string();
+        let wrong = line.try_get_matches_from_mut(["hob", "stop", "--projec"]).unwrap_err().render().ansi().to_string();
+        for painted in compiler.chain([help, wrong]) {
+            assert!(painted.contains('\u{1b}') && harmless(&painted) == painted, "{painted:?}");
+        }
+    }
 }

@@ -50,6 +50,7 @@ async fn agent(mail: &Arc<Mail>, name: &str, role: &str) -> Session {
         session: SessionId::mint(),
         holder: Holder { host: "bench".into(), worktree: format!("/{name}") },
         takeover: false,
+        moved_from: None,
         create: true,
         profile: Profile { role: Some(Role::new(role).unwrap()), ..Profile::default() },
     };

@@ -1,7 +1,8 @@
 //! The mail's own methods beside MCP's: `subscribe` and its notifications on every connection that stands, `mail/confirm`,
-//! `mail/token` and `mail/import` on control connections.
+//! `mail/token`, `mail/place` and `mail/import` on control connections.
 
 mod import;
+mod place;
 mod subscribe;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 pub use self::import::import;
+pub use self::place::{PlaceView, place};
 pub use self::subscribe::subscribe;
 use crate::desk::Desk;
 

@@ -11,7 +11,7 @@ mod holders;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -135,6 +135,11 @@ impl Desk {
         self.mail.lock().await.clone()
     }
 
+    /// Whether it was opened, as far as can be told without waiting.
+    pub fn is_open(&self) -> bool {
+        self.mail.try_lock().is_ok_and(|mail| mail.is_some())
+    }
+
     /// Who calls, with the right to its name.
     pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let caller = caller(cx)?;
@@ -163,14 +168,28 @@ impl Desk {
         let create = identity.is_some();
         let profile = identity.map(|identity| profile(&identity, None)).transpose()?.unwrap_or_default();
         let unknown = !create;
-        self.take(cx, caller, agent, holder, create, profile).await.map(|entered| (entered.0, entered.1)).map_err(
-            |error| match unknown && error.to_string().contains("no agent") {
-                true => error.hint(
-                    "If the name is right and new, `hob quickstart --name NAME --role ROLE --module MODULE` registers it.",
-                ),
-                false => error,
-            },
-        )
+        let taken = self.take(cx, caller, agent, holder.clone(), create, profile).await;
+        let (mail, session, ..) = taken.map_err(|error| match unknown && error.to_string().contains("no agent") {
+            true => error.hint(
+                "If the name is right and new, `hob quickstart --name NAME --role ROLE --module MODULE` registers it.",
+            ),
+            false => error,
+        })?;
+        self.follow(&session.agent, Path::new(&holder.worktree));
+        Ok((mail, session))
+    }
+
+    /// Whoever has a name stands there: should its directory have been moved, the name and its token went along.
+    fn follow(&self, agent: &AgentName, worktree: &Path) {
+        let Some(identity) = self.identities.get(agent) else { return };
+        let followed = self.identities.follow(&identity, worktree).and_then(|former| match former {
+            Some(former) => self.tokens.follow(agent, &former, worktree),
+            None => Ok(()),
+        });
+        if let Err(error) = followed {
+            // The next call tries again; until then the former file still tells that it is the same directory.
+            tracing::warn!(%error, %agent, "note where an agent stands now");
+        }
     }
 
     /// The same for a call that confirms what its session has in hand. What the client gave up unseen goes back before.
@@ -202,18 +221,20 @@ impl Desk {
             return Err(ToolError::user(format!("This connection's token is that of the agent {own}."))
                 .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));
         }
-        let identity = Identity {
+        let mut identity = Identity {
             name: agent.to_string(),
             role: said.role,
             module: said.module,
             repo_id: self.space.clone(),
-            worktree: Some(PathBuf::from(&holder.worktree)),
+            ..Identity::default()
         };
+        identity.bind(Path::new(&holder.worktree));
         let profile = Profile { branch: branch(&holder.worktree), ..profile(&identity, said.intent)? };
-        let (_, _, created, taken_from) = self.take(cx, caller, agent, holder, true, profile).await?;
+        let (_, session, created, taken_from) = self.take(cx, caller, agent, holder.clone(), true, profile).await?;
+        self.follow(&session.agent, Path::new(&holder.worktree));
         self.identities.save(&identity).map_err(|error| {
             ToolError::user(format!("The agent is registered, but its identity could not be written: {error}."))
-                .hint("Make .hob/identities writable for this user and call register_agent again.")
+                .hint("Make `identities` in the project's state directory writable for this user (`hob doctor` names it) and call register_agent again.")
         })?;
         Ok(Registered { identity, is_new: created, taken_from: taken_from.map(|holder| holder.to_string()) })
     }
@@ -233,7 +254,12 @@ impl Desk {
             None => SessionId::mint(),
         };
         let holder_of = holder.clone();
-        let request = EnterRequest { agent, session: life.clone(), holder, takeover: caller.takeover, create, profile };
+        let moved_from = self.identities.get(&agent).and_then(|identity| {
+            let worktree = identity.moved_from(Path::new(&holder.worktree))?.display().to_string();
+            Some(Holder { host: holder.host.clone(), worktree })
+        });
+        let takeover = caller.takeover;
+        let request = EnterRequest { agent, session: life.clone(), holder, takeover, moved_from, create, profile };
         let entry = mail.enter(request).await.map_err(failed)?;
         let unheard = match self.present(caller.connection) {
             Some(present) => present.unheard,
@@ -407,14 +433,18 @@ fn process_descriptor(pid: u32) -> Option<AsyncFd<OwnedFd>> {
     unsafe { AsyncFd::register(descriptor) }.ok()
 }
 
+/// The files that name a branch are a line long, in bytes.
+const BRANCH_MAX: u64 = 8 * 1024;
+
 /// The branch that is checked out, read without running git (gitrepository-layout(5)).
 fn branch(worktree: &str) -> Option<String> {
     let git = PathBuf::from(worktree).join(".git");
-    let dir = match std::fs::read_to_string(&git) {
+    let read = |path: &Path| project::regular::read(path, BRANCH_MAX);
+    let dir = match read(&git) {
         Ok(text) => PathBuf::from(worktree).join(text.strip_prefix("gitdir:")?.trim()),
         Err(_) => git,
     };
-    let head = std::fs::read_to_string(dir.join("HEAD")).ok()?;
+    let head = read(&dir.join("HEAD")).ok()?;
     Some(head.trim().strip_prefix("ref: refs/heads/")?.chars().take(200).collect())
 }
 

@@ -1,5 +1,7 @@
 //! What can go wrong, and what to do next. A refusal has changed nothing.
 
+use std::path::PathBuf;
+
 use crate::model::{AddressError, AgentName, Holder, MessageId, NameError};
 
 /// Why a store did not do, or does not know whether it did, what it was asked.
@@ -48,6 +50,26 @@ pub enum StoreError {
     Corrupt {
         /// What the engine says.
         reason: String,
+    },
+    /// Something else lies where its file should be, or its file is not what it was. Nothing was opened.
+    #[error("{} {what}", path.display())]
+    Strange {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to do about it.
+        next: String,
+    },
+    /// The project's mail is elsewhere: what is configured now is another store, or another space, than was used last.
+    #[error("this project's mail is in {former}; what is configured now is {now}")]
+    Elsewhere {
+        /// What was used last.
+        former: String,
+        /// What is configured.
+        now: String,
+        /// What to do about it.
+        next: Vec<String>,
     },
     /// Something that should not be.
     #[error("the mail store failed: {reason}")]
@@ -162,23 +184,25 @@ impl StoreError {
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
             StoreError::Refused(refusal) => return refusal.hints(),
+            StoreError::Strange { next, .. } => next,
+            StoreError::Elsewhere { next, .. } => return next.clone(),
             StoreError::Away { .. } => "Nothing was stored. Try again in a little while; sending is safe to repeat.",
             StoreError::Uncertain { .. } => {
-                "It may have happened. Repeat it with the same idempotency_key: it will not happen twice."
+                "It may have happened. Repeat it with the same idempotency_key: it will not happen twice. A message that had none: delivery_status with its id tells first whether it was stored."
             }
             StoreError::DiskFull => "Nothing was stored and nothing is lost. Make room on the disk, then try again.",
             StoreError::ReadOnly { .. } => {
-                "Nothing was stored. Make the project's .hob directory writable for this user, then try again."
+                "Nothing was stored. Make the project's state directory writable for this user (`hob doctor` names it), then try again."
             }
             StoreError::Locked => "Nothing was stored. Try again; if it stays so, find who else has mail.db open.",
             StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
             StoreError::Gone => {
-                "Nothing was stored. Put .hob/mail.db back if you have it; `hob stop`, and the next call goes on with what is there, or with an empty store."
+                "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call goes on with what is there. Without one, `hob mail switch` begins an empty store."
             }
             StoreError::Corrupt { .. } => {
-                "Nothing was changed. Move .hob/mail.db aside, with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
+                "Nothing was changed. Move mail.db in the project's state directory aside (`hob doctor` names it), with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
             }
-            StoreError::Failed { .. } => "This is a fault of hob; its log under .hob/log/ tells more.",
+            StoreError::Failed { .. } => "This is a fault of hob; its log (`hob status` names it) tells more.",
         };
         vec![hint.to_owned()]
     }

@@ -7,6 +7,8 @@
 
 use std::fmt::Write;
 
+use project::visible::push_visible;
+
 /// The longest body that a text form shows, in characters; the structured form holds all.
 const BODY_SHOWN: usize = 48_000;
 
@@ -99,58 +101,14 @@ pub fn one_line(text: &str, most: usize) -> String {
 /// The text with everything written out that is not to be seen: control characters (line feeds and tabs stay), and
 /// those that turn, hide or break text.
 pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            c => push_visible(&mut out, before, c),
-        }
-        before = c;
-    }
-    out
-}
-
-fn push_visible(out: &mut String, before: char, c: char) {
-    match c {
-        c if u32::from(c) < 0x80 && c.is_control() => _ = write!(out, "\\x{:02x}", u32::from(c)),
-        c if c.is_control() || is_hidden(c) || (is_joint(c) && !joins(before, c)) => {
-            _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        }
-        c => out.push(c),
-    }
-}
-
-/// Parts of a drawn symbol that have no shape of their own: the colour selector and the joiner of emoji.
-fn is_joint(c: char) -> bool {
-    matches!(c, '\u{fe0f}' | '\u{200d}')
-}
-
-/// Whether a joint stands where it means something: behind a symbol, and no more of them than one of each. Whole texts
-/// can be hidden in what stands elsewhere.
-fn joins(before: char, joint: char) -> bool {
-    let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
-    match (before, joint) {
-        ('\u{fe0f}', '\u{200d}') => true,
-        (before, _) => is_symbol(before) && !is_joint(before),
-    }
-}
-
-/// Characters without a shape of their own that change how others are read: directions, separators of lines and
-/// paragraphs, tags, variation selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
-fn is_hidden(c: char) -> bool {
-    matches!(
-        u32::from(c),
-        0xad | 0x34f | 0x61c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x200b..=0x200c | 0x200e..=0x200f
-        | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0e | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x1bca0..=0x1bca3
-        | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff
-    )
+    project::visible::escaped(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use expect_test::expect;
+    use project::visible::is_hidden;
     use proptest::prelude::*;
 
     /// What somebody would send who wants to be taken for the user, for hob, or for another message.

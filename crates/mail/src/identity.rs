@@ -1,8 +1,9 @@
-//! Which agent stands in a worktree: the files in `.hob/identities/`, one an agent, and the order in which a caller's
+//! Which agent stands in a worktree: the files in `identities/` of the project's state, one an agent, and the order in which a caller's
 //! name is found. Files say what a name is for; who may speak under it is decided by the store (`Mail::enter`).
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use project::private;
@@ -18,7 +19,7 @@ const FILES_MAX: usize = 1000;
 const SHOWN: usize = 10;
 
 /// An agent as its file describes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its name, which is the file's too.
     pub name: String,
@@ -30,9 +31,56 @@ pub struct Identity {
     /// The space that it was registered in.
     #[serde(default)]
     pub repo_id: String,
+    /// The directory that its worktree is, which stays the same when it is renamed or moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<Directory>,
     /// The worktree that it stands in, if it is bound to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
+}
+
+/// A directory, whatever its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directory {
+    /// The number of its device.
+    pub device: u64,
+    /// Its own number there.
+    pub inode: u64,
+}
+
+impl Directory {
+    /// The directory at that path, if there is one.
+    pub fn at(path: &Path) -> Option<Directory> {
+        let found = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+        Some(Directory { device: found.dev(), inode: found.ino() })
+    }
+}
+
+impl Identity {
+    /// Binds it to a worktree.
+    pub fn bind(&mut self, worktree: &Path) {
+        self.worktree = Some(worktree.to_owned());
+        self.directory = Directory::at(worktree);
+    }
+
+    /// Where its worktree was before it was moved to this path, if that is so: it is the same directory, and is not at its
+    /// former path any more.
+    pub fn moved_from(&self, worktree: &Path) -> Option<&Path> {
+        let (former, directory) = (self.worktree.as_deref()?, self.directory?);
+        let is_moved = former != worktree
+            && Directory::at(worktree) == Some(directory)
+            && Directory::at(former) != Some(directory);
+        is_moved.then_some(former)
+    }
+
+    /// Whether its file does not say of this worktree what it is by now.
+    fn is_outdated(&self, worktree: &Path) -> bool {
+        match self.worktree.as_deref() {
+            Some(bound) if bound == worktree => self.directory != Directory::at(worktree),
+            Some(_) => self.moved_from(worktree).is_some(),
+            None => false,
+        }
+    }
 }
 
 /// Why a caller has no name.
@@ -61,7 +109,7 @@ impl Identities {
 
     /// All of them by name. What is not an identity is passed over.
     pub fn all(&self) -> Vec<Identity> {
-        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let entries = self.entries();
         let mut all: Vec<Identity> = entries.take(FILES_MAX).filter_map(|entry| read(&entry.path())).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
@@ -69,7 +117,11 @@ impl Identities {
 
     /// The files that are meant as identities and are passed over, each with what is wrong with it.
     pub fn broken(&self) -> Vec<(PathBuf, String)> {
-        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten().take(FILES_MAX);
+        match fs::symlink_metadata(&self.dir) {
+            Ok(found) if !found.is_dir() => return vec![(self.dir.clone(), "it is no directory".to_owned())],
+            _ => {}
+        }
+        let entries = self.entries().take(FILES_MAX);
         let paths =
             entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json"));
         let mut broken: Vec<_> = paths.filter_map(|path| read_whole(&path).err().map(|why| (path, why))).collect();
@@ -89,8 +141,10 @@ impl Identities {
             return Ok(AgentName::new(name.strip_prefix('@').unwrap_or(name))?);
         }
         let all = self.all();
-        let bound: Vec<&Identity> =
-            all.iter().filter(|identity| identity.worktree.as_deref() == Some(worktree)).collect();
+        let is_bound = |identity: &&Identity| {
+            identity.worktree.as_deref() == Some(worktree) || identity.moved_from(worktree).is_some()
+        };
+        let bound: Vec<&Identity> = all.iter().filter(is_bound).collect();
         let free = || match &all[..] {
             [only] if only.worktree.is_none() => Some(only),
             _ => None,
@@ -115,11 +169,33 @@ impl Identities {
         self.all().into_iter().filter(near).take(SHOWN).collect()
     }
 
+    /// Notes where an agent stands now, if its file says otherwise: that its worktree is the same directory as before, or
+    /// another one at the same path. Gives where it was if it was moved.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn follow(&self, identity: &Identity, worktree: &Path) -> io::Result<Option<PathBuf>> {
+        if !identity.is_outdated(worktree) {
+            return Ok(None);
+        }
+        let former = identity.moved_from(worktree).map(Path::to_owned);
+        let mut followed = identity.clone();
+        followed.bind(worktree);
+        self.save(&followed)?;
+        Ok(former)
+    }
+
     /// Writes an identity, in place of the one of that name.
     pub fn save(&self, identity: &Identity) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(identity)?;
         text.push(b'\n');
         private::replace(&self.path(&identity.name), &text)
+    }
+
+    /// What is in the directory. A link in its place is none.
+    fn entries(&self) -> impl Iterator<Item = fs::DirEntry> {
+        let is_dir = fs::symlink_metadata(&self.dir).is_ok_and(|found| found.is_dir());
+        is_dir.then(|| fs::read_dir(&self.dir)).into_iter().flatten().flatten().flatten()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -130,8 +206,8 @@ impl Identities {
 impl NoIdentity {
     /// What to do about it, one sentence each.
     pub fn hints(&self) -> Vec<String> {
-        const QUICKSTART: &str = "In this worktree, run `hob quickstart --name NAME --role ROLE --module MODULE` (say what you are for and \
-                                  what you work on); or have the agent's configuration start `hob mcp --as NAME`.";
+        const QUICKSTART: &str = "Call register_agent if you have that tool (`name`, `role`: what you are for, `module`: what you work on); or, in \
+                                  this worktree, run `hob quickstart --name NAME --role ROLE --module MODULE`; or have the agent's configuration start `hob mcp --as NAME`.";
         match self {
             NoIdentity::Name(_) => {
                 vec!["A name is 1 to 64 of the characters a-z 0-9 _ and -, the first not a -.".to_owned()]
@@ -192,7 +268,38 @@ mod tests {
             module: "all".to_owned(),
             repo_id: "r_1".to_owned(),
             worktree: worktree.map(PathBuf::from),
+            directory: None,
         }
+    }
+
+    #[test]
+    fn a_name_goes_with_its_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let identities = Identities::new(temp.path().join("identities"));
+        let [first, second, other] = ["first", "second", "other"].map(|name| temp.path().join(name));
+        fs::create_dir(&first).unwrap();
+        fs::create_dir(&other).unwrap();
+        let mine = |identities: &Identities| identities.get(&AgentName::new("mine").unwrap()).unwrap();
+        // One that an older version wrote comes to know its directory.
+        identities.save(&identity("mine", first.to_str())).unwrap();
+        assert_eq!(identities.follow(&mine(&identities), &other).unwrap(), None, "that is another place");
+        assert_eq!(identities.follow(&mine(&identities), &first).unwrap(), None);
+        assert_eq!(mine(&identities).directory, Directory::at(&first));
+        fs::rename(&first, &second).unwrap();
+        assert_eq!(resolved(&identities, None, second.to_str().unwrap()), "mine");
+        assert!(resolved(&identities, None, other.to_str().unwrap()).contains("no agent name yet"));
+        // Another directory at the former path is not it, once the name has gone along.
+        fs::create_dir(&first).unwrap();
+        assert_eq!(mine(&identities).moved_from(&second), Some(&*first));
+        assert_eq!(identities.follow(&mine(&identities), &second).unwrap(), Some(first.clone()));
+        assert!(resolved(&identities, None, first.to_str().unwrap()).contains("no agent name yet"));
+        assert_eq!(mine(&identities).moved_from(&second), None);
+        // A worktree that was made anew at the same path is the same to whoever works there.
+        fs::remove_dir(&second).unwrap();
+        fs::rename(&other, &second).unwrap();
+        assert_eq!(resolved(&identities, None, second.to_str().unwrap()), "mine");
+        assert_eq!(identities.follow(&mine(&identities), &second).unwrap(), None);
+        assert_eq!(mine(&identities).directory, Directory::at(&second));
     }
 
     fn resolved(identities: &Identities, asked: Option<&str>, worktree: &str) -> String {
@@ -206,7 +313,7 @@ mod tests {
     fn the_order_of_the_names() {
         let temp = tempfile::tempdir().unwrap();
         let identities = Identities::new(temp.path().join("identities"));
-        assert!(resolved(&identities, None, "/w").contains("no agent name yet: In this worktree, run `hob quickstart"));
+        assert!(resolved(&identities, None, "/w").contains("no agent name yet: Call register_agent"));
         identities.save(&identity("solo", None)).unwrap();
         assert_eq!(resolved(&identities, None, "/w"), "solo");
         assert_eq!(resolved(&identities, Some("@other"), "/w"), "other");

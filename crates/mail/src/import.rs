@@ -5,16 +5,23 @@
 //! by their id, and are applied by time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::Deserialize;
 
 use crate::time;
+use project::visible::path as shown;
 
 /// The longest line that is read, in bytes.
 const LINE_MAX: u64 = 8 << 20;
+/// How long a log may be, all files of it together, in bytes.
+const LOG_MAX: u64 = 512 << 20;
+/// The longest path that one may be redirected to, in bytes.
+const PATH_MAX: u64 = 4096;
 
 /// Everything that was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -77,12 +84,18 @@ pub struct FoundMessage {
 #[allow(missing_docs)]
 pub enum ImportError {
     #[error(
-        "{path} holds no log of Thrum (events.jsonl); name the .thrum directory, or the directory of the log's branch \
-         (.git/thrum-sync/a-sync)"
+        "{} holds no log of Thrum (events.jsonl); name the .thrum directory, or the directory of the log's branch \
+         (.git/thrum-sync/a-sync)",
+        shown(path)
     )]
     NoLog { path: PathBuf },
-    #[error("read {path}: {source}")]
+    #[error("read {}: {source}", shown(path))]
     Read { path: PathBuf, source: io::Error },
+    #[error(
+        "the log in {} has more than {LOG_MAX} bytes; look whether its files are logs, and take out what need not be imported",
+        shown(path)
+    )]
+    TooLong { path: PathBuf },
 }
 
 /// Reads the log of a `.thrum` directory, or of the repository around it.
@@ -94,7 +107,13 @@ pub fn read(dir: &Path) -> Result<Found, ImportError> {
     let messages = fs::read_dir(log.join("messages")).into_iter().flatten().flatten().map(|entry| entry.path());
     files.extend(messages.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")));
     files.sort();
-    for path in files.into_iter().filter(|path| path.is_file()) {
+    files.retain(|path| path.is_file());
+    let length: u64 =
+        files.iter().filter_map(|path| path.metadata().ok()).map(|data| data.len()).fold(0, u64::saturating_add);
+    if length > LOG_MAX {
+        return Err(ImportError::TooLong { path: log });
+    }
+    for path in files {
         read_file(&path, &mut events, &mut found.unreadable)
             .map_err(|source| ImportError::Read { path: path.clone(), source })?;
     }
@@ -103,11 +122,27 @@ pub fn read(dir: &Path) -> Result<Found, ImportError> {
 
 /// Where the log is: in the directory itself, in its `sync`, or in the repository's worktree for it.
 fn log_dir(dir: &Path) -> Option<PathBuf> {
-    let redirect = fs::read_to_string(dir.join("redirect")).ok().map(|text| PathBuf::from(text.trim()));
+    let redirect = redirect(&dir.join("redirect")).map(|text| PathBuf::from(text.trim()));
     let dir = redirect.unwrap_or_else(|| dir.to_owned());
     let above = dir.parent().map(|above| above.join(".git/thrum-sync/a-sync"));
     let places = [Some(dir.clone()), Some(dir.join("sync")), Some(dir.join(".git/thrum-sync/a-sync")), above];
     places.into_iter().flatten().find(|place| place.join("events.jsonl").is_file())
+}
+
+/// What a file of one path holds.
+fn redirect(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    open(path).ok()?.take(PATH_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// Opens a file to be read. Never waits, as a pipe in the place of one would make whoever opens it.
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+    }
 }
 
 /// One event, as much of it as matters here.
@@ -166,7 +201,7 @@ struct Pair {
 type Events = BTreeMap<(u64, String), Event>;
 
 fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Result<()> {
-    let mut reader = BufReader::new(File::open(path)?);
+    let mut reader = BufReader::new(open(path)?);
     let mut line = Vec::new();
     let mut number = 0;
     loop {
@@ -355,6 +390,26 @@ rubbish
 {"type":"message.create","timestamp":"2026-02-13T10:04:00Z","event_id":"evt_13","v":1,"message_id":"msg_C","agent_id":"planner","session_id":"ses_1","body":{"format":"plain","content":"regretted"}}
 {"type":"message.delete","timestamp":"2026-02-13T10:04:01Z","event_id":"evt_14","v":1,"message_id":"msg_C","reason":"oops"}
 "#;
+
+    #[test]
+    fn what_is_no_log_keeps_nobody_waiting() {
+        use rustix::fs::{CWD, Mode, mkfifoat};
+        let temp = tempfile::tempdir().unwrap();
+        let file = |name: &str| temp.path().join(name);
+        mkfifoat(CWD, file("redirect"), Mode::RWXU).unwrap();
+        assert!(matches!(read(temp.path()), Err(ImportError::NoLog { .. })));
+        fs::write(file("events.jsonl"), EVENTS).unwrap();
+        fs::create_dir(file("messages")).unwrap();
+        mkfifoat(CWD, file("messages/a.jsonl"), Mode::RWXU).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", file("messages/b.jsonl")).unwrap();
+        assert_eq!(read(temp.path()).unwrap().agents.len(), 2);
+        File::create(file("messages/c.jsonl")).unwrap().set_len(1 << 40).unwrap();
+        assert!(matches!(read(temp.path()), Err(ImportError::TooLong { .. })));
+        fs::remove_file(file("messages/c.jsonl")).unwrap();
+        fs::remove_file(file("redirect")).unwrap();
+        File::create(file("redirect")).unwrap().set_len(1 << 40).unwrap();
+        assert!(read(temp.path()).is_err(), "a path of NULs leads nowhere");
+    }
 
     #[test]
     fn a_log_is_understood() {

@@ -5,6 +5,7 @@
 //! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::postgres`] for agents on many
 //!   machines, [`store::memory`] for tests), and what all of them promise.
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
+//! - [`home`]: where a project's mail is, and that it is not lost from sight when the project is called something else.
 //! - [`spool`]: what was sent while the store was away, for those who chose that.
 //! - [`desk`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
 //!   agents wrote is shown; [`hints`]: how an agent that does not wait is reached.
@@ -28,6 +29,7 @@ pub mod desk;
 pub mod error;
 pub mod framing;
 pub mod hints;
+pub mod home;
 pub mod identity;
 pub mod import;
 mod membership;

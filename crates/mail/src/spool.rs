@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::error::{Refusal, StoreError};
 use crate::model::{Address, AgentName, MessageId, Priority, Session, SessionId, Space};
 use crate::store::change::Append;
-use crate::store::sqlite::{explain, sync_folder};
+use crate::store::sqlite::{explain, file, sync_folder};
 
 /// How much text it holds, in bytes.
 const BYTES: u64 = 64 << 20;
@@ -63,13 +63,17 @@ impl Spool {
     /// # Errors
     /// When the file cannot be opened or made, or is none of ours.
     pub fn open(path: &Path, space: &Space, limit: u64) -> Result<Spool, StoreError> {
+        if !file::is_there(path)? {
+            file::make(path, |db| db.execute_batch(TABLES).map_err(explain))?;
+        }
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let open = || -> rusqlite::Result<(Connection, u64)> {
-            let db = Connection::open(path)?;
+            let db = Connection::open_with_flags(path, flags)?;
             db.busy_timeout(std::time::Duration::from_secs(2))?;
             db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
             db.execute_batch(TABLES)?;
-            let count = "SELECT count(*) FROM queued WHERE space = ?1";
-            let waiting = db.query_row(count, [space.as_str()], |row| row.get(0))?;
+            let waiting = db.query_row("SELECT count(*) FROM queued", [], |row| row.get(0))?;
             Ok((db, waiting))
         };
         let (db, waiting) = open().map_err(explain)?;
@@ -129,8 +133,8 @@ impl Spool {
     /// The message under this key that waits already.
     fn find(&self, db: &Connection, append: &Append) -> Result<Option<MessageId>, StoreError> {
         let Some(key) = &append.key else { return Ok(None) };
-        let sql = "SELECT hash, letter FROM queued WHERE space = ?1 AND sender = ?2 AND key = ?3";
-        let values = params![self.space, append.sender.agent.as_str(), key];
+        let sql = "SELECT hash, letter FROM queued WHERE sender = ?1 AND key = ?2 ORDER BY number";
+        let values = params![append.sender.agent.as_str(), key];
         let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?));
         let Some((hash, letter)) = db.query_row(sql, values, row).optional().map_err(explain)? else { return Ok(None) };
         let message = read(&letter)?.id;
@@ -143,11 +147,12 @@ impl Spool {
     /// The first send, with its number.
     pub(crate) fn first(&self) -> Result<Option<(i64, Append)>, StoreError> {
         let db = self.db();
-        let sql = "SELECT number, key, hash, letter FROM queued WHERE space = ?1 ORDER BY number LIMIT 1";
+        // Whatever the project was called when it was put in: it is this project's, and goes where its mail is now.
+        let sql = "SELECT number, key, hash, letter FROM queued ORDER BY number LIMIT 1";
         let row = |row: &rusqlite::Row<'_>| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, [u8; 32]>(2)?, row.get::<_, String>(3)?))
         };
-        let found = db.query_row(sql, [&self.space], row).optional().map_err(explain)?;
+        let found = db.query_row(sql, [], row).optional().map_err(explain)?;
         let Some((number, key, hash, letter)) = found else { return Ok(None) };
         let letter = read(&letter)?;
         let to = letter.to.iter().map(|to| Address::parse(to)).collect::<Result<Vec<_>, _>>();

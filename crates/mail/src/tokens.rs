@@ -97,6 +97,18 @@ impl Tokens {
         Ok(token)
     }
 
+    /// The worktree in which the agent's token stands was moved: it stands there now.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn follow(&self, agent: &AgentName, former: &Path, worktree: &Path) -> io::Result<()> {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.of(agent)?.filter(|token| token.worktree == former) {
+            Some(token) => self.write(&Token { worktree: worktree.to_owned(), ..token }),
+            None => Ok(()),
+        }
+    }
+
     /// Makes the agent's token worth nothing; says whether it had one.
     ///
     /// # Errors
@@ -170,6 +182,10 @@ mod tests {
         let moved = tokens.make(&ann, there, false).unwrap();
         assert_eq!(tokens.find(&second.secret), None, "the name is held elsewhere now");
         assert_eq!(tokens.find(&moved.secret).unwrap().worktree, there);
+        tokens.follow(&ann, here, Path::new("/elsewhere")).unwrap();
+        assert_eq!(tokens.find(&moved.secret).unwrap().worktree, there, "it did not stand there");
+        tokens.follow(&ann, there, Path::new("/elsewhere")).unwrap();
+        assert_eq!(tokens.find(&moved.secret).unwrap().worktree, Path::new("/elsewhere"));
         // What others could have read or placed there is no token.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         assert_eq!(tokens.find(&moved.secret), None);

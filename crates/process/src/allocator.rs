@@ -1,4 +1,4 @@
-//! How the allocator of glibc keeps its memory.
+//! How the allocator of glibc keeps its memory, and gives it back.
 
 /// Keeps one heap for all threads (mallopt(3), `M_ARENA_MAX`) instead of one for each. Call once at start, before there
 /// are threads.
@@ -11,5 +11,16 @@ pub fn one_heap() {
     // SAFETY: it sets a number of the allocator's under its own lock, and is never wrong to ask for.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// Gives what is free back to the system (malloc_trim(3)), also in the midst of the heap: one piece in use near its end
+/// keeps everything below it otherwise. Takes a moment, in which nobody else gets memory. Does nothing with other libraries.
+pub fn give_back() {
+    #[cfg(target_env = "gnu")]
+    #[allow(unsafe_code)]
+    // SAFETY: it takes the allocator's own lock, touches only what is free, and may be called at any time.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }

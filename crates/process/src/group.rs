@@ -34,6 +34,8 @@ struct Held {
     guardian: Option<Guardian>,
     record: Option<PathBuf>,
     ended: bool,
+    /// Of a shell that may control jobs: those that it had when [`Group::note_jobs`] was called last.
+    jobs: Option<Vec<(i32, u64)>>,
 }
 
 impl Group {
@@ -82,7 +84,31 @@ impl Group {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the process has ended"));
         }
         let pid = Pid::from_raw(self.pid()).ok_or(io::ErrorKind::NotFound)?;
+        let jobs = self.held().jobs.clone();
+        for job in jobs.iter().flat_map(|known| self.jobs().into_iter().filter(move |job| !known.contains(&job.key())))
+        {
+            // What has ended meanwhile needs no signal.
+            let _ = Pid::from_raw(job.pid).map(|job| rustix::process::kill_process_group(job, signal));
+        }
         Ok(rustix::process::kill_process_group(pid, signal)?)
+    }
+
+    /// From now on a signal also reaches the process groups that the first process starts for itself, as a shell does
+    /// once it controls jobs: without a terminal nobody else knows which of them stands in front. Those that are there
+    /// already stand behind.
+    pub fn note_jobs(&self) {
+        let jobs = self.jobs().iter().map(Member::key).collect();
+        self.held().jobs = Some(jobs);
+    }
+
+    /// Children of the first process with a group of their own in its session.
+    fn jobs(&self) -> Vec<Member> {
+        let shell = self.pid();
+        let children =
+            crate::procfs::read_small(shell, &format!("task/{shell}/children"), 64 * 1024).unwrap_or_default();
+        let children = String::from_utf8_lossy(&children);
+        let members = children.split_whitespace().filter_map(|pid| Member::read(pid.parse().ok()?));
+        members.filter(|job| job.parent == shell && job.group == job.pid && job.session == shell).collect()
     }
 
     /// Everything alive that belongs to the session, escaped descendants too. Reads all of `/proc`: some milliseconds.

@@ -2,7 +2,8 @@
 //!
 //! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
 //! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill ladder.
-//! - [`probe`] reads from the kernel what a program is doing: waiting for input, sleeping, computing.
+//! - [`probe`] reads from the kernel what a program is doing: waiting for input, sleeping, computing; [`activity`] whether
+//!   anything goes on in one that should be at rest.
 //! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after a crash of a former life.
 //! - [`output`] keeps everything a program printed, by absolute offsets, within fixed bounds.
 //!
@@ -21,6 +22,7 @@ mod procfs;
 pub mod records;
 pub mod subreaper;
 
+pub mod activity;
 pub mod allocator;
 pub mod limits;
 pub mod output;
@@ -33,4 +35,4 @@ pub use mark::leave;
 pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;
-pub use spec::{ExtraPipe, Guard, SpawnError, Spec};
+pub use spec::{ExtraPipe, GIVEN_MAX, GIVEN_PATH, Guard, SpawnError, Spec};

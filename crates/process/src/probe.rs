@@ -277,7 +277,7 @@ fn stands_in(pid: i32, thread: i32) -> Stands {
     Stands::In(Call { number, arguments: [argument().unwrap_or(0), argument().unwrap_or(0)] })
 }
 
-fn threads(pid: i32) -> impl Iterator<Item = i32> {
+pub(crate) fn threads(pid: i32) -> impl Iterator<Item = i32> + use<> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
     entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }

@@ -297,6 +297,13 @@ pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The start time of a process that began so long ago, as [`Member::start`] counts it.
+pub(crate) fn clock_ticks_ago(age: Duration) -> u64 {
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let up = uptime.split_ascii_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
+    ((up - age.as_secs_f64()).max(0.0) * rustix::param::clock_ticks_per_second() as f64) as u64
+}
+
 /// Identifies this run of the machine's kernel.
 pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()

@@ -2,10 +2,13 @@
 //!
 //! Nothing is ended on a number's word alone: the machine's boot, the start time and the nonce must all agree.
 
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
@@ -41,7 +44,7 @@ pub struct Swept {
 /// Blocks for some tens of milliseconds per orphaned session, up to 2 s for a stubborn one.
 ///
 /// # Errors
-/// When the directory exists and cannot be read. Unreadable records are removed.
+/// When the directory exists and cannot be read. Records that cannot be read are removed; what is no record stays.
 pub fn sweep(directory: &Path) -> io::Result<Swept> {
     let mut swept = Swept::default();
     let entries = match std::fs::read_dir(directory) {
@@ -51,7 +54,8 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     let boot = procfs::boot_id();
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != "json") {
+        // What hob has not written is not hob's to remove, whatever it holds.
+        if !is_record(&path) {
             continue;
         }
         let left = match Record::read(&path) {
@@ -77,6 +81,14 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     Ok(swept)
 }
 
+/// Whether it is a file that [`Record::write`] has named.
+fn is_record(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    path.extension().is_some_and(|extension| extension == "json")
+        && name.is_some_and(|name| name.parse::<Nonce>().is_ok())
+        && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
 impl Record {
     pub(crate) fn of(group: &Group) -> Record {
         let me = std::process::id().cast_signed();
@@ -93,10 +105,13 @@ impl Record {
 
     /// Writes it whole or not at all; returns the file.
     pub(crate) fn write(&self, directory: &Path) -> io::Result<PathBuf> {
-        std::fs::create_dir_all(directory)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let path = directory.join(format!("{}.json", self.nonce));
         let unfinished = directory.join(format!("{}.new", self.nonce));
-        std::fs::File::create(&unfinished)?.write_all(&serde_json::to_vec(self)?)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        options.open(&unfinished)?.write_all(&serde_json::to_vec(self)?)?;
         std::fs::rename(&unfinished, &path)?;
         Ok(path)
     }

@@ -37,6 +37,9 @@ pub struct Spec {
     pub nonce: Nonce,
     /// Further descriptors, for programs that frame their answers apart from their output.
     pub extra: Vec<ExtraPipe>,
+    /// A text of at most [`GIVEN_MAX`] bytes that the child can read once, from the path that replaces [`GIVEN_PATH`] in
+    /// the arguments. It lies in no directory.
+    pub given: Option<Vec<u8>>,
     /// Who ends the session when we are gone.
     pub guard: Guard,
     /// Where the record for [`records::sweep`] is written while the session lives.
@@ -44,6 +47,11 @@ pub struct Spec {
     /// A limit on the child's address space in bytes. A backstop only: some runtimes reserve far more than they use.
     pub address_space: Option<u64>,
 }
+
+/// Stands in the arguments for the path of [`Spec::given`].
+pub const GIVEN_PATH: &str = "@HOB-GIVEN-PATH@";
+/// What every pipe takes at once.
+pub const GIVEN_MAX: usize = 4096;
 
 /// One more pipe between us and the child.
 #[derive(Debug, Clone)]
@@ -126,6 +134,7 @@ impl Spec {
             env: Vec::new(),
             nonce: Nonce::random(),
             extra: Vec::new(),
+            given: None,
             guard: Guard::SelfExe,
             records: None,
             address_space: None,
@@ -158,11 +167,14 @@ impl Spec {
         let input = procfs::inode(&stdin.child).map_err(system)?;
 
         let mut command = tokio::process::Command::new(&program);
-        command.arg0(&self.program).args(&self.args).current_dir(&self.cwd).env_clear();
+        let given = self.given.as_deref().map(given).transpose().map_err(system)?;
+        let path = given.as_ref().map(|given| OsString::from(format!("/proc/self/fd/{}", given.as_raw_fd())));
+        let args = self.args.iter().map(|arg| path.as_ref().filter(|_| arg == GIVEN_PATH).unwrap_or(arg));
+        command.arg0(&self.program).args(args).current_dir(&self.cwd).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.env(nonce::SESSION_VARIABLE, self.nonce.as_str());
         let mut extra = Vec::new();
-        let mut inherited = Vec::new();
+        let mut inherited = Vec::from_iter(given);
         for wanted in &self.extra {
             let (ours, theirs) = if wanted.to_child {
                 let end = our_writer().map_err(system)?;
@@ -198,7 +210,8 @@ impl Spec {
         Ok(child)
     }
 
-    /// The program's file: as execvp would find it, with the child's `PATH` and from the child's directory.
+    /// The program's file: as execvp would find it with the child's `PATH`, but for entries that mean the child's directory
+    /// or lie below it. A bare name never means what stands there.
     fn find_program(&self) -> Result<PathBuf, SpawnError> {
         let name = Path::new(&self.program);
         if name.components().count() > 1 || self.program.as_encoded_bytes().contains(&b'/') {
@@ -212,8 +225,8 @@ impl Spec {
         let search = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
         let search = search.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
         let mut denied = None;
-        for directory in std::env::split_paths(search) {
-            let path = self.cwd.join(directory).join(name);
+        for directory in std::env::split_paths(search).filter(|directory| directory.is_absolute()) {
+            let path = directory.join(name);
             match usable(&path) {
                 Usable::Yes => return Ok(path),
                 Usable::NotExecutable => denied = denied.or(Some(path)),
@@ -263,6 +276,15 @@ const OUTPUT_PIPE: usize = 1 << 20;
 struct Ends<Ours> {
     ours: Ours,
     child: OwnedFd,
+}
+
+/// The end to read from of a pipe that holds a text and nothing after it.
+fn given(text: &[u8]) -> io::Result<OwnedFd> {
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    if text.len() > GIVEN_MAX || rustix::io::write(&write, text)? < text.len() {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(read)
 }
 
 fn our_writer() -> io::Result<Ends<pipe::Sender>> {

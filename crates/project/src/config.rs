@@ -5,7 +5,6 @@
 //! until then it is withheld and listed in [`Config::withheld`]. Parsing is strict: a mistake is named with its line.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -19,9 +18,11 @@ use crate::cure::CureTable;
 pub use crate::duration::Limit;
 pub use crate::mail::MailConfig;
 use crate::mail::MailTable;
+use crate::regular;
 use crate::trust::{self, Request};
 use crate::user::is_absent;
-use crate::{Project, Trust, UserConfig};
+use crate::visible::path as shown;
+use crate::{Project, Trust, UserConfig, visible};
 
 /// The largest configuration file that is read, in bytes.
 const FILE_MAX: u64 = 1024 * 1024;
@@ -30,22 +31,27 @@ const FILE_MAX: u64 = 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum ConfigError {
-    #[error("{path}, line {line}: {message}; correct the line, or delete it for the default")]
+    #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
     Wrong { path: PathBuf, line: usize, message: String },
-    #[error("{path}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", range.start(), range.end())]
+    #[error("{}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
     Range { path: PathBuf, key: &'static str, value: u64, range: RangeInclusive<u64> },
-    #[error("read {path}: {source}; make it a text file that you can read, or move it away")]
+    #[error("read {}: {source}; make it a text file that you can read, or move it away", shown(path))]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} belongs to user {owner}, not to you; move it away, or take it over with chown")]
+    #[error("{} belongs to user {owner}, not to you; move it away, or take it over with chown", shown(path))]
     NotMine { path: PathBuf, owner: u32 },
-    #[error("{path} has more than {FILE_MAX} bytes; no configuration is that long, so move it away")]
+    #[error("{} has more than {FILE_MAX} bytes; no configuration is that long, so move it away", shown(path))]
     TooLong { path: PathBuf },
     #[error(
-        "{path}: mail.database does not belong into a file that is shared with others; put the address into \
-         HOB_MAIL_DATABASE, your own config.toml, or .hob/mail-database (mode 0600)"
+        "{}: mail.database does not belong into a file that is shared with others; put the address into \
+         HOB_MAIL_DATABASE, your own config.toml, or mail-database in the project's state directory (mode 0600; `hob doctor` names the directory)",
+        shown(path)
     )]
     SharedDatabase { path: PathBuf },
-    #[error("{path}: cure.roots: {root} leads out of the project; name a directory inside of it, relative to its root")]
+    #[error(
+        "{}: cure.roots: {} leads out of the project; name a directory inside of it, relative to its root",
+        shown(path),
+        shown(root)
+    )]
     Root { path: PathBuf, root: PathBuf },
 }
 
@@ -104,18 +110,25 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Loads what holds for a project.
-    pub fn load(project: &Project) -> Result<Config, ConfigError> {
+    /// What the user has configured for all projects.
+    pub fn of_user() -> Result<Config, ConfigError> {
         let mut config = Config::default();
         if let Some(path) = UserConfig::path() {
             config.apply(&path, UserConfig::load()?.into_settings(), Source::User)?;
         }
+        Ok(config)
+    }
+
+    /// Loads what holds for a project.
+    pub fn load(project: &Project) -> Result<Config, ConfigError> {
+        let mut config = Config::of_user()?;
         let path = project.config_path();
         if let Some(text) = read(&path)? {
             let mut settings: Settings = parse(&path, &text)?;
             let requests = trust::requests(&text, &settings);
             if !requests.is_empty() && !Trust::load()?.covers(project, &text) {
                 settings.repl.profiles.clear();
+                settings.mail.space = None;
                 config.withheld = requests;
             }
             config.apply(&path, settings, Source::Project)?;
@@ -247,7 +260,7 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, C
     toml::from_str(text).map_err(|error| ConfigError::Wrong {
         path: path.to_owned(),
         line: error.span().map_or(1, |span| line_of(text, span.start)),
-        message: error.message().trim_end().replace('\n', ", "),
+        message: visible(&error.message().trim_end().replace('\n', ", ")),
     })
 }
 
@@ -258,11 +271,12 @@ pub(crate) fn line_of(text: &str, offset: usize) -> usize {
 
 pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_MAX => Err(ConfigError::TooLong { path: path.to_owned() }),
-        Ok(metadata) if !metadata.is_file() => Err(failed(io::Error::other("not a regular file"))),
-        Ok(_) => fs::read_to_string(path).map(Some).map_err(failed),
+    match regular::read(path, FILE_MAX) {
+        Ok(text) => Ok(Some(text)),
         Err(error) if is_absent(&error) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err(ConfigError::TooLong { path: path.to_owned() })
+        }
         Err(source) => Err(failed(source)),
     }
 }

@@ -91,6 +91,10 @@ const ALLOWED: &[&str] = &[
 /// Names that look allowed but carry secrets.
 const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CREDENTIAL*", "*_KEY", "*APIKEY*"];
 
+/// Search paths by which programs and modules are found and run. Entries that are empty or relative mean whatever
+/// directory a program is in, so a checkout would be asked first.
+const SEARCHED: &[&str] = &["PATH", "PYTHONPATH", "RUBYLIB", "LD_LIBRARY_PATH"];
+
 /// The longest value that is passed on, in bytes.
 const VALUE_MAX: usize = 64 * 1024;
 /// The most that is passed on together, in bytes.
@@ -123,11 +127,22 @@ fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) ->
     let mut total = 0;
     variables
         .filter(|(name, value)| value.len() <= VALUE_MAX && allowed(name, more))
+        .filter_map(|(name, value)| match SEARCHED.contains(&&*name) {
+            true => absolute_entries(&value).map(|value| (name, value)),
+            false => Some((name, value)),
+        })
         .take_while(|(name, value)| {
             total += name.len() + value.len();
             total <= TOTAL_MAX
         })
         .collect()
+}
+
+/// A search path without the entries that are not absolute; `None` where nothing is left, since an empty one means the
+/// current directory too.
+fn absolute_entries(value: &str) -> Option<String> {
+    let entries: Vec<&str> = value.split(':').filter(|entry| entry.starts_with('/')).collect();
+    (!entries.is_empty()).then(|| entries.join(":"))
 }
 
 /// `*` at either end stands for anything.
@@ -160,5 +175,20 @@ mod tests {
         let long = "x".repeat(VALUE_MAX + 1);
         let variables = [("PATH".to_owned(), "/bin".to_owned()), ("CABAL_X".to_owned(), long)];
         assert_eq!(select(variables.into_iter(), &[]).len(), 1);
+    }
+
+    #[test]
+    fn search_paths_lead_nowhere_near_a_checkout() {
+        let check = |name: &str, value: &str, expected: Option<&str>| {
+            let selected = select([(name.to_owned(), value.to_owned())].into_iter(), &[]);
+            assert_eq!(selected.get(name).map(String::as_str), expected, "{name}={value}");
+        };
+        check("PATH", ":/usr/bin:/bin", Some("/usr/bin:/bin"));
+        check("PATH", "/usr/bin:.:bin:./x::/opt/a b", Some("/usr/bin:/opt/a b"));
+        check("PATH", "", None);
+        check("PYTHONPATH", "/x:", Some("/x"));
+        check("PYTHONPATH", ".", None);
+        check("LD_LIBRARY_PATH", ":/x", Some("/x"));
+        check("GHC_PACKAGE_PATH", "/x:", Some("/x:"));
     }
 }

@@ -1,9 +1,9 @@
 //! Git's directories, read without running git: the worktree around a directory and the main worktree that all
 //! worktrees of the repository share (gitrepository-layout(5), git-worktree(1) "DETAILS").
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use crate::regular;
 
 /// Where a directory stands in a git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,22 +31,39 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
 }
 
 /// `.git` is a file: a linked worktree, a submodule, or a repository whose directory was put elsewhere. Only the
-/// first has a common directory, and it counts only if the repository knows this worktree too; otherwise any checkout
-/// could claim to belong to another project.
+/// first has a common directory, and it counts only if the repository has this worktree among its own; otherwise any
+/// checkout could claim to belong to another project.
 fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
-    let git_dir = top.join(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start());
+    if dot_git.symlink_metadata().ok()?.is_symlink() {
+        return None;
+    }
+    let git_dir = top.join(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start()).canonicalize().ok()?;
     let common = git_dir.join(read_line(&git_dir.join("commondir"))?).canonicalize().ok()?;
+    let is_repository = common.join("HEAD").is_file() && common.join("objects").is_dir();
+    if !is_repository || git_dir.parent() != Some(&common.join("worktrees")) {
+        return None;
+    }
     let back = git_dir.join(read_line(&git_dir.join("gitdir"))?);
     if back.canonicalize().ok()? != dot_git.canonicalize().ok()? {
         return None;
     }
-    if let Some(elsewhere) = configured_worktree(&common) {
+    // Only if it is a worktree of this very repository: a repository that came in an archive may name any directory.
+    if let Some(elsewhere) = configured_worktree(&common).filter(|path| git_dir_of(path).as_ref() == Some(&common)) {
         return Some(elsewhere);
     }
     match common.file_name() {
         Some(name) if name == ".git" => common.parent().map(Path::to_owned),
         _ => Some(common),
     }
+}
+
+/// The directory of the repository that a main worktree says it belongs to.
+fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
+    let dot_git = worktree.join(".git");
+    if dot_git.is_dir() {
+        return dot_git.canonicalize().ok();
+    }
+    worktree.join(read_line(&dot_git)?.strip_prefix("gitdir:")?.trim_start()).canonicalize().ok()
 }
 
 /// `core.worktree`: where a submodule's main worktree is.
@@ -73,17 +90,13 @@ fn read_line(path: &Path) -> Option<String> {
 
 /// These files are a line or a page; what is bigger, or no file at all, is not what we look for.
 pub(crate) fn read_small(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    File::open(path).ok()?.take(256 * 1024).read_to_string(&mut text).ok()?;
-    Some(text)
+    regular::read(path, 256 * 1024).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::process::Command;
 
     fn git(cwd: &Path, args: &[&str]) {
@@ -141,6 +154,27 @@ mod tests {
         fs::copy(top.join("linked/.git"), thief.join(".git")).unwrap();
         check(&thief, &thief, &thief);
         fs::write(thief.join(".git"), "gitdir: /proc/self/mem\n").unwrap();
+        check(&thief, &thief, &thief);
+        // An archive holds a whole repository, which names somebody else's directory as its worktree.
+        let (repository, linked) = (thief.join("repository"), thief.join("repository/worktrees/x"));
+        fs::create_dir_all(&linked).unwrap();
+        fs::write(repository.join("config"), format!("[core]\nworktree = {}\n", main.display())).unwrap();
+        fs::write(linked.join("commondir"), "../..\n").unwrap();
+        fs::write(linked.join("gitdir"), "../../../.git\n").unwrap();
+        fs::write(thief.join(".git"), "gitdir: repository/worktrees/x\n").unwrap();
+        assert_ne!(worktree(&thief).map(|found| found.main), Some(main.clone()));
+        // Its directory is in nobody's list of worktrees, whatever it says.
+        let forged = thief.join("forged");
+        fs::create_dir(&forged).unwrap();
+        fs::write(thief.join(".git"), "gitdir: forged\n").unwrap();
+        fs::write(forged.join("gitdir"), "../.git\n").unwrap();
+        for common in [main.join(".git"), top.clone()] {
+            fs::write(forged.join("commondir"), format!("{}\n", common.display())).unwrap();
+            check(&thief, &thief, &thief);
+        }
+        // A link to what belongs to a worktree makes none.
+        fs::remove_file(thief.join(".git")).unwrap();
+        std::os::unix::fs::symlink(top.join("linked/.git"), thief.join(".git")).unwrap();
         check(&thief, &thief, &thief);
     }
 }

@@ -8,10 +8,13 @@
 mod caller;
 pub mod config;
 mod cure;
+pub mod draft;
 mod duration;
 mod environment;
 mod git;
+pub mod handed;
 pub mod hello;
+mod identity;
 pub mod journal;
 pub mod leftovers;
 mod lock;
@@ -20,22 +23,26 @@ mod origin;
 mod owner;
 mod paths;
 pub mod private;
+pub mod regular;
 mod root;
 mod runtime;
 pub mod socket;
+mod state;
 pub mod trust;
 mod user;
+pub mod visible;
 
 pub use caller::{Caller, Known};
 pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
 pub use hello::{Hello, HelloAck, Readiness, Role};
-pub use lock::{Lock, LockError};
+pub use lock::{Lock, LockError, served_at};
 pub use paths::{PathError, Project};
 pub use root::{FindError, FoundBy};
 pub use runtime::temporary;
 pub use trust::Trust;
 pub use user::UserConfig;
+pub use visible::visible;
 
 /// The version of hob, for people. Compatibility is decided by [`hello::PROTOCOL`] alone.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

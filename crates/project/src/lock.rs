@@ -1,23 +1,26 @@
-//! One daemon per project: advisory locks on the project's root and on `.hob/lock`, held for the daemon's life and
+//! One daemon per project: advisory locks on the project's root and on `lock` in its state directory, held for the daemon's life and
 //! released by the kernel whatever ends it. The file's text only helps people.
 //!
 //! The root is what the project is: where its state and its socket are depends on the environment, and both may be
-//! moved or removed under a running daemon (`git clean` does it).
+//! moved or removed under a running daemon.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
+use crate::user::is_absent;
+use crate::visible::path as shown;
 use crate::{PathError, Project, VERSION, owner};
 
 /// The lock, held. Released when dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
-    _root: Option<File>,
+    _file: Option<File>,
+    root: Option<File>,
 }
 
 /// Why the lock was not taken.
@@ -28,7 +31,7 @@ pub enum LockError {
     Held { pid: Option<u32> },
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("lock {path}: {source}; check that the file belongs to you and that the disk is not full")]
+    #[error("lock {}: {source}; check that the file belongs to you and that the disk is not full", shown(path))]
     Io { path: PathBuf, source: io::Error },
 }
 
@@ -36,18 +39,30 @@ impl Lock {
     /// Takes the project's lock without waiting.
     pub fn acquire(project: &Project) -> Result<Lock, LockError> {
         let root = lock_root(project)?;
-        project.create_hob_dir()?;
+        match project.create_state_dir() {
+            // Whoever uses it is to end, and holds this lock or held it a moment ago.
+            Err(PathError::InUse { path }) => {
+                let pid = File::open(path.join("lock")).ok().and_then(|mut file| holder(&mut file));
+                return Err(LockError::Held { pid });
+            }
+            made => drop(made?),
+        }
         let path = project.lock_path();
         let failed = |source: io::Error| LockError::Io { path: path.clone(), source };
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&path)
-            .map_err(failed)?;
+            .open(&path);
+        let mut file = match file {
+            Ok(file) => file,
+            // What can only be read is served from there, and the lock on the root does.
+            Err(error) if root.is_some() && is_unwritable(&error) => return Ok(Lock { _file: None, root }),
+            Err(error) => return Err(failed(error)),
+        };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held { pid: holder(&mut file) }),
@@ -55,8 +70,35 @@ impl Lock {
         }
         // On a full disk the note is lost and the lock still holds.
         let _ = note(&mut file);
-        Ok(Lock { _file: file, _root: root })
+        Ok(Lock { _file: Some(file), root })
     }
+
+    /// Whether the project is still where it was: not moved, and not replaced. What cannot be seen is taken to be there.
+    pub fn is_in_place(&self, project: &Project) -> bool {
+        let Some(Ok(held)) = self.root.as_ref().map(File::metadata) else { return true };
+        match std::fs::metadata(project.root()) {
+            Ok(there) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+            Err(error) => !is_absent(&error),
+        }
+    }
+}
+
+fn is_unwritable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
+}
+
+/// Where the project stood when the daemon `pid` began to serve it, if it was moved since: nobody finds that daemon any more.
+pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
+    let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let mut arguments = arguments.split(|byte| *byte == 0);
+    arguments.find(|argument| *argument == b"--project")?;
+    let former = PathBuf::from(std::ffi::OsStr::from_bytes(arguments.next()?));
+    let here = std::fs::metadata(project.root()).ok()?;
+    match std::fs::metadata(&former) {
+        Ok(there) => (there.dev(), there.ino()) != (here.dev(), here.ino()),
+        Err(error) => is_absent(&error),
+    }
+    .then_some(former)
 }
 
 /// Needs no right to write, so that it works for a read-only project too.
@@ -146,9 +188,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let _lock = Lock::acquire(&project).unwrap();
-        std::fs::rename(project.hob_dir(), temp.path().join("elsewhere")).unwrap();
+        std::fs::rename(project.state_dir(), temp.path().join("elsewhere")).unwrap();
         let me = std::process::id();
         assert!(matches!(Lock::acquire(&project), Err(LockError::Held { pid: Some(pid) }) if pid == me));
-        assert!(!project.hob_dir().exists());
+        assert!(!project.state_dir().exists());
     }
 }

@@ -1,7 +1,6 @@
 //! The settings of the mail between agents (`[mail]`), and where the address of its database may come from: the
 //! environment, a private file, or the user's own configuration. Never from `hob.toml`, which others write too.
 
-use std::env;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,7 +9,7 @@ use serde::Deserialize;
 
 use crate::config::{ConfigError, Source};
 use crate::user::is_absent;
-use crate::{Project, owner};
+use crate::{Project, handed, owner};
 
 /// The variable that holds the address.
 const VARIABLE: &str = "HOB_MAIL_DATABASE";
@@ -41,7 +40,7 @@ impl Default for MailConfig {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct MailTable {
-    space: Option<String>,
+    pub(crate) space: Option<String>,
     broadcast_max: Option<u64>,
     spool: Option<u64>,
     database: Option<String>,
@@ -75,10 +74,10 @@ impl MailConfig {
 
     /// The address of the PostgreSQL database that carries the mail; `None` for the project's own file.
     pub fn database(&self, project: &Project) -> Result<Option<String>, ConfigError> {
-        if let Some(address) = env::var(VARIABLE).ok().filter(|address| !address.is_empty()) {
+        if let Some(address) = handed::secret(VARIABLE) {
             return Ok(Some(address));
         }
-        match from_file(&project.hob_dir().join(FILE))? {
+        match from_file(&project.state_dir().join(FILE))? {
             Some(address) => Ok(Some(address)),
             None => Ok(self.database.clone()),
         }

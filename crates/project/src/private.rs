@@ -1,6 +1,7 @@
 //! Files that are this user's alone: secrets, and what nobody else may have written.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::owner;
+use crate::{draft, owner};
 
 /// What a file holds, as far as `most` bytes go, if nobody else can have read or written it. `None` where there is no
 /// such file: a link is none, wherever it leads.
@@ -37,18 +38,21 @@ pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 /// # Errors
 /// When it cannot be written; then the former one stays.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
+    let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let draft = directory.join(format!(".{}.{}", name.display(), std::process::id()));
-    let _ = fs::remove_file(&draft);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let done = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&draft, path));
-    if done.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    done
+    draft::replace(path, Some(0o600), bytes)
+}
+
+/// Tries whether a directory can be written to, and leaves nothing there. Nobody knows the file's name before, and what
+/// stands under it is not opened, a link neither.
+///
+/// # Errors
+/// Why it cannot.
+pub fn try_to_write(directory: &Path) -> io::Result<()> {
+    let probe = directory.join(format!(".hob-probe-{:016x}", RandomState::new().build_hasher().finish()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe)?;
+    let written = file.write_all(b"probe");
+    fs::remove_file(&probe).and(written)
 }
 
 fn is_link(error: &io::Error) -> bool {
@@ -84,5 +88,13 @@ mod tests {
         assert_eq!(fs::read_dir(temp.path().join("a")).unwrap().count(), 1);
         replace(&link, b"four").unwrap();
         assert_eq!((read(&link, 10).unwrap().unwrap(), fs::read(&path).unwrap()), (b"four".to_vec(), b"two".to_vec()));
+    }
+
+    #[test]
+    fn trying_to_write_leaves_nothing_and_says_why_not() {
+        let temp = tempfile::tempdir().unwrap();
+        try_to_write(temp.path()).unwrap();
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+        assert_eq!(try_to_write(&temp.path().join("absent")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,16 +1,22 @@
 //! Which directory is the project. The order is fixed: `--project`, `HOB_PROJECT`, git's main worktree, the nearest
-//! `hob.toml` or `.hob` upwards that belongs to this user, the current directory.
+//! `hob.toml`, `.jj` or `.hg` upwards that belongs to this user, the nearest project's own file (`*.cabal`,
+//! `pyproject.toml` …), the current directory. Nothing that hob writes makes a root, and `/`, a home and the temporary
+//! directory are roots only by name.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::{git, owner};
+use crate::paths::PathError;
+use crate::visible::path as shown;
+use crate::{git, owner, runtime};
 
 /// The file that configures a project.
 pub(crate) const CONFIG_FILE: &str = "hob.toml";
-/// The directory in which a project keeps its state.
-pub(crate) const HOB_DIR: &str = ".hob";
+/// What makes a directory a root besides git.
+const MARKS: [&str; 3] = [CONFIG_FILE, ".jj", ".hg"];
+/// How many entries of a directory are looked at for a project's file whose name is only half known.
+const ENTRIES_MAX: usize = 10_000;
 
 /// What made a directory the project root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +27,10 @@ pub enum FoundBy {
     Variable,
     /// The main worktree of the git repository around the current directory.
     Git,
-    /// The nearest `hob.toml` or `.hob` upwards.
+    /// The nearest `hob.toml`, `.jj` or `.hg` upwards.
     Marker,
+    /// The nearest file of a project of some kind upwards, such as `pyproject.toml`.
+    ProjectFile,
     /// Nothing pointed anywhere else.
     CurrentDirectory,
 }
@@ -31,19 +39,32 @@ pub enum FoundBy {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum FindError {
-    #[error("project directory {path}: {source}; name an existing directory with --project DIR or HOB_PROJECT")]
+    #[error(
+        "project directory {}: {source}; name an existing directory with --project DIR or HOB_PROJECT",
+        shown(path)
+    )]
     Missing { path: PathBuf, source: io::Error },
-    #[error("project root {path} is not a directory; name a directory with --project DIR or HOB_PROJECT")]
+    #[error("project root {} is not a directory; name a directory with --project DIR or HOB_PROJECT", shown(path))]
     NotADirectory { path: PathBuf },
     #[error(
-        "project root {path} belongs to user {owner}, not to you (user {me}): refused, because whoever owns it could \
-         make hob run things as you; name a directory of your own with --project DIR"
+        "project root {} belongs to user {owner}, not to you (user {me}): refused, because whoever owns it could \
+         make hob run things as you; name a directory of your own with --project DIR",
+        shown(path)
     )]
     ForeignOwner { path: PathBuf, owner: u32, me: u32 },
     #[error(
-        "project root {path} is not valid UTF-8; move the project to a path that is, or name another with --project DIR"
+        "{} is no project: a home, the temporary directory and what lies above them hold many. Go into a project \
+         (`cd DIR`), or name a directory with --project DIR or HOB_PROJECT",
+        shown(path)
+    )]
+    Shared { path: PathBuf },
+    #[error(
+        "project root {} is not valid UTF-8; move the project to a path that is, or name another with --project DIR",
+        shown(path)
     )]
     NotUtf8 { path: PathBuf },
+    #[error(transparent)]
+    State(#[from] PathError),
 }
 
 /// Finds the root: absolute, without links, a directory of this user.
@@ -52,7 +73,7 @@ pub(crate) fn find(
     variable: Option<&Path>,
     cwd: &Path,
 ) -> Result<(PathBuf, FoundBy), FindError> {
-    let (path, found_by) = choose(argument, variable, cwd);
+    let (path, found_by) = choose(argument, variable, cwd)?;
     let root = path.canonicalize().map_err(|source| FindError::Missing { path: path.clone(), source })?;
     let metadata = root.metadata().map_err(|source| FindError::Missing { path: path.clone(), source })?;
     if !metadata.is_dir() {
@@ -68,21 +89,93 @@ pub(crate) fn find(
     Ok((root, found_by))
 }
 
-fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> (PathBuf, FoundBy) {
+/// Files that belong to a project of some kind: what stands beside them is its root. `*` stands for anything.
+const PROJECT_FILES: &[&str] = &[
+    "cabal.project",
+    "*.cabal",
+    "stack.yaml",
+    "package.yaml",
+    "pyproject.toml",
+    "setup.py",
+    "Cargo.toml",
+    "package.json",
+    "mix.exs",
+    "rebar.config",
+    "dune-project",
+    "go.mod",
+    "Gemfile",
+    "build.gradle",
+    "build.gradle.kts",
+    "pom.xml",
+];
+
+fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> Result<(PathBuf, FoundBy), FindError> {
     if let Some(path) = argument {
-        return (cwd.join(path), FoundBy::Argument);
+        return Ok((cwd.join(path), FoundBy::Argument));
     }
     if let Some(path) = variable.filter(|path| !path.as_os_str().is_empty()) {
-        return (cwd.join(path), FoundBy::Variable);
+        return Ok((cwd.join(path), FoundBy::Variable));
     }
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-    if let Some(worktree) = git::worktree(&cwd) {
-        return (worktree.main, FoundBy::Git);
+    let shared = Shared::of_environment();
+    if let Some(worktree) = git::worktree(&cwd).filter(|worktree| !shared.contains(&worktree.main)) {
+        return Ok((worktree.main, FoundBy::Git));
     }
-    let marked = |directory: &&Path| [CONFIG_FILE, HOB_DIR].iter().any(|name| owner::is_mine(&directory.join(name)));
-    match cwd.ancestors().find(marked) {
-        Some(directory) => (directory.to_owned(), FoundBy::Marker),
-        None => (cwd, FoundBy::CurrentDirectory),
+    // What lies above a home belongs to no project either.
+    let upwards = || cwd.ancestors().take_while(|directory| !shared.contains(directory));
+    let marked = |directory: &&Path| MARKS.iter().any(|name| owner::is_mine(&directory.join(name)));
+    if let Some(directory) = upwards().find(marked) {
+        return Ok((directory.to_owned(), FoundBy::Marker));
+    }
+    if let Some(directory) = upwards().find(|directory| has_project_file(directory)) {
+        return Ok((directory.to_owned(), FoundBy::ProjectFile));
+    }
+    match shared.contains(&cwd) {
+        true => Err(FindError::Shared { path: cwd }),
+        false => Ok((cwd, FoundBy::CurrentDirectory)),
+    }
+}
+
+/// The nearest directory upwards from `directory`, below `root`, that has a project's own file.
+pub(crate) fn project_below(root: &Path, directory: &Path) -> Option<PathBuf> {
+    let below = directory.ancestors().take_while(|path| *path != root && path.starts_with(root));
+    below.into_iter().find(|path| has_project_file(path)).map(Path::to_owned)
+}
+
+fn has_project_file(directory: &Path) -> bool {
+    let plain = PROJECT_FILES.iter().filter(|name| !name.starts_with('*'));
+    if plain.into_iter().any(|name| is_my_file(&directory.join(name))) {
+        return true;
+    }
+    let endings = || PROJECT_FILES.iter().filter_map(|name| name.strip_prefix('*'));
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    entries.into_iter().any(|entry| {
+        let name = entry.file_name();
+        // `.cabal` alone is cabal's own directory in a home.
+        let fits = |ending: &str| name.len() > ending.len() && name.as_encoded_bytes().ends_with(ending.as_bytes());
+        endings().any(fits) && is_my_file(&entry.path())
+    })
+}
+
+fn is_my_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file()) && owner::is_mine(path)
+}
+
+/// Directories that many projects share: a root here would be the root of everything below. They are roots only for who
+/// names them.
+struct Shared(Vec<PathBuf>);
+
+impl Shared {
+    fn of_environment() -> Shared {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let places = [home, Some(runtime::temporary()), Some("/tmp".into()), Some("/var/tmp".into())];
+        let places = places.into_iter().flatten().filter(|path| path.is_absolute());
+        Shared(places.map(|path| path.canonicalize().unwrap_or(path)).collect())
+    }
+
+    /// Whether it is one of them, or above one.
+    fn contains(&self, directory: &Path) -> bool {
+        directory.parent().is_none() || self.0.iter().any(|place| place.starts_with(directory))
     }
 }
 
@@ -106,14 +199,53 @@ mod tests {
         check(&inner, None, None, (&inner, FoundBy::CurrentDirectory));
         fs::write(top.join("marked/hob.toml"), "").unwrap();
         check(&inner, None, None, (&top.join("marked"), FoundBy::Marker));
+        // State makes no root, and a project's file yields to what was put there to be one.
         fs::create_dir_all(top.join("marked/a/.hob")).unwrap();
-        check(&inner, None, None, (&top.join("marked/a"), FoundBy::Marker));
+        fs::write(top.join("marked/a/package.json"), "").unwrap();
+        check(&inner, None, None, (&top.join("marked"), FoundBy::Marker));
         fs::create_dir_all(top.join(".git")).unwrap();
         fs::write(top.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         check(&inner, None, None, (&top, FoundBy::Git));
         check(&inner, None, Some(other.to_str().unwrap()), (&other, FoundBy::Variable));
         check(&inner, None, Some(""), (&top, FoundBy::Git));
         check(&inner, Some("../.."), Some("/"), (&top.join("marked"), FoundBy::Argument));
+    }
+
+    #[test]
+    fn a_projects_own_file_makes_a_root() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let inner = top.join("a/b/c");
+        fs::create_dir_all(&inner).unwrap();
+        for (file, directory) in [("x.cabal", "a"), ("Cargo.toml", "a/b"), (".cabal", "a/b/c")] {
+            fs::write(top.join(directory).join(file), "").unwrap();
+        }
+        check(&inner, None, None, (&top.join("a/b"), FoundBy::ProjectFile));
+        check(&top.join("a"), None, None, (&top.join("a"), FoundBy::ProjectFile));
+        fs::create_dir(top.join("a/.jj")).unwrap();
+        check(&inner, None, None, (&top.join("a"), FoundBy::Marker));
+        assert_eq!(project_below(&top.join("a"), &inner), Some(top.join("a/b")));
+        assert_eq!(project_below(&top.join("a/b"), &inner), None);
+    }
+
+    #[test]
+    fn what_holds_many_projects_is_none() {
+        let shared = |places: &[&str]| Shared(places.iter().map(PathBuf::from).collect());
+        let places = shared(&["/home/me", "/tmp"]);
+        for (directory, expected) in [
+            ("/", true),
+            ("/home", true),
+            ("/home/me", true),
+            ("/home/me/x", false),
+            ("/home/other", false),
+            ("/tmp", true),
+            ("/tmp/x", false),
+        ] {
+            assert_eq!(places.contains(Path::new(directory)), expected, "{directory}");
+        }
+        assert!(shared(&[]).contains(Path::new("/")));
+        let refused = find(None, None, Path::new("/")).unwrap_err().to_string();
+        assert!(refused.starts_with("/ is no project") && refused.contains("--project DIR"), "{refused}");
     }
 
     #[test]

@@ -10,10 +10,21 @@ use std::path::{Path, PathBuf};
 use crate::owner;
 use crate::paths::PathError;
 
-/// The runtime directory, made if need be.
+/// The runtime directory, whether it is there or not; an error where what is there is not private.
 pub(crate) fn directory() -> Result<PathBuf, PathError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    directory_in(xdg.as_deref(), &temporary())
+    let path = directory_in(xdg.as_deref(), &temporary());
+    // Who only looks leaves nothing behind.
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path),
+        _ => private(&path).map(|()| path),
+    }
+}
+
+/// The runtime directory, made if need be.
+pub(crate) fn made() -> Result<PathBuf, PathError> {
+    let path = directory()?;
+    private(&path).map(|()| path)
 }
 
 /// The temporary directory: `$TMPDIR`, unless it names none (a job's directory outlived by its environment).
@@ -25,17 +36,15 @@ fn temporary_in(said: PathBuf) -> PathBuf {
     if said.is_dir() { said } else { PathBuf::from("/tmp") }
 }
 
-fn directory_in(xdg: Option<&Path>, temp: &Path) -> Result<PathBuf, PathError> {
+fn directory_in(xdg: Option<&Path>, temp: &Path) -> PathBuf {
     // A session of another user (su, sudo) leaves its own XDG_RUNTIME_DIR behind: not ours, so not used.
     let xdg = xdg
         .filter(|path| path.is_absolute())
         .filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::me()));
-    let path = match xdg {
+    match xdg {
         Some(xdg) => xdg.join("hob"),
         None => temp.join(format!("hob-{}", owner::me())),
-    };
-    private(&path)?;
-    Ok(path)
+    }
 }
 
 /// Makes a directory only this user can enter, or checks that it is one.
@@ -78,16 +87,17 @@ mod tests {
         let (xdg, tmp) = (temp.path().join("run"), temp.path().join("tmp"));
         fs::create_dir(&xdg).unwrap();
         fs::create_dir(&tmp).unwrap();
-        assert_eq!(directory_in(Some(&xdg), &tmp).unwrap(), xdg.join("hob"));
+        assert_eq!(directory_in(Some(&xdg), &tmp), xdg.join("hob"));
         let fallback = tmp.join(format!("hob-{}", owner::me()));
-        assert_eq!(directory_in(Some(Path::new("/nonexistent")), &tmp).unwrap(), fallback);
+        assert_eq!(directory_in(Some(Path::new("/nonexistent")), &tmp), fallback);
+        private(&fallback).unwrap();
         assert_eq!(fs::metadata(&fallback).unwrap().mode() & 0o777, 0o700);
         fs::set_permissions(&fallback, fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(directory_in(None, &tmp).unwrap(), fallback);
+        private(&fallback).unwrap();
         assert_eq!(fs::metadata(&fallback).unwrap().mode() & 0o777, 0o700);
         fs::remove_dir(&fallback).unwrap();
         symlink(&xdg, &fallback).unwrap();
-        let refused = directory_in(None, &tmp).unwrap_err().to_string();
+        let refused = private(&fallback).unwrap_err().to_string();
         assert!(refused.contains("not a private directory"), "{refused}");
     }
 }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::{Lock, PathError, Project, leftovers, owner};
+use crate::visible::path as shown;
+use crate::{Lock, PathError, Project, leftovers, owner, runtime};
 
 /// Why the socket could not be bound or reached.
 #[derive(Debug, thiserror::Error)]
@@ -17,14 +18,21 @@ use crate::{Lock, PathError, Project, leftovers, owner};
 pub enum SocketError {
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("something answers at {path} without holding the project's lock; end that process, or remove the file")]
+    #[error(
+        "something answers at {} without holding the project's lock; end that process, or remove the file",
+        shown(path)
+    )]
     InUse { path: PathBuf },
-    #[error("bind {path}: {source}; check that the directory is writable and the disk not full")]
+    #[error("bind {}: {source}; check that the directory is writable and the disk not full", shown(path))]
     Bind { path: PathBuf, source: io::Error },
-    #[error("connect {path}: {source}; check that the file is yours, or remove it: a daemon that runs makes it anew")]
+    #[error(
+        "connect {}: {source}; check that the file is yours, or remove it: a daemon that runs makes it anew",
+        shown(path)
+    )]
     Connect { path: PathBuf, source: io::Error },
     #[error(
-        "the socket {path} is served by user {uid}, not by you: refused; remove the file, or set XDG_RUNTIME_DIR to a directory of your own"
+        "the socket {} is served by user {uid}, not by you: refused; remove the file, or set XDG_RUNTIME_DIR to a directory of your own",
+        shown(path)
     )]
     ForeignPeer { path: PathBuf, uid: u32 },
 }
@@ -62,6 +70,7 @@ pub struct Bound {
 /// Binds the project's socket, mode 0600. What an earlier daemon left there is recognised by connecting to it and
 /// replaced. The lock proves that no other daemon of the project lives.
 pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
+    runtime::made()?;
     let path = project.socket_path()?;
     let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
     // Until it listens, it looks like one that nobody needs any more.
@@ -94,7 +103,7 @@ impl Bound {
 
     /// Makes sure that those with another environment find it: the note goes away with the state directory.
     pub fn renew_note(&self, project: &Project) {
-        if self.note.symlink_metadata().is_err() && project.create_hob_dir().is_ok() {
+        if self.note.symlink_metadata().is_err() && project.create_state_dir().is_ok() {
             // Without it (a full disk) those with the same environment still find the daemon.
             let _ = write_note(&self.note, &self.path);
         }
@@ -206,7 +215,7 @@ mod tests {
         let (temp, project) = project();
         let elsewhere = temp.path().join(project.socket_name());
         let _listener = UnixListener::bind(&elsewhere).unwrap();
-        project.create_hob_dir().unwrap();
+        project.create_state_dir().unwrap();
         write_note(&project.socket_note_path(), &elsewhere).unwrap();
         assert!(connect(&project).unwrap().is_some());
         let other = temp.path().join("other.sock");

@@ -1,6 +1,6 @@
 //! What a project's `hob.toml` asks for beyond the safe set, and what the user granted.
 //!
-//! A grant is for one root and one exact text (its SHA-256). Grants live in the user's configuration directory, in a
+//! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in the user's configuration directory, in a
 //! file of their own that only hob writes: `trust.toml` beside `config.toml`. An edit of `hob.toml`, by whomever,
 //! withdraws them.
 
@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use toml::de::DeTable;
 
 use crate::Project;
 use crate::config::{self, ConfigError, Settings, parse};
-use crate::{private, user};
+use crate::identity::Identity;
+use crate::{private, user, visible};
 
 /// One thing that counts only when granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,6 +26,9 @@ pub struct Request {
     pub line: usize,
     /// What granting it allows, for people: `runs the command ["x", "y"]`.
     pub asks: String,
+    /// The profile of a REPL that is not to be had until then.
+    #[serde(skip)]
+    pub profile: Option<String>,
 }
 
 /// Why a grant was not written.
@@ -34,9 +39,9 @@ pub enum TrustError {
     Config(#[from] ConfigError),
     #[error("neither XDG_CONFIG_HOME nor HOME is set, so there is no place for grants; set HOME")]
     NoPlace,
-    #[error("write {path}: {source}; check that the directory is yours and the disk not full")]
+    #[error("write {}: {source}; check that the directory is yours and the disk not full", visible::path(path))]
     Write { path: PathBuf, source: io::Error },
-    #[error("{path} changed while it was read; look at it again with `hob trust`")]
+    #[error("{} changed while it was read; look at it again with `hob trust`", visible::path(path))]
     Changed { path: PathBuf },
 }
 
@@ -53,6 +58,18 @@ pub struct Trust {
 struct Grant {
     root: PathBuf,
     sha256: String,
+    /// What stood at the root then: another directory brings other programs under the same names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<String>,
+}
+
+impl Grant {
+    fn is_for(&self, root: &Path) -> bool {
+        let before = self.directory.as_deref().and_then(Identity::read);
+        let is_another =
+            || before.is_some_and(|before| Identity::of(root).is_none_or(|now| before.is_another_than(&now)));
+        self.root == root && !is_another()
+    }
 }
 
 impl Trust {
@@ -71,7 +88,7 @@ impl Trust {
     /// Whether this text of the project's `hob.toml` is granted.
     pub fn covers(&self, project: &Project, text: &str) -> bool {
         let sha256 = sha256(text);
-        self.grants.iter().any(|grant| grant.root == project.root() && grant.sha256 == sha256)
+        self.grants.iter().any(|grant| grant.is_for(project.root()) && grant.sha256 == sha256)
     }
 
     /// Grants what the project's `hob.toml` asks for, as it reads now. `shown` are the requests that the user saw:
@@ -89,7 +106,8 @@ impl Trust {
         }
         let mut trust = Trust::load_from(file)?;
         trust.grants.retain(|grant| grant.root != project.root());
-        trust.grants.push(Grant { root: project.root().to_owned(), sha256: sha256(&text) });
+        let directory = Identity::of(project.root()).map(|identity| identity.to_string());
+        trust.grants.push(Grant { root: project.root().to_owned(), sha256: sha256(&text), directory });
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
@@ -114,34 +132,76 @@ impl Trust {
     }
 }
 
-/// What a `hob.toml` asks for beyond the safe set.
+/// What a `hob.toml` asks for beyond the safe set: every setting that a grant would make count, one by one.
 pub(crate) fn requests(text: &str, settings: &Settings) -> Vec<Request> {
-    let profiles = settings.repl.profiles.iter().map(|(name, table)| {
-        let line = text.lines().position(|line| is_header_of(line, name)).map_or(1, |index| index + 1);
-        let asks = match table.get("command") {
-            Some(command) => format!("runs the command {}", one_line(&command.to_string())),
-            None => format!("defines how the program of the profile {name} is run and driven"),
+    let places = Places::of(text);
+    let mut requests = Vec::new();
+    for (name, table) in &settings.repl.profiles {
+        let mut ask = |path: &[&str], asks: String| {
+            let path = [&["repl", "profiles", name], path].concat();
+            requests.push(Request { profile: Some(name.clone()), ..places.request(&path, asks) });
         };
-        Request { key: format!("repl.profiles.{name}"), line, asks }
-    });
-    profiles.collect()
-}
-
-fn is_header_of(line: &str, profile: &str) -> bool {
-    let line: String = line.chars().filter(|c| !c.is_whitespace() && *c != '"' && *c != '\'').collect();
-    line.starts_with(&format!("[repl.profiles.{profile}")) || line.starts_with(&format!("repl.profiles.{profile}"))
-}
-
-/// What is shown to be judged must not be able to move the cursor or to hide.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::new(), |mut shown, c| {
-        match c.is_control() {
-            // Writing to a string does not fail.
-            true => drop(write!(shown, "\\u{{{:x}}}", u32::from(c))),
-            false => shown.push(c),
+        // What is run comes first, and a profile without it is asked for all the same.
+        match table.get("command") {
+            Some(command) => ask(&["command"], format!("runs the command {}", shown(command))),
+            None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),
         }
-        shown
-    })
+        for (key, value) in table.iter().filter(|(key, _)| *key != "command") {
+            match (key.as_str(), value) {
+                ("env", toml::Value::Table(variables)) => {
+                    for (variable, value) in variables {
+                        let sets = format!("runs it with {}={}", visible(variable), shown(value));
+                        ask(&["env", variable], sets);
+                    }
+                }
+                ("memory", value) => ask(&["memory"], format!("runs it with {} behind its arguments", shown(value))),
+                ("requires", value) => ask(&["requires"], format!("looks for the programs {}", shown(value))),
+                (key, value) => ask(&[key], format!("sets {} = {}", visible(key), shown(value))),
+            }
+        }
+    }
+    if let Some(space) = &settings.mail.space {
+        let asks = format!("reads and sends the mail of the space \"{}\", where a database is shared", visible(space));
+        requests.push(places.request(&["mail", "space"], asks));
+    }
+    requests
+}
+
+/// A value on one line, as it stands in the file.
+fn shown(value: &toml::Value) -> String {
+    visible(value.to_string().trim_end())
+}
+
+/// Where the settings of a file stand.
+struct Places<'a> {
+    text: &'a str,
+    tree: Option<DeTable<'a>>,
+}
+
+impl<'a> Places<'a> {
+    fn of(text: &'a str) -> Places<'a> {
+        // A file that does not parse asks for nothing.
+        Places { text, tree: DeTable::parse(text).ok().map(|tree| tree.into_inner()) }
+    }
+
+    /// The line of the key at the end of a path, or of the last one on the way that is found.
+    fn line(&self, path: &[&str]) -> usize {
+        let mut line = 1;
+        let mut table = self.tree.as_ref();
+        for key in path {
+            let Some((at, value)) = table.and_then(|table| table.iter().find(|(name, _)| name.get_ref() == key)) else {
+                break;
+            };
+            line = config::line_of(self.text, at.span().start);
+            table = value.get_ref().as_table();
+        }
+        line
+    }
+
+    fn request(&self, path: &[&str], asks: String) -> Request {
+        let key = path.iter().map(|key| visible(key)).collect::<Vec<_>>().join(".");
+        Request { key, line: self.line(path), asks, profile: None }
+    }
 }
 
 fn path() -> Option<PathBuf> {
@@ -159,7 +219,36 @@ fn sha256(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use expect_test::{Expect, expect};
     use std::fs;
+
+    fn check(text: &str, expected: Expect) {
+        let settings = parse(Path::new("hob.toml"), text).unwrap();
+        let line = |request: Request| format!("{} (line {}): {}\n", request.key, request.line, request.asks);
+        expected.assert_eq(&requests(text, &settings).into_iter().map(line).collect::<String>());
+    }
+
+    #[test]
+    fn everything_that_a_grant_allows_is_shown() {
+        check(
+            "# hello\n\n[repl]\nprofiles.a = { command = [\"sh\"], env.PATH = \"/evil\" }\n\n[repl.profiles.\"b\\u001b[2J\"]\n\
+             driver = \"ghci\"\n  command = [\n  \"x\\u202e\",\n]\nrequires = [\"y\"]\nmemory = [\"-M{mib}m\"]\n\n\
+             [repl.profiles.\"b\\u001b[2J\".env]\nA = \"1\"\nLD_PRELOAD = \"\"\"\n./x.so\n\"\"\"\n\n[mail]\nspace = \"theirs\"\n",
+            expect![[r#"
+                repl.profiles.a.command (line 4): runs the command ["sh"]
+                repl.profiles.a.env.PATH (line 4): runs it with PATH="/evil"
+                repl.profiles.b\x1b[2J.command (line 8): runs the command ["x\u{202e}"]
+                repl.profiles.b\x1b[2J.driver (line 7): sets driver = "ghci"
+                repl.profiles.b\x1b[2J.env.A (line 15): runs it with A="1"
+                repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="""\n./x.so\n"""
+                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] behind its arguments
+                repl.profiles.b\x1b[2J.requires (line 11): looks for the programs ["y"]
+                mail.space (line 21): reads and sends the mail of the space "theirs", where a database is shared
+            "#]],
+        );
+        check("# [repl.profiles.mine]\n", expect![[""]]);
+        check("toolsets = [\"repl\"]\n", expect![[""]]);
+    }
 
     #[test]
     fn granted_by_content_only() {
@@ -173,9 +262,6 @@ mod tests {
 
         let asked = requests(text, &parse(Path::new("hob.toml"), text).unwrap());
         assert_eq!(asked.len(), 1);
-        assert_eq!((asked[0].key.as_str(), asked[0].line), ("repl.profiles.mine", 2));
-        assert!(asked[0].asks.starts_with("runs the command [\"mine\""), "{}", asked[0].asks);
-        assert!(!asked[0].asks.contains('\u{1b}'));
 
         assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
         assert!(matches!(Trust::grant_in(&file, &project, &[]), Err(TrustError::Changed { .. })));
@@ -185,5 +271,10 @@ mod tests {
         assert!(!trust.covers(&project, &text.replace("mine", "yours")));
         Trust::grant_in(&file, &project, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 1);
+        // Another directory of the same name and text has other programs.
+        fs::rename(&root, temp.path().join("elsewhere")).unwrap();
+        fs::create_dir(&root).unwrap();
+        fs::write(project.config_path(), text).unwrap();
+        assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
     }
 }

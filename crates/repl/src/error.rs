@@ -127,9 +127,9 @@ fn paths(paths: &[PathBuf]) -> String {
 fn session_hints(error: &SessionError) -> Vec<String> {
     let hint = match error {
         SessionError::Refused(refusal) => refusal.hint.clone(),
-        SessionError::QueueFull { .. } => {
-            "Wait with repl_wait, or repl_interrupt what runs; `limits.queued_evaluations` in hob.toml sets the limit."
-                .to_owned()
+        SessionError::QueueFull { runs, .. } => {
+            let stop = runs.map_or(String::new(), |runs| format!(", or repl_interrupt {{\"eval\": {runs}}} what runs"));
+            format!("Wait with repl_wait{stop}; `limits.queued_evaluations` in hob.toml sets the limit.")
         }
         // The daemon ends, and its connections with it.
         SessionError::Ended { reason, .. } if reason == crate::sessions::HOB_ENDS => {
@@ -139,11 +139,20 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::UnknownEval { .. } => {
             "Leave `eval` out for the last one; repl_read may still have its output.".to_owned()
         }
+        SessionError::NotThatOne { status, runs: Some(runs), .. } if status.is_final() => {
+            format!("Give `eval` {runs} if that one is meant.")
+        }
+        SessionError::NotThatOne { eval, status, .. } if status.is_final() => {
+            format!("repl_wait with `eval` {eval} has its result.")
+        }
+        SessionError::NotThatOne { eval, .. } => format!("repl_wait with `eval` {eval} waits for it."),
         SessionError::NothingYet { .. } => "Evaluate something with repl_eval.".to_owned(),
         SessionError::NothingRuns { .. } => {
             "Give input in `stdin` of repl_eval, or while the evaluation runs.".to_owned()
         }
-        SessionError::StillRunning { .. } => "repl_wait waits on; repl_interrupt stops it.".to_owned(),
+        SessionError::StillRunning { eval, .. } => {
+            format!("repl_wait waits on; repl_interrupt {{\"eval\": {eval}}} stops it.")
+        }
     };
     vec![hint]
 }

@@ -3,6 +3,7 @@
 //! A name belongs to a worktree. Sessions belong to no connection: they live until they end, are stopped, or the daemon
 //! ends; dead ones stay readable until their name is used again.
 
+mod elsewhere;
 mod numbers;
 mod starting;
 
@@ -125,6 +126,8 @@ struct Entry {
 struct Plan {
     /// What was asked for.
     request: StartRequest,
+    /// Where whoever asked stood.
+    from: PathBuf,
     /// What came of it, for whoever asked.
     setup: Setup,
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use process::output::text::grouped;
+use process::output::text::{grouped, strip_escapes, written_out};
 
 use crate::session::{Between, Diagnostic, EvalResult, Severity, Status, Truncated};
 
@@ -18,11 +18,11 @@ pub fn evaluation(result: &EvalResult) -> String {
     let heading = (!text.is_empty()).then_some("[stderr]");
     block(&mut text, heading, &result.stderr);
     if let Some(exception) = result.exception.as_deref().filter(|exception| !shows(&result.stderr, exception)) {
-        block(&mut text, None, exception);
+        block(&mut text, None, &written_out(exception));
     }
     // As the language's own prompt shows it, which is without its type.
     if let Some(value) = &result.value {
-        block(&mut text, None, value);
+        block(&mut text, None, &written_out(value));
     }
     text.push_str(&facts(result));
     for note in &result.notes {
@@ -37,7 +37,7 @@ pub fn diagnostics(list: &[Diagnostic]) -> String {
     let rank = |diagnostic: &&Diagnostic| diagnostic.severity != Severity::Error;
     let mut sorted: Vec<&Diagnostic> = list.iter().collect();
     sorted.sort_by_key(rank);
-    sorted.iter().map(|diagnostic| diagnostic.full()).collect::<Vec<_>>().join("\n")
+    written_out(&sorted.iter().map(|diagnostic| diagnostic.full()).collect::<Vec<_>>().join("\n")).into_owned()
 }
 
 /// `2 errors, 1 warning`, or `no errors, no warnings`.
@@ -66,7 +66,13 @@ fn facts(result: &EvalResult) -> String {
     }
     match result.status {
         Status::Starting | Status::Queued | Status::Running => line.push_str("; repl_wait waits on"),
-        Status::WaitingForInput => line.push_str("; answer with repl_input, or repl_interrupt"),
+        Status::WaitingForInput => {
+            let eval = result.eval;
+            let _ = write!(
+                line,
+                "; answer with repl_input {{\"eval\": {eval}, \"text\": …}}, or repl_interrupt {{\"eval\": {eval}}}"
+            );
+        }
         Status::Exited | Status::Crashed | Status::Killed => line.push_str("; repl_restart starts anew"),
         Status::Done | Status::Error | Status::Interrupted => {}
     }
@@ -126,7 +132,9 @@ fn block(text: &mut String, heading: Option<&str>, body: &str) {
 }
 
 fn shows(stderr: &str, exception: &str) -> bool {
-    stderr.contains(exception.lines().next().unwrap_or_default())
+    // Which is shown without escape sequences.
+    let first = exception.lines().next().unwrap_or_default();
+    stderr.contains(first) || stderr.contains(&*String::from_utf8_lossy(&strip_escapes(first.as_bytes())))
 }
 
 #[cfg(test)]
@@ -187,6 +195,30 @@ mod tests {
     }
 
     #[test]
+    fn escape_sequences_of_a_program_are_shown_and_not_obeyed() {
+        check(
+            EvalResult { exception: Some("ValueError: \u{1b}[2J\u{9b}1m\u{7}".into()), ..result("", "Traceback\n") },
+            expect![[r#"
+                Traceback
+                ValueError: \x1b[2J\u{9b}1m\x07
+                [main #3: done, 2.3 ms]"#]],
+        );
+        // Standard error was stripped of them, and says the same.
+        check(
+            EvalResult { exception: Some("ValueError: \u{1b}[31mred".into()), ..result("", "ValueError: red\n") },
+            expect![[r#"
+                ValueError: red
+                [main #3: done, 2.3 ms]"#]],
+        );
+        check(
+            EvalResult { value: Some("\u{1b}]0;title\u{7}".into()), ..result("", "") },
+            expect![[r#"
+                \x1b]0;title\x07
+                [main #3: done, 2.3 ms]"#]],
+        );
+    }
+
+    #[test]
     fn what_to_do_next() {
         check(
             EvalResult { status: Status::Running, queue_depth: 2, duration_ms: 20_000.0, ..result("...", "") },
@@ -198,7 +230,7 @@ mod tests {
             EvalResult { status: Status::WaitingForInput, duration_ms: 310.0, ..result("Name? ", "") },
             expect![[r#"
                 Name? 
-                [main #3: waiting for input, 310 ms; answer with repl_input, or repl_interrupt]"#]],
+                [main #3: waiting for input, 310 ms; answer with repl_input {"eval": 3, "text": …}, or repl_interrupt {"eval": 3}]"#]],
         );
     }
 

@@ -86,10 +86,22 @@ impl Postgres {
         self.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'");
     }
 
+    /// Runs statements, and gives the rows of the last one as text.
+    pub fn sql(&self, sql: &str) -> String {
+        let mut psql = self.client(sql);
+        let ran = psql.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("psql starts");
+        assert!(ran.status.success(), "{sql}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8_lossy(&ran.stdout).into_owned()
+    }
+
     fn psql(&self, sql: &str) -> bool {
+        self.client(sql).status().is_ok_and(|status| status.success())
+    }
+
+    fn client(&self, sql: &str) -> Command {
         let mut psql = self.command("psql");
-        psql.arg("-h").arg(self.dir.path()).args(["-U", "hob", "-q", "-c", sql, "postgres"]);
-        psql.status().is_ok_and(|status| status.success())
+        psql.arg("-h").arg(self.dir.path()).args(["-U", "hob", "-q", "-A", "-t", "-c", sql, "postgres"]);
+        psql
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -39,6 +40,9 @@ impl TestProject {
         fs::create_dir(top.path().join("home/.cabal")).expect("a fresh directory");
         fs::write(top.path().join("home/.cabal/config"), "").expect("a fresh file");
         let project = TestProject { top, hob: PathBuf::from(hob) };
+        // What is started here, and stopped, must not be somebody's own project's.
+        let root = project::Project::find(None, &project.root()).expect("a directory of its own").root().to_owned();
+        assert!(root.ends_with("project"), "TMPDIR lies inside of the project {}: set it elsewhere", root.display());
         set_mode(&project.runtime_dir(), 0o700);
         std::os::unix::fs::symlink(hob, project.top.path().join("bin/hob")).expect("a fresh link");
         project
@@ -47,6 +51,28 @@ impl TestProject {
     /// The project's root.
     pub fn root(&self) -> PathBuf {
         self.top.path().join("project")
+    }
+
+    /// Where hob keeps the project's state. It is there once a daemon has run.
+    pub fn state_dir(&self) -> PathBuf {
+        let root = self.root();
+        let project = project::Project::find(Some(&root), &root).expect("the project is there");
+        self.home().join(".local/state/hob").join(project.hash())
+    }
+
+    /// Reads a file of the project's state.
+    pub fn read_state(&self, path: &str) -> String {
+        let path = self.state_dir().join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Writes a file of the project's state, as its user would.
+    pub fn write_state(&self, path: &str, text: &str) {
+        let path = self.state_dir().join(path);
+        let dir = path.parent().expect("a file has a directory");
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).expect("a directory");
+        fs::write(&path, text).expect("a file");
+        set_mode(&path, 0o600);
     }
 
     /// The user's home.

@@ -206,10 +206,9 @@ pub(super) fn greet(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> 
 
 /// The same under an agent's name.
 pub(super) fn greet_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<BufReader<UnixStream>> {
-    let named = bench.dir().join(".hob/socket");
-    let path =
-        std::fs::read_link(&named).or_else(|_| std::fs::read_to_string(&named).map(|text| PathBuf::from(text.trim())));
-    let path = path.context("the project has no daemon's socket")?;
+    let status = status(bench)?;
+    let path = status.pointer("/daemon/socket").and_then(Value::as_str).map(PathBuf::from);
+    let path = path.with_context(|| format!("`hob status --json` names no socket: {status}"))?;
     let stream = UnixStream::connect(&path).with_context(|| format!("could not connect to {path:?}"))?;
     let mut stream = BufReader::new(stream);
     let hello =
@@ -226,15 +225,17 @@ pub(super) fn greet_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<
 
 /// The process id of the project's daemon, as it says itself.
 pub(super) fn daemon_pid(bench: &Bench) -> Result<u32> {
-    let named = bench
-        .hob(&["status", "--json"])
-        .stderr(std::process::Stdio::piped())
-        .output()
-        .context("could not run `hob status`")?;
-    let status: Value = serde_json::from_slice(&named.stdout).context("`hob status --json` printed no JSON")?;
+    let status = status(bench)?;
     let pid = status.pointer("/daemon/pid").or(status.get("pid")).and_then(Value::as_u64);
     let pid = pid.with_context(|| format!("`hob status --json` names no pid: {status}"))?;
     u32::try_from(pid).context("no process id")
+}
+
+/// What the project's daemon says of itself, or that there is none and where its state would be.
+pub(super) fn status(bench: &Bench) -> Result<Value> {
+    let mut command = bench.hob(&["status", "--json"]);
+    let output = command.stderr(std::process::Stdio::piped()).output().context("could not run `hob status`")?;
+    serde_json::from_slice(&output.stdout).context("`hob status --json` printed no JSON")
 }
 
 fn wait_for(path: &std::path::Path) -> Result<()> {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{Profile, build};
+use crate::workspace::{Profile, build, playground};
 use report::Figure;
 
 /// A part of the bench: its name and what measures it.
@@ -77,7 +77,7 @@ struct Bench {
 
 impl Bench {
     fn new(programs: PathBuf, is_quick: bool) -> Result<Self> {
-        let project = tempfile::tempdir().context("could not make a project to measure in")?;
+        let project = playground()?;
         Ok(Self { programs, project, is_quick })
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 /// The paths of this repository that a line names in back-ticks: files by their ending, folders by a trailing slash
-/// or a first part that only paths have. What exists only at run time (`.hob/`, `~/`, `$VAR/`) is none of it.
+/// or a first part that only paths have. What exists only at run time (`~/`, `$VAR/`) is none of it.
 fn named(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(|name| {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn only_paths_of_the_repository_count() {
-        let line = "`tools/list` goes to `mcp/src/lib.rs`, `crates/repl`, `docs/`, `.hob/log/`, `~/x/`, `hob.toml`";
+        let line = "`tools/list` goes to `mcp/src/lib.rs`, `crates/repl`, `docs/`, `~/x/`, `hob.toml`";
         assert_eq!(named(line).collect::<Vec<_>>(), ["mcp/src/lib.rs", "crates/repl", "docs/"]);
     }
 }

@@ -14,6 +14,8 @@ pub(super) enum Fate {
     SameLife,
     /// None could be reached, for this reason.
     Unreachable(String),
+    /// One was reached and takes no such caller, for this reason.
+    Refused(String),
     /// Nobody waits any longer: the agent ended the input.
     InputEnded,
 }
@@ -36,7 +38,7 @@ impl Fate {
                  for what still runs, repl_read gives what it printed."
             ),
             (Fate::SameLife, false) => format!("The daemon runs on, only the connection broke. {what} lives on."),
-            (Fate::Unreachable(reason), _) => {
+            (Fate::Unreachable(reason) | Fate::Refused(reason), _) => {
                 format!("{what} ended with it, and no new daemon could be reached: {reason}.")
             }
             (Fate::InputEnded, _) => format!("{what} lives on if the daemon does."),
@@ -75,7 +77,7 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate)
         ),
     };
     let text = match fate {
-        Fate::Unreachable(reason) if ["send_message", "broadcast_message"].contains(&name) => {
+        Fate::Unreachable(reason) | Fate::Refused(reason) if ["send_message", "broadcast_message"].contains(&name) => {
             format!("{text} No new daemon could be reached: {reason}. {next}")
         }
         _ => format!("{text} {next}"),
@@ -114,14 +116,17 @@ pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, fate: &Fa
 fn error(may_have_run: bool, fate: &Fate) -> build::RpcError {
     let text = match (fate, may_have_run) {
         (Fate::Unreachable(reason), false) => format!("hob has no daemon to ask: {reason}"),
+        (Fate::Refused(reason), false) => reason.clone(),
         (Fate::InputEnded, false) => "the input ended before the request was answered; it did nothing".to_owned(),
         (_, false) => {
-            "the daemon went away over this request again and again; `hob status` and .hob/log say more".to_owned()
+            "the daemon went away over this request again and again; `hob status` and the log that it names say more"
+                .to_owned()
         }
         (_, true) => format!("the daemon went away: the calls may have run. {}", fate.of_sessions(None, None)),
     };
     let reason = match fate {
         Fate::Unreachable(_) => "no_daemon",
+        Fate::Refused(_) => "refused",
         Fate::InputEnded => "input_ended",
         Fate::Replaced | Fate::SameLife => "daemon_lost",
     };

@@ -194,7 +194,7 @@ impl Life<'_> {
 struct Agent {
     input: Option<File>,
     lines: mpsc::Receiver<(usize, String)>,
-    thread: Option<thread::JoinHandle<io::Result<()>>>,
+    thread: Option<thread::JoinHandle<io::Result<bool>>>,
 }
 
 impl Agent {

@@ -1,9 +1,10 @@
 //! BEAM files on the disk: all of them, or none.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use project::draft::Draft;
 
 use crate::files::FileError;
 
@@ -39,33 +40,21 @@ pub fn directory(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
 /// Writes modules into a directory as `NAME.beam`; gives the names of those that changed. Files that hold the same bytes
 /// already stay as they are. The others are written beside their places first: when that fails for one, none changes.
 pub fn write(directory: &Path, files: &[(String, Vec<u8>)]) -> Result<Vec<String>, FileError> {
-    let mut fresh: Vec<(PathBuf, PathBuf)> = Vec::new();
+    let mut fresh: Vec<(Draft, PathBuf)> = Vec::new();
     let mut changed = Vec::new();
-    let undo = |fresh: &[(PathBuf, PathBuf)]| {
-        for (beside, _) in fresh {
-            // It may have been put into its place already.
-            let _ = fs::remove_file(beside);
-        }
-    };
     for (name, bytes) in files {
         let place = directory.join(format!("{name}.beam"));
         if holds(&place, bytes) {
             continue;
         }
-        match beside(directory, bytes) {
-            Ok(beside) => fresh.push((beside, place)),
-            Err(source) => {
-                undo(&fresh);
-                return Err(FileError::Write { path: place, source });
-            }
+        match Draft::new(directory, None, bytes) {
+            Ok(draft) => fresh.push((draft, place)),
+            Err(source) => return Err(FileError::Write { path: place, source }),
         }
         changed.push(name.clone());
     }
-    for (beside, place) in &fresh {
-        if let Err(source) = fs::rename(beside, place) {
-            undo(&fresh);
-            return Err(FileError::Write { path: place.clone(), source });
-        }
+    for (draft, place) in fresh {
+        draft.put(&place).map_err(|source| FileError::Write { path: place, source })?;
     }
     Ok(changed)
 }
@@ -73,19 +62,6 @@ pub fn write(directory: &Path, files: &[(String, Vec<u8>)]) -> Result<Vec<String
 fn holds(place: &Path, bytes: &[u8]) -> bool {
     let same_size = |data: &fs::Metadata| data.is_file() && data.len() == bytes.len() as u64;
     place.symlink_metadata().is_ok_and(|data| same_size(&data)) && fs::read(place).is_ok_and(|known| known == bytes)
-}
-
-fn beside(directory: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = directory.join(format!(".cure-{}-{number}", std::process::id()));
-    // Whatever lies there is not followed.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    let written = file.write_all(bytes);
-    if written.is_err() {
-        let _ = fs::remove_file(&path);
-    }
-    written.map(|()| path)
 }
 
 #[cfg(test)]

@@ -74,7 +74,8 @@ impl Tool for CheckProject {
         work(usize::MAX, move || {
             let report = cure.check(&worktree, &below);
             if report.files.is_empty() && report.left_out.is_empty() {
-                let error = ToolError::user(format!("There is no Cure file at or below {}.", below.display()));
+                let error =
+                    ToolError::user(format!("There is no Cure file at or below {}.", project::visible::path(&below)));
                 return Err(error.hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
             }
             let root = worktree.canonicalize().unwrap_or(worktree);
@@ -95,7 +96,10 @@ impl Tool for CheckProject {
         };
         text.push_str(&format!("; {} checked", output.checked));
         output.unread.iter().for_each(|file| text.push_str(&format!("\n✗ {file}")));
-        output.diagnostics.iter().for_each(|one| text.push_str(&format!("\n{}:{}", one.file, line(&one.said))));
+        output
+            .diagnostics
+            .iter()
+            .for_each(|one| text.push_str(&format!("\n{}:{}", project::visible(&one.file), line(&one.said))));
         let more = (output.errors + output.warnings).saturating_sub(output.diagnostics.len());
         if more > 0 {
             text.push_str(&format!("\n… and {more} more"));
@@ -125,7 +129,8 @@ fn output(report: Report, root: &Path) -> Output {
         let in_file = |said| InFile { file: short(&file.path), said };
         output.diagnostics.extend(said(&file.diagnostics, &file.text).into_iter().map(in_file));
     }
-    let left_out = |path: &PathBuf| format!("{} was left out: the project has too much text", short(path));
+    let left_out =
+        |path: &PathBuf| format!("{} was left out: the project has too much text", project::visible(&short(path)));
     output.unread.extend(report.left_out.iter().map(left_out));
     output.errors = output.diagnostics.iter().filter(|one| one.said.severity == "error").count();
     output.warnings = output.diagnostics.len() - output.errors;

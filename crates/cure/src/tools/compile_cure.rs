@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{file_error, given, modules, work, worktree};
+use project::visible;
+
 use crate::beam::{self, Origin, output};
 use crate::part::Cure;
 use crate::report::{self, Said, said};
@@ -79,7 +81,7 @@ impl Tool for CompileCure {
             names => format!("wrote {}", names.join(", ")),
         };
         let mut text =
-            format!("✓ Compiled {} into {}: {written}", output.modules.join(", "), output.output_dir.display());
+            format!("✓ Compiled {} into {}: {written}", output.modules.join(", "), visible::path(&output.output_dir));
         if let Some(run) = &output.run {
             text.push_str(&format!("\nRun it with: {run}"));
         }
@@ -163,7 +165,7 @@ fn run_line(compilation: &Compilation, directory: &Path) -> Option<String> {
         form.is_some_and(|form| form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0))
     };
     let module = compilation.syntax().iter().map(|module| &*module.name.name).find(|name| has_main(name))?;
-    let directory = directory.display().to_string().replace('\'', "'\\''");
+    let directory = visible::path(directory).replace('\'', "'\\''");
     Some(format!(r#"erl -noshell -pa '{directory}' -eval "io:format(\"~tp~n\", ['{module}':main()]), halt().""#))
 }
 

@@ -4,26 +4,39 @@
 //! are replaced, never rewritten in place, so a full disk leaves the old one whole.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rustix::fs::{FlockOperation, flock};
+use project::visible::path as shown;
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// How long another one may take over its edits.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a file of another program may be, in bytes.
+const FILE_MAX: u64 = 16 * 1024 * 1024;
 
 /// A set of edited files below one directory.
 pub(crate) struct Edits {
     base: PathBuf,
     record_path: PathBuf,
     record: Record,
+    links: Links,
     /// Held for as long as this lives: who edits the same files waits.
     _lock: Option<File>,
+}
+
+/// What to do about links on the way to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// They are the user's own: people link their dotfiles.
+    Follow,
+    /// They came with a checkout, which could have them lead anywhere: nothing is read or written through them.
+    Refuse,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -56,20 +69,49 @@ pub(crate) enum Undone {
     Left,
 }
 
-impl Edits {
-    /// The edits made below `base` so far, from their record if there is one. Waits for others who are about it.
-    pub(crate) fn open(base: &Path, record_path: &Path) -> Result<Edits> {
-        let made = missing_dirs(base, record_path);
-        let lock = lock(record_path)?;
-        let mut record = match read(record_path)? {
-            None => Record::default(),
-            Some(text) => serde_json::from_str(&text)
-                .with_context(|| format!("{} does not hold a record of edits", record_path.display()))?,
+impl Record {
+    /// The record at `path`; an empty one where there is none. It decides which files are overwritten with what, so one
+    /// that others could have written is refused, and so are files that are not below the base.
+    fn load(path: &Path) -> Result<Record> {
+        let shown = path.display();
+        let Some(bytes) = project::private::read(path, FILE_MAX).with_context(|| format!("cannot read {shown}"))?
+        else {
+            anyhow::ensure!(
+                path.symlink_metadata().is_err(),
+                "{shown} is no private file of yours (a link, another owner, or open to others), so nothing is undone by it: \
+                 see what it is, and move it away"
+            );
+            return Ok(Record::default());
         };
-        let made: Vec<PathBuf> = made.into_iter().filter(|dir| !record.created_dirs.contains(dir)).collect();
+        let mut record: Record =
+            serde_json::from_slice(&bytes).with_context(|| format!("{shown} does not hold a record of edits"))?;
+        if let Some(file) = record.files.iter().find(|file| !is_below(&file.path)) {
+            let file = project::visible(&file.path.to_string_lossy());
+            anyhow::bail!("{shown} names {file}, which hob has not edited: see what it is, and move it away");
+        }
+        // Those of the record itself are absolute; after a move they name what is no more.
+        record.created_dirs.retain(|dir| is_below(dir) || path.ancestors().any(|above| above == dir));
+        Ok(record)
+    }
+}
+
+/// Whether a path leads down from where it is taken, whatever stands there.
+fn is_below(path: &Path) -> bool {
+    path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+impl Edits {
+    /// The edits made below `base` so far, from their record if there is one. Waits for others who are about it. `made`
+    /// are directories for the record that were made just now.
+    pub(crate) fn open(base: &Path, record_path: &Path, links: Links, made: Vec<PathBuf>) -> Result<Edits> {
+        let made = made.into_iter().chain(missing_dirs(base, record_path));
+        let lock = lock(record_path)?;
+        let mut record = Record::load(record_path)?;
+        let made: Vec<PathBuf> = made.filter(|dir| !record.created_dirs.contains(dir)).collect();
         let news = !made.is_empty() && record_path.exists();
         record.created_dirs.extend(made);
-        let mut edits = Edits { base: base.to_owned(), record_path: record_path.to_owned(), record, _lock: lock };
+        let mut edits =
+            Edits { base: base.to_owned(), record_path: record_path.to_owned(), record, links, _lock: lock };
         if news {
             // Another one was faster than us, and did not know that the directory is ours.
             edits.save()?;
@@ -77,9 +119,16 @@ impl Edits {
         Ok(edits)
     }
 
+    /// The text of a file below `base`, for who only looks.
+    pub(crate) fn look(base: &Path, path: &Path, links: Links) -> Result<Option<String>> {
+        check_links(base, path, links)?;
+        read(path, links)
+    }
+
     /// A file's text; `None` when it does not exist.
-    pub(crate) fn read(path: &Path) -> Result<Option<String>> {
-        read(path)
+    pub(crate) fn read(&self, path: &Path) -> Result<Option<String>> {
+        check_links(&self.base, path, self.links)?;
+        read(path, self.links)
     }
 
     /// Whether there is anything to undo.
@@ -89,7 +138,7 @@ impl Edits {
 
     /// Replaces a file's text and remembers the old one.
     pub(crate) fn write(&mut self, path: &Path, owner: &str, text: &str) -> Result<()> {
-        let before = read(path)?;
+        let before = self.read(path)?;
         if before.as_deref() == Some(text) {
             return Ok(());
         }
@@ -116,7 +165,8 @@ impl Edits {
         let mut done = Vec::new();
         while let Some(file) = self.record.files.last() {
             let path = self.base.join(&file.path);
-            let undone = undo_file(&path, file, &without_entry)?;
+            check_links(&self.base, &path, self.links)?;
+            let undone = undo_file(&path, file, self.links, &without_entry)?;
             done.push((path, undone));
             self.record.files.pop();
             self.save()?;
@@ -152,9 +202,28 @@ impl Drop for Edits {
     }
 }
 
-/// The directories below the base that are still to be made for a file, the outermost first, relative to the base.
-fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
-    let missing = path.ancestors().skip(1).take_while(|dir| dir.starts_with(base) && !dir.exists());
+/// Fails where a link is on the way from the base to a file, and links are not followed.
+fn check_links(base: &Path, path: &Path, links: Links) -> Result<()> {
+    if links == Links::Follow {
+        return Ok(());
+    }
+    let below = path.ancestors().take_while(|part| *part != base && part.starts_with(base));
+    for part in below {
+        if let Ok(target) = fs::read_link(part) {
+            let (part, target) = (shown(part), shown(&target));
+            anyhow::bail!(
+                "{part} is a link (to {target}), and hob reads and writes through no link in a project: replace it by what it \
+                 leads to, or make the entry by hand"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The directories that are still to be made for a file, the outermost first, relative to the base where they are below
+/// it.
+pub(crate) fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
+    let missing = path.ancestors().skip(1).take_while(|dir| !dir.exists());
     let mut missing: Vec<PathBuf> = missing.map(|dir| dir.strip_prefix(base).unwrap_or(dir).to_owned()).collect();
     missing.reverse();
     missing
@@ -190,8 +259,13 @@ fn is_at(open: &File, dir: &Path) -> bool {
     fs::metadata(dir).is_ok_and(same)
 }
 
-fn undo_file(path: &Path, file: &Edited, without_entry: impl Fn(&str, &str) -> Option<String>) -> Result<Undone> {
-    let current = read(path)?;
+fn undo_file(
+    path: &Path,
+    file: &Edited,
+    links: Links,
+    without_entry: impl Fn(&str, &str) -> Option<String>,
+) -> Result<Undone> {
+    let current = read(path, links)?;
     if current == file.before {
         return Ok(if current.is_some() { Undone::Restored } else { Undone::Removed });
     }
@@ -208,14 +282,24 @@ fn undo_file(path: &Path, file: &Edited, without_entry: impl Fn(&str, &str) -> O
     }
 }
 
-/// A file's text; `None` when it does not exist.
-fn read(path: &Path) -> Result<Option<String>> {
-    match fs::read(path) {
-        Ok(bytes) => {
-            String::from_utf8(bytes).map(Some).with_context(|| format!("{} is not UTF-8 text", path.display()))
+/// A file's text; `None` when it does not exist. Never waits: a checkout's file may be a pipe.
+fn read(path: &Path, links: Links) -> Result<Option<String>> {
+    let no_links = if links == Links::Refuse { OFlags::NOFOLLOW } else { OFlags::empty() };
+    let flags = (OFlags::NONBLOCK | no_links).bits().cast_signed();
+    let bytes = || -> io::Result<Vec<u8>> {
+        let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() > FILE_MAX {
+            return Err(io::Error::other(format!("it is no file of at most {FILE_MAX} bytes")));
         }
+        let mut bytes = Vec::new();
+        file.take(FILE_MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match bytes() {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).with_context(|| format!("{} is not UTF-8 text", shown(path))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", shown(path))),
     }
 }
 
@@ -232,34 +316,17 @@ fn replace_with(path: &Path, text: &str, mode: Option<u32>) -> Result<()> {
         // What is private gets private directories, as the daemon makes them.
         let open = if mode.is_some() { 0o700 } else { 0o777 };
         fs::DirBuilder::new().recursive(true).mode(open).create(dir)?;
-        let mut name = std::ffi::OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".hob-{}", std::process::id()));
-        let temporary = dir.join(name);
+        // A new file gets the usual permissions.
         let kept = mode.or_else(|| Some(target.metadata().ok()?.permissions().mode()));
-        let written = (|| {
-            // Nobody else reads it before it has the permissions of what it replaces; a new file gets the usual ones.
-            let first = if kept.is_some() { 0o600 } else { 0o666 };
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(&temporary)?;
-            file.write_all(text.as_bytes())?;
-            if let Some(mode) = kept {
-                file.set_permissions(fs::Permissions::from_mode(mode))?;
-            }
-            file.sync_all()?;
-            fs::rename(&temporary, &target)
-        })();
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        project::draft::replace(&target, kept, text.as_bytes())
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    write().with_context(|| format!("cannot write {}", shown(path)))
 }
 
 fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+            Err(error).with_context(|| format!("cannot remove {}", shown(path)))
         }
         _ => Ok(()),
     }
@@ -270,7 +337,49 @@ mod tests {
     use super::*;
 
     fn edits(base: &Path) -> Edits {
-        Edits::open(base, &base.join(".hob/init.json")).unwrap()
+        Edits::open(base, &base.join("state/init.json"), Links::Follow, Vec::new()).unwrap()
+    }
+
+    /// Writes a record as hob does.
+    fn keep(record: &Path, text: &str) {
+        project::private::replace(record, text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_record_that_hob_did_not_write_is_not_acted_on() {
+        let temp = tempfile::tempdir().unwrap();
+        let (base, outside) = (temp.path().join("project"), temp.path().join("outside"));
+        let record = temp.path().join("state/init.json");
+        fs::create_dir(&base).unwrap();
+        fs::write(&outside, "mine").unwrap();
+        let open = || Edits::open(&base, &record, Links::Refuse, Vec::new());
+        let forged = |path: &Path| {
+            let path = path.display();
+            format!(
+                r#"{{"files": [{{"path": "{path}", "owner": "x", "before": "theirs", "after": "mine"}}], "created_dirs": []}}"#
+            )
+        };
+        for path in [&outside, Path::new("../outside"), Path::new("a/../../outside"), Path::new("")] {
+            keep(&record, &forged(path));
+            let refused = open().map(drop).unwrap_err();
+            assert!(format!("{refused:#}").contains("which hob has not edited"), "{refused:#}");
+        }
+        // What others could have written is none, and neither is a link.
+        keep(&record, &forged(Path::new("file")));
+        fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).unwrap();
+        let refused = open().map(drop).unwrap_err();
+        assert!(format!("{refused:#}").contains("no private file of yours"), "{refused:#}");
+        fs::rename(&record, temp.path().join("elsewhere.json")).unwrap();
+        std::os::unix::fs::symlink(temp.path().join("elsewhere.json"), &record).unwrap();
+        assert!(open().is_err());
+        fs::remove_file(&record).unwrap();
+        // Directories elsewhere stay, though they are empty.
+        let empty = temp.path().join("empty");
+        fs::create_dir(&empty).unwrap();
+        keep(&record, &format!(r#"{{"files": [], "created_dirs": ["{}", "../empty"]}}"#, empty.display()));
+        open().unwrap().undo(no_entry).unwrap();
+        assert!(empty.exists());
+        assert_eq!(fs::read_to_string(outside).unwrap(), "mine");
     }
 
     fn no_entry(_: &str, _: &str) -> Option<String> {
@@ -298,7 +407,38 @@ mod tests {
         let done = edits(&base).undo(no_entry).unwrap();
         assert_eq!(done, [(base.join("link"), Undone::Restored), (base.join("new/deep/file"), Undone::Removed)]);
         assert_eq!(fs::read_to_string(base.join("real")).unwrap(), "a\r\n");
-        assert!(!base.join("new").exists() && !base.join(".hob").exists());
+        assert!(!base.join("new").exists() && !base.join("state").exists());
+    }
+
+    #[test]
+    fn a_checkout_leads_nowhere() {
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().unwrap();
+        let (base, outside) = (temp.path().join("project"), temp.path().join("outside"));
+        for dir in [&base, &outside] {
+            fs::create_dir(dir).unwrap();
+        }
+        fs::write(outside.join("file"), "mine").unwrap();
+        symlink(outside.join("file"), base.join("file")).unwrap();
+        symlink(outside.join("absent"), base.join("dangling")).unwrap();
+        symlink(&outside, base.join("dir")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, base.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let record = temp.path().join("state/init.json");
+        let mut edits = Edits::open(&base, &record, Links::Refuse, Vec::new()).unwrap();
+        for (name, why) in
+            [("file", "is a link"), ("dangling", "is a link"), ("dir/new", "is a link"), ("pipe", "no file")]
+        {
+            let refused = edits.write(&base.join(name), "x", "ours").unwrap_err();
+            assert!(format!("{refused:#}").contains(why), "{name}: {refused:#}");
+        }
+        assert!(edits.is_empty());
+        // One that became a link since is not written through either.
+        edits.write(&base.join("real"), "x", "ours").unwrap();
+        fs::remove_file(base.join("real")).unwrap();
+        symlink(outside.join("file"), base.join("real")).unwrap();
+        edits.undo(no_entry).unwrap_err();
+        assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "mine");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     }
 
     #[test]
@@ -321,8 +461,8 @@ mod tests {
         let (state, record) = (temp.path().join("a/b/c"), temp.path().join("a/b/c/init.json"));
         fs::create_dir_all(state).unwrap();
         // As two leave it that were at work at the same time.
-        fs::write(&record, r#"{"files": [], "created_dirs": ["a/b/c", "a", "a/b"]}"#).unwrap();
-        Edits::open(temp.path(), &record).unwrap().undo(|_, _| None).unwrap();
+        keep(&record, r#"{"files": [], "created_dirs": ["a/b/c", "a", "a/b"]}"#);
+        Edits::open(temp.path(), &record, Links::Refuse, Vec::new()).unwrap().undo(|_, _| None).unwrap();
         assert!(!temp.path().join("a").exists());
     }
 }

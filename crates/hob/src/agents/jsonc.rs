@@ -1,9 +1,9 @@
 //! A list of servers in JSON, edited through a concrete syntax tree so that comments, order and spacing stay.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 
-use super::{Broken, Entry, SERVER};
+use super::{Broken, Entry, HARMLESS, SERVER};
 
 /// A byte order mark is kept apart: the parser does not know it, some editors write it.
 const BOM: &str = "\u{feff}";
@@ -39,16 +39,40 @@ pub(super) fn remove(text: &str, key: &str) -> Result<String, Broken> {
 
 pub(super) fn entry(text: &str, key: &str) -> Result<Option<Entry>, Broken> {
     let (_, root) = parse(text)?;
-    let Some(ours) = servers(&root, key)?.and_then(|servers| servers.get(SERVER)) else { return Ok(None) };
+    let Some(servers) = servers(&root, key)? else { return Ok(None) };
+    let Some(ours) = only(&servers, SERVER)? else { return Ok(None) };
+    let Some(ours) = ours.object_value() else { return Err(Broken::Shape(SERVER.to_owned())) };
     let string = |node: CstNode| node.as_string_lit().and_then(|literal| literal.decoded_value().ok());
-    let field = |name: &str| ours.object_value()?.get(name)?.value();
+    let field = |name: &str| Ok::<_, Broken>(only(&ours, name)?.and_then(|field| field.value()));
+    let args = field("args")?.and_then(|args| args.as_array()).map(|args| args.elements()).unwrap_or_default();
+    let more = ours.properties().into_iter().filter(|property| {
+        let name = name(property);
+        let value = property.value();
+        let is_empty = value.as_ref().is_some_and(|value| {
+            value.as_object().is_some_and(|object| object.properties().is_empty())
+                || value.as_array().is_some_and(|array| array.elements().is_empty())
+        });
+        let is_stdio = name == "type" && value.and_then(string).is_some_and(|value| value == "stdio");
+        !HARMLESS.contains(&&*name) && !is_stdio && !is_empty
+    });
     Ok(Some(Entry {
-        command: field("command").and_then(string).unwrap_or_default(),
-        args: field("args")
-            .and_then(|args| args.as_array())
-            .map(|args| args.elements().into_iter().filter_map(string).collect())
-            .unwrap_or_default(),
+        command: field("command")?.and_then(string).unwrap_or_default(),
+        args: args.into_iter().map(|arg| string(arg.clone()).unwrap_or_else(|| arg.to_string())).collect(),
+        more: more.map(|property| name(&property)).collect(),
     }))
+}
+
+/// The one property of that name. Of two, agents take another than we do.
+fn only(object: &CstObject, wanted: &str) -> Result<Option<CstObjectProp>, Broken> {
+    let mut found = object.properties().into_iter().filter(|property| name(property) == wanted);
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(Broken::Twice(wanted.to_owned())),
+        (found, None) => Ok(found),
+    }
+}
+
+fn name(property: &CstObjectProp) -> String {
+    property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default()
 }
 
 fn servers(root: &CstRootNode, key: &str) -> Result<Option<CstObject>, Broken> {
@@ -56,7 +80,7 @@ fn servers(root: &CstRootNode, key: &str) -> Result<Option<CstObject>, Broken> {
         return Ok(None);
     }
     let object = root.object_value().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
-    match object.get(key) {
+    match only(&object, key)? {
         None => Ok(None),
         Some(property) => property.object_value().map(Some).ok_or_else(|| Broken::Shape(key.to_owned())),
     }

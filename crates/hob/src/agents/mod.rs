@@ -7,9 +7,10 @@ mod edits;
 mod jsonc;
 mod toml;
 
-pub(crate) use edits::{Edits, Undone};
+pub(crate) use edits::{Edits, Links, Undone, missing_dirs};
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Whose configuration: the project's, shared with everybody who works on it, or the user's own.
@@ -19,6 +20,16 @@ pub(crate) enum Scope {
     Project,
     /// Files in the user's home.
     User,
+}
+
+impl Scope {
+    /// Whose links those on the way to its files are.
+    pub(crate) fn links(self) -> Links {
+        match self {
+            Scope::Project => Links::Refuse,
+            Scope::User => Links::Follow,
+        }
+    }
 }
 
 /// A coding agent that starts MCP servers.
@@ -130,7 +141,64 @@ pub(crate) struct Entry {
     pub(crate) command: String,
     /// Its arguments.
     pub(crate) args: Vec<String>,
+    /// What else is said of it (`env`, `cwd` …), by name, as far as it may change what runs.
+    pub(crate) more: Vec<String>,
 }
+
+impl Entry {
+    /// Our own.
+    pub(crate) fn new(command: String) -> Entry {
+        Entry { command, args: vec!["mcp".to_owned()], more: Vec::new() }
+    }
+
+    /// Whether this starts hob. In the user's own configuration the name is enough. A project's came with a checkout,
+    /// which can bring a program of that name and have the real one load something: there it is what we would write.
+    pub(crate) fn is_hob(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::User => self.is_named_hob(),
+            Scope::Project => {
+                let ours = || std::env::current_exe().and_then(|path| path.canonicalize()).ok();
+                let is_ours = |path: &Path| {
+                    path.is_absolute() && path.canonicalize().ok().is_some_and(|path| Some(path) == ours())
+                };
+                (self.command == "hob" || is_ours(Path::new(&self.command)))
+                    && self.args.first().is_some_and(|first| first == "mcp")
+                    && self.more.is_empty()
+            }
+        }
+    }
+
+    fn is_named_hob(&self) -> bool {
+        Path::new(&self.command).file_name() == Some(OsStr::new("hob"))
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = std::iter::once(&self.command).chain(&self.args).map(|word| project::visible(word));
+        write!(f, "`{}`", words.collect::<Vec<_>>().join(" "))?;
+        match &*self.more {
+            [] => Ok(()),
+            more => {
+                let more: Vec<String> = more.iter().map(|name| format!("`{}`", project::visible(name))).collect();
+                write!(f, " with {}", more.join(", "))
+            }
+        }
+    }
+}
+
+/// What an entry may say besides command and arguments without any say in what runs.
+const HARMLESS: &[&str] = &[
+    "command",
+    "args",
+    "description",
+    "disabled",
+    "enabled",
+    "timeout",
+    "startup_timeout_sec",
+    "startup_timeout_ms",
+    "tool_timeout_sec",
+];
 
 /// The name under which hob is registered.
 pub(crate) const SERVER: &str = "hob";
@@ -150,8 +218,8 @@ pub(crate) enum Format {
 pub(crate) enum Added {
     /// Our entry is there; nothing to write.
     Already,
-    /// Our name is taken by another program.
-    Taken(String),
+    /// Our name is taken by something else.
+    Taken(Entry),
     /// The file's new text.
     Text(String),
 }
@@ -172,6 +240,9 @@ pub(crate) enum Broken {
     /// It parses, but the place for servers holds something else.
     #[error("`{0}` is not a table of servers")]
     Shape(String),
+    /// It parses, but who reads it may take either.
+    #[error("`{0}` stands there twice")]
+    Twice(String),
 }
 
 impl Broken {
@@ -187,12 +258,12 @@ impl Broken {
 }
 
 impl Format {
-    /// Adds the entry to a file's text (empty for a new file). Everything else keeps its bytes.
-    pub(crate) fn add(self, text: &str, entry: &Entry) -> Result<Added, Broken> {
+    /// Adds the entry to the text of a file of this scope (empty for a new file). Everything else keeps its bytes.
+    pub(crate) fn add(self, text: &str, entry: &Entry, scope: Scope) -> Result<Added, Broken> {
         if let Some(present) = self.entry(text)? {
-            return Ok(match is_hob(&present) {
+            return Ok(match present.is_hob(scope) {
                 true => Added::Already,
-                false => Added::Taken(present.command),
+                false => Added::Taken(present),
             });
         }
         match self {
@@ -204,7 +275,7 @@ impl Format {
 
     /// The text without our entry, or `None` when it has none.
     pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
-        if !self.entry(text)?.is_some_and(|entry| is_hob(&entry)) {
+        if !self.entry(text)?.is_some_and(|entry| entry.is_named_hob()) {
             return Ok(None);
         }
         match self {
@@ -221,11 +292,6 @@ impl Format {
             Format::Toml { table } => toml::entry(text, table),
         }
     }
-}
-
-/// Whether an entry starts this program, with whatever options somebody gave it.
-fn is_hob(entry: &Entry) -> bool {
-    Path::new(&entry.command).file_name() == Some(OsStr::new("hob"))
 }
 
 #[cfg(test)]

@@ -9,15 +9,15 @@ const VSCODE: Format = Format::Jsonc { key: "servers", typed: true };
 const TOML: Format = Format::Toml { table: "mcp_servers" };
 
 fn ours() -> Entry {
-    Entry { command: "hob".to_owned(), args: vec!["mcp".to_owned()] }
+    Entry::new("hob".to_owned())
 }
 
 /// Adds our entry, checks that adding twice changes nothing more and that removing it leaves no entry.
 fn check(format: Format, before: &str, after: Expect) {
-    match format.add(before, &ours()) {
+    match format.add(before, &ours(), Scope::Project) {
         Ok(Added::Text(text)) => {
             after.assert_eq(&text.replace("\r\n", "<CRLF>\n").replace('\u{feff}', "<BOM>"));
-            assert_eq!(format.add(&text, &ours()), Ok(Added::Already));
+            assert_eq!(format.add(&text, &ours(), Scope::Project), Ok(Added::Already));
             assert_eq!(format.entry(&text), Ok(Some(ours())));
             let removed = format.remove(&text).unwrap().unwrap();
             assert_eq!(format.entry(&removed), Ok(None), "{removed}");
@@ -155,12 +155,71 @@ fn what_is_not_json_is_refused_with_its_position() {
     check(TOML, "mcp_servers = 3\n", expect![[r#"Err(Shape("mcp_servers"))"#]]);
 }
 
+/// What is said of an entry under our name, in each scope.
+fn check_taken(format: Format, entry: &str, project: Expect, user: Expect) {
+    let text = match format {
+        Format::Jsonc { key, .. } => format!(r#"{{"{key}": {{"hob": {entry}}}}}"#),
+        Format::Toml { table } => format!("[{table}.hob]\n{entry}\n"),
+    };
+    for (scope, expected) in [(Scope::Project, project), (Scope::User, user)] {
+        expected.assert_eq(&match format.add(&text, &ours(), scope) {
+            Ok(Added::Taken(entry)) => format!("starts {entry}"),
+            other => format!("{other:?}"),
+        });
+    }
+}
+
 #[test]
 fn a_foreign_entry_of_our_name_stays() {
-    check(JSON, r#"{"mcpServers": {"hob": {"command": "cook", "args": []}}}"#, expect![[r#"Ok(Taken("cook"))"#]]);
-    assert_eq!(
-        JSON.add(r#"{"mcpServers": {"hob": {"command": "/opt/hob", "args": ["mcp", "repl"]}}}"#, &ours()),
-        Ok(Added::Already)
+    let cook = || expect!["starts `cook`"];
+    check_taken(JSON, r#"{"command": "cook", "args": []}"#, cook(), cook());
+}
+
+#[test]
+fn a_project_cannot_pass_its_own_program_for_hob() {
+    let already = || expect!["Ok(Already)"];
+    for harmless in [
+        r#"{"command": "hob", "args": ["mcp", "repl"]}"#,
+        r#"{"type": "stdio", "command": "hob", "args": ["mcp"], "env": {}, "timeout": 9}"#,
+    ] {
+        check_taken(JSON, harmless, already(), already());
+    }
+    let here = std::env::current_exe().unwrap();
+    let text = format!(r#"{{"mcpServers": {{"hob": {{"command": {here:?}, "args": ["mcp"]}}}}}}"#);
+    assert_eq!(JSON.add(&text, &ours(), Scope::Project), Ok(Added::Already));
+    check_taken(JSON, r#"{"command": "/opt/hob", "args": ["mcp"]}"#, expect!["starts `/opt/hob mcp`"], already());
+    check_taken(JSON, r#"{"command": "./bin/hob", "args": ["mcp"]}"#, expect!["starts `./bin/hob mcp`"], already());
+    check_taken(
+        VSCODE,
+        r#"{"command": "hob", "args": ["mcp"], "env": {"LD_PRELOAD": "./x.so"}, "envFile": ".e", "cwd": "x\u001b[2J"}"#,
+        expect!["starts `hob mcp` with `env`, `envFile`, `cwd`"],
+        already(),
+    );
+    check_taken(
+        JSON,
+        r#"{"command": "hob\u202e", "args": [3]}"#,
+        expect![[r#"starts `hob\u{202e} 3`"#]],
+        expect![[r#"starts `hob\u{202e} 3`"#]],
+    );
+    check_taken(
+        TOML,
+        "command = 'hob'\nargs = ['mcp']\nenv = { LD_PRELOAD = 'x' }",
+        expect!["starts `hob mcp` with `env`"],
+        already(),
+    );
+    check_taken(TOML, "command = 'hob'\nargs = ['mcp']\nstartup_timeout_sec = 9", already(), already());
+    // Of two, an agent may take the other.
+    check_taken(
+        JSON,
+        r#"{}, "hob": {"command": "./bin/hob"}"#,
+        expect![[r#"Err(Twice("hob"))"#]],
+        expect![[r#"Err(Twice("hob"))"#]],
+    );
+    check_taken(
+        JSON,
+        r#"{"command": "hob", "args": ["mcp"], "comm\u0061nd": "x"}"#,
+        expect![[r#"Err(Twice("command"))"#]],
+        expect![[r#"Err(Twice("command"))"#]],
     );
 }
 

@@ -2,7 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
-use super::{Broken, Entry, SERVER};
+use super::{Broken, Entry, HARMLESS, SERVER};
 
 pub(super) fn add(text: &str, table: &str, entry: &Entry) -> Result<String, Broken> {
     let mut document = parse(text)?;
@@ -42,12 +42,19 @@ pub(super) fn entry(text: &str, table: &str) -> Result<Option<Entry>, Broken> {
     let Some(servers) = document.get(table) else { return Ok(None) };
     let servers = servers.as_table_like().ok_or_else(|| Broken::Shape(table.to_owned()))?;
     let Some(ours) = servers.get(SERVER) else { return Ok(None) };
+    let ours = ours.as_table_like().ok_or_else(|| Broken::Shape(SERVER.to_owned()))?;
+    let more = ours.iter().filter(|(name, value)| {
+        let is_empty = value.as_table_like().is_some_and(|table| table.is_empty())
+            || value.as_array().is_some_and(|array| array.is_empty());
+        !HARMLESS.contains(name) && !is_empty
+    });
     Ok(Some(Entry {
+        more: more.map(|(name, _)| name.to_owned()).collect(),
         command: ours.get("command").and_then(Item::as_str).unwrap_or_default().to_owned(),
         args: ours
             .get("args")
             .and_then(Item::as_array)
-            .map(|args| args.iter().filter_map(|arg| arg.as_str().map(str::to_owned)).collect())
+            .map(|args| args.iter().map(|arg| arg.as_str().map_or_else(|| arg.to_string(), str::to_owned)).collect())
             .unwrap_or_default(),
     }))
 }

@@ -1,25 +1,22 @@
 //! The hidden `hob complete -- WORDS`: what may come next after these words of a command line. The completion scripts ask
-//! it where only the daemon knows: the tools of `hob call` and their flags, and whom a message may go to.
+//! it for the tools of `hob call` and their flags, and for whom a message may go to, which a running daemon knows.
 
 use std::ffi::OsString;
 
-use project::Project;
 use serde_json::Value;
 
-use super::call::{self, Tool, flags};
+use super::call::{self, Choice, Tool, flags};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Prints what may come next. The words are those after `hob`, the unfinished one last.
-pub(crate) fn run(project: &Project, words: &[OsString]) -> Result<Exit, Failure> {
+pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     // A shell waits for this, so what cannot be told is nothing; the command itself will say why.
     let found = match &words[..] {
-        [command, words @ ..] if command == "call" => {
-            candidates(&call::tools(project, Some("all"), None).unwrap_or_default(), words)
-        }
+        [command, words @ ..] if command == "call" => candidates(&call::tools(Choice::All).unwrap_or_default(), words),
         [.., option, unfinished] if option == "--to" => {
-            addresses(project).into_iter().filter(|address| address.starts_with(unfinished)).collect()
+            addresses().into_iter().filter(|address| address.starts_with(unfinished)).collect()
         }
         _ => Vec::new(),
     };
@@ -28,8 +25,9 @@ pub(crate) fn run(project: &Project, words: &[OsString]) -> Result<Exit, Failure
 }
 
 /// Whom a message may go to.
-fn addresses(project: &Project) -> Vec<String> {
-    let (agents, groups) = super::mail::known(project).unwrap_or_default();
+fn addresses() -> Vec<String> {
+    let known = super::find_project(None).and_then(|project| super::mail::known(&project));
+    let (agents, groups) = known.unwrap_or_default();
     let texts = |list: &Value, field: &str| -> Vec<String> {
         let items = list.as_array().into_iter().flatten();
         items.filter_map(|item| item[field].as_str()).filter(|text| !text.is_empty()).map(str::to_owned).collect()

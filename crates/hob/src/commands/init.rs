@@ -1,4 +1,4 @@
-//! `hob init`: a commented `hob.toml`, a `.hob/` that git ignores, and hob registered with the agents found here.
+//! `hob init`: a commented `hob.toml`, and hob registered with the agents found here.
 //! Twice is the same as once; `--undo` puts every byte back.
 
 mod http;
@@ -8,13 +8,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use project::{Config, Project};
+use project::{Config, Project, visible};
 
-use crate::agents::{AGENTS, Added, Agent, Edits, Entry, Scope, Undone, find_program};
+use crate::agents::{AGENTS, Added, Agent, Edits, Entry, Scope, Undone, find_program, missing_dirs};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Set this project up: write `hob.toml`, ignore `.hob/`, register hob with the agents found
+/// Set this project up: write `hob.toml`, register hob with the agents found
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// Put back every file as it was before
@@ -33,9 +33,8 @@ pub(crate) struct Init {
 
 const TEMPLATE: &str = include_str!("init/hob.toml");
 
-/// The owners of edits that are not agents.
+/// The owner of an edit that is no agent.
 const CONFIG: &str = "hob.toml";
-const IGNORE: &str = ".gitignore";
 
 impl Init {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
@@ -50,10 +49,10 @@ impl Init {
     }
 
     fn change(&self, project: &Project) -> Result<Exit, Failure> {
-        let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project.root())?;
-        let edits = Edits::open(&place.base, &place.record)?;
+        let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project)?;
+        let edits = Edits::open(&place.base, &place.record, place.scope.links(), place.made.clone())?;
         match self.undo {
-            true => undo(project, &place, edits),
+            true => undo(&place, edits),
             false => self.set_up(project, &place, edits),
         }
     }
@@ -61,17 +60,12 @@ impl Init {
     fn set_up(&self, project: &Project, place: &Place, mut edits: Edits) -> Result<Exit, Failure> {
         if place.scope == Scope::Project {
             let config = place.base.join("hob.toml");
-            match config.exists() {
-                true => terminal::line("hob.toml is already there."),
-                false => {
+            match edits.read(&config)? {
+                Some(_) => terminal::line("hob.toml is already there."),
+                None => {
                     edits.write(&config, CONFIG, TEMPLATE)?;
                     terminal::line("Wrote hob.toml, with every setting commented out.");
                 }
-            }
-            let ignore = place.base.join(".hob/.gitignore");
-            if Edits::read(&ignore)?.is_none_or(|text| text.is_empty()) {
-                edits.write(&ignore, IGNORE, "*\n")?;
-                terminal::line("Git ignores .hob/ (by .hob/.gitignore).");
             }
         }
         // A configuration that cannot be read says nothing against it; whoever reads it next says what is wrong.
@@ -89,7 +83,13 @@ impl Init {
                 Ok(said) => {
                     terminal::line(said);
                     if mail && agent.name == "claude" && place.scope == Scope::Project {
-                        mail::set_up(&place.base, &mut edits)?.iter().for_each(terminal::line);
+                        match mail::set_up(&place.base, &mut edits) {
+                            Ok(said) => said.iter().for_each(terminal::line),
+                            Err(error) => {
+                                terminal::report(&Failure::from(error));
+                                exit = Exit::Failed;
+                            }
+                        }
                     }
                 }
                 Err(failure) => {
@@ -121,18 +121,18 @@ impl Init {
 fn register(place: &Place, agent: &Agent, entry: &Entry, edits: &mut Edits) -> Result<String, Failure> {
     let file = place.file(agent);
     let shown = place.show(&file);
-    let text = Edits::read(&file)?.unwrap_or_default();
-    let added = agent.format.add(&text, entry).map_err(|error| {
+    let text = edits.read(&file)?.unwrap_or_default();
+    let added = agent.format.add(&text, entry, place.scope).map_err(|error| {
         Failure::new(format_args!("{}: {shown} was left alone: {error}", agent.title))
             .hint(format_args!("Repair {shown}, then run `hob init` again."))
     })?;
     match added {
         Added::Already => Ok(format!("{}: already registered in {shown}.", agent.title)),
-        Added::Taken(command) => Err(Failure::new(format_args!(
-            "{}: {shown} already has a server named hob that starts `{command}`",
+        Added::Taken(present) => Err(Failure::new(format_args!(
+            "{}: {shown} already has a server named hob that starts {present}, which is not what `hob init` writes",
             agent.title
         ))
-        .hint("Rename or remove that entry, then run `hob init` again.")),
+        .hint("See what it is; rename or remove that entry, then run `hob init` again.")),
         Added::Text(text) => {
             edits.write(&file, agent.name, &text)?;
             Ok(format!("{}: registered in {shown}.", agent.title))
@@ -140,7 +140,7 @@ fn register(place: &Place, agent: &Agent, entry: &Entry, edits: &mut Edits) -> R
     }
 }
 
-fn undo(project: &Project, place: &Place, edits: Edits) -> Result<Exit, Failure> {
+fn undo(place: &Place, edits: Edits) -> Result<Exit, Failure> {
     if edits.is_empty() {
         terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
         return Ok(Exit::Done);
@@ -161,10 +161,6 @@ fn undo(project: &Project, place: &Place, edits: Edits) -> Result<Exit, Failure>
             Undone::Left => format!("{shown}: changed since, so it was left as it is."),
         });
     }
-    if place.scope == Scope::Project && project.hob_dir().exists() {
-        project.create_hob_dir().map_err(Failure::new)?;
-        terminal::line(".hob/: holds what the daemon keeps, so it stays, ignored by git; delete it if you want.");
-    }
     Ok(Exit::Done)
 }
 
@@ -174,22 +170,30 @@ struct Place {
     /// Every file written is below this.
     base: PathBuf,
     record: PathBuf,
+    /// The directories for the record that were not there.
+    made: Vec<PathBuf>,
     home: PathBuf,
     search: OsString,
 }
 
 impl Place {
-    fn new(scope: Scope, root: &Path) -> Result<Place, Failure> {
+    fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
         let home = crate::home()?;
         let search = std::env::var_os("PATH").unwrap_or_default();
+        let mut made = Vec::new();
         let (base, record) = match scope {
-            Scope::Project => (root.to_owned(), root.join(".hob/init.json")),
+            Scope::Project => {
+                let record = project.state_dir().join("init.json");
+                made = missing_dirs(project.root(), &record);
+                project.create_state_dir().map_err(Failure::new)?;
+                (project.root().to_owned(), record)
+            }
             Scope::User => {
                 let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
                 (home.clone(), state.unwrap_or_else(|| home.join(".local/state")).join("hob/init.json"))
             }
         };
-        Ok(Place { scope, base, record, home, search })
+        Ok(Place { scope, base, record, made, home, search })
     }
 
     fn file(&self, agent: &Agent) -> PathBuf {
@@ -208,14 +212,14 @@ impl Place {
             Some(ours) if by_name.as_ref() != Some(&ours) => ours.to_string_lossy().into_owned(),
             _ => "hob".to_owned(),
         };
-        Entry { command, args: vec!["mcp".to_owned()] }
+        Entry::new(command)
     }
 
     fn show(&self, path: &Path) -> String {
         match (self.scope, path.strip_prefix(&self.base)) {
-            (Scope::Project, Ok(relative)) => relative.display().to_string(),
-            (Scope::User, Ok(relative)) => format!("~/{}", relative.display()),
-            _ => path.display().to_string(),
+            (Scope::Project, Ok(relative)) => visible::path(relative),
+            (Scope::User, Ok(relative)) => format!("~/{}", visible::path(relative)),
+            _ => visible::path(path),
         }
     }
 }

@@ -93,9 +93,10 @@ impl Mcp {
                 "`hob mcp` waits for an agent's JSON-RPC lines; in a terminal use `hob call` or `hob status`.",
             );
         }
-        client::stdio::run(locate, client::Launch::default())
+        let served = client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
-        Ok(Exit::Done)
+        // Why has been said, to the agent and on stderr.
+        Ok(if served { Exit::Done } else { Exit::NoDaemon })
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) enum Command {
     Thread(mail::Thread),
     Search(mail::Search),
     Quickstart(mail::Quickstart),
+    Mail(mail::PlaceCommand),
     Import(mail::Import),
     Cure(cure::CureCommand),
     Init(init::Init),
@@ -60,7 +61,7 @@ impl Command {
             Command::Status(status) => status.run(&project()?),
             Command::Stop(stop) => stop.run(&project()?),
             Command::Call(call) => call.run(explicit.clone()),
-            Command::Tools(tools) => tools.run(&project()?),
+            Command::Tools(tools) => tools.run(explicit.as_deref()),
             Command::Send(send) => send.run(&project()?),
             Command::Inbox(inbox) => inbox.run(&project()?),
             Command::Reply(reply) => reply.run(&project()?),
@@ -71,6 +72,7 @@ impl Command {
             Command::Thread(thread) => thread.run(&project()?),
             Command::Search(search) => search.run(&project()?),
             Command::Quickstart(quickstart) => quickstart.run(&project()?),
+            Command::Mail(place) => place.run(&project()?),
             Command::Import(import) => import.run(&project()?),
             Command::Cure(cure) => cure.run(explicit.as_deref()),
             Command::Init(init) => init.run(&project()?),
@@ -89,9 +91,7 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
         ("wait", rest) => mail::WaitCommand::quick(rest)
             .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
         // No command of people's, so that neither help nor completions offer it.
-        ("complete", [dashes, words @ ..]) if dashes == "--" => {
-            Some(find_project(None).and_then(|project| complete::run(&project, words)))
-        }
+        ("complete", [dashes, words @ ..]) if dashes == "--" => Some(complete::run(words)),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
             (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
             _ => None,
@@ -112,6 +112,20 @@ fn cwd() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::new(format_args!("cannot tell the current directory: {error}"))
             .hint("Go to a directory that exists and try again.")
+    })
+}
+
+/// Where the state of other directories waits that stood at the project's path before this one.
+fn set_aside(project: &Project) -> impl Iterator<Item = String> {
+    let state = project.state_dir().to_owned();
+    project.states_set_aside().into_iter().map(move |aside| {
+        let (aside, state) = (aside.display().to_string(), state.display().to_string());
+        format!(
+            "another directory stood here before: its mail and logs wait in {} until hob is used where it was moved to. If this \
+             one takes its place, `hob stop`, move {} away, and the other there",
+            project::visible(&aside),
+            project::visible(&state)
+        )
     })
 }
 

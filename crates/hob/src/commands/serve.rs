@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 use daemon::Options;
-use project::{Hello, Project};
+use project::{Hello, Project, visible};
 
 use crate::exit::{Exit, Failure};
 use crate::terminal;
@@ -29,12 +29,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 impl Serve {
     pub(crate) fn run(self, project: Project) -> Result<Exit, Failure> {
         let background = self.background;
-        if !background && std::io::stderr().is_terminal() {
-            let (root, log) = (project.root().display(), project.log_dir());
-            terminal::note(format!(
-                "Serving {root}; its log is under {}. Ctrl-C or `hob stop` ends it.",
-                log.display()
-            ));
+        // Once: it starts itself anew in a clean environment.
+        if !background && project::handed::is_handed_over() && std::io::stderr().is_terminal() {
+            let (root, log) = (visible::path(project.root()), visible::path(&project.log_dir()));
+            terminal::note(format!("Serving {root}; its log is under {log}. Ctrl-C or `hob stop` ends it."));
         }
         match daemon::serve(Options { project, background, http: self.http }) {
             Ok(()) => Ok(Exit::Done),

@@ -24,19 +24,19 @@ impl StatusCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let status = match super::connect(project)? {
             Some(mut control) => control.status().map_err(control_failure)?,
-            None if self.json => json!({"running": false, "root": project.root()}),
+            None if self.json => json!({"running": false, "root": project.root(), "state": project.state_dir()}),
             None => {
-                let root = project.root().display();
+                let root = project::visible::path(project.root());
                 terminal::line(format!("No daemon runs for {root}; it starts when it is needed."));
                 return Ok(Exit::Done);
             }
         };
         match self.json {
-            true => terminal::line(format!("{status:#}")),
+            true => terminal::json(&status),
             false => {
                 terminal::print(&text(&status));
-                if let Some(changed) = changed_since(project, &status) {
-                    terminal::line(paint(&changed, Style::Yellow));
+                for notice in changed_since(project, &status).into_iter().chain(super::set_aside(project)) {
+                    terminal::line(paint(&notice, Style::Yellow));
                 }
             }
         }
@@ -75,10 +75,17 @@ fn text(status: &Value) -> String {
     }
     section(&mut say, "sessions", &status["sessions"], session);
     section(&mut say, "connections", &status["connections"], connection);
+    if status["mail"].is_object() {
+        super::mail::place_lines(&status["mail"]).into_iter().for_each(&mut say);
+    }
     section(&mut say, "toolsets", &status["toolsets"], toolset);
     section(&mut say, "profiles", &status["profiles"], toolset);
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
-        section(&mut say, "not granted (`hob trust` shows and grants it)", &status["withheld"], withheld);
+        let title = match status["granted_since"] == true {
+            true => "granted since this daemon started (`hob stop`, and the next call knows it)",
+            false => "not granted (`hob trust` shows and grants it)",
+        };
+        section(&mut say, title, &status["withheld"], withheld);
     }
     out
 }
@@ -96,18 +103,18 @@ fn session(session: &Value) -> String {
     parts.extend(session["memory_bytes"].as_u64().map(size));
     parts.extend(session["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))));
     parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
-    parts.extend(session["worktree"].as_str().map(|worktree| format!("of {worktree}")));
+    parts.extend(session["worktree"].as_str().map(|_| format!("of {}", plain(&session["worktree"]))));
     parts.retain(|part| !part.is_empty());
     format!("{}: {}", paint(&plain(&session["session"]), Style::Bold), parts.join(", "))
 }
 
 fn connection(connection: &Value) -> String {
     let who = match connection["name"].as_str() {
-        Some(name) => name.to_owned(),
+        Some(_) => plain(&connection["name"]),
         None => plain(&connection["role"]),
     };
     let mut parts = vec![format!("pid {}", plain(&connection["pid"])), format!("in {}", plain(&connection["cwd"]))];
-    parts.extend(connection["profile"].as_str().map(|profile| format!("profile {profile}")));
+    parts.extend(connection["profile"].as_str().map(|_| format!("profile {}", plain(&connection["profile"]))));
     parts.extend(connection["age_ms"].as_u64().map(|ms| format!("for {}", time(ms))));
     format!("{who}: {}", parts.join(", "))
 }
@@ -128,7 +135,7 @@ fn changed_since(project: &Project, status: &Value) -> Option<String> {
     let modified = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
     let files = [Some(project.config_path()), project::UserConfig::path()];
     let newer = files.into_iter().flatten().find(|path| modified(path).is_some_and(|at| at > started))?;
-    let newer = newer.display();
+    let newer = project::visible::path(&newer);
     Some(format!(
         "{newer} has changed since the daemon started: `hob stop`, and the next call starts one that reads it"
     ))
@@ -137,7 +144,7 @@ fn changed_since(project: &Project, status: &Value) -> Option<String> {
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => project::visible(text),
         other => other.to_string(),
     }
 }
@@ -165,26 +172,34 @@ mod tests {
         let status = json!({
             "daemon": {
                 "pid": 7, "version": "0.1.0", "protocol": 1, "life": "ab", "uptime_ms": 125_000, "root": "/p",
-                "log": "/p/.hob/log", "memory_bytes": 12_582_912, "idle_limit_ms": 1_800_000,
+                "log": "/s/log", "memory_bytes": 12_582_912, "idle_limit_ms": 1_800_000,
             },
             "connections": [{"connection": 1, "role": "mcp", "pid": 8, "name": "claude", "cwd": "/p", "age_ms": 900}],
             "sessions": [],
+            "mail": {"place": "its own file /s/mail.db", "open": true},
             "toolsets": [{"name": "repl", "about": "live REPLs", "tools": 12}],
             "withheld": [{"key": "repl.profiles.mine", "line": 3, "asks": "runs the command [\"sh\"]"}],
         });
         expect![[r#"
             hob 0.1.0, pid 7, up 2 min, 12.0 MiB
-            serves /p, log in /p/.hob/log
+            serves /p, log in /s/log
             ends after 30 min without connections and sessions
             sessions: none
             connections:
               claude: pid 8, in /p, for 900 ms
+            mail: in its own file /s/mail.db
             toolsets:
               repl: live REPLs (12 tools)
             not granted (`hob trust` shows and grants it):
               repl.profiles.mine (line 3): runs the command ["sh"]
         "#]]
         .assert_eq(&text(&status));
+        let apart = json!({"mail": {"place": "A", "problem": "this project's mail is in A; what is configured now is B",
+                                     "next": ["`hob mail keep` …"], "open": false}});
+        assert!(
+            text(&apart)
+                .contains("mail: in A\n  this project's mail is in A; what is configured now is B\n  `hob mail")
+        );
         assert_eq!(text(&json!({})).lines().next(), Some("hob "));
     }
 }

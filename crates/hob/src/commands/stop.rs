@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use project::Project;
+use project::visible::path as shown;
 
 use super::call::control_failure;
 use crate::exit::{Exit, Failure};
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl Stop {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let Some(mut control) = super::connect(project)? else {
-            terminal::line(format!("No daemon runs for {}.", project.root().display()));
+            terminal::line(format!("No daemon runs for {}.", shown(project.root())));
             return Ok(Exit::Done);
         };
         let pid = control.daemon().pid;
@@ -35,7 +36,7 @@ impl Stop {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        terminal::line(format!("The daemon of {} has ended.", project.root().display()));
+        terminal::line(format!("The daemon of {} has ended.", shown(project.root())));
         Ok(Exit::Done)
     }
 }

@@ -1,9 +1,11 @@
 //! `hob tools`: what there is to call, one line each.
 
-use clap::Args;
-use project::Project;
+use std::path::Path;
 
-use super::call::{self, Tool};
+use clap::Args;
+use project::Config;
+
+use super::call::{self, Choice, Tool};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -19,8 +21,17 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let tools = call::tools(project, self.toolset.as_deref(), self.profile.as_deref())?;
+    pub(crate) fn run(self, explicit: Option<&Path>) -> Result<Exit, Failure> {
+        let tools = call::tools(match (&self.toolset, &self.profile) {
+            (Some(name), _) => Choice::Toolset(name),
+            (None, Some(name)) => Choice::Profile(name),
+            // Where there is no project, there is what the user has configured for all.
+            (None, None) => Choice::Enabled(match super::find_project(explicit) {
+                Ok(project) => Config::load(&project).map_err(Failure::new)?.toolsets,
+                Err(failure) if explicit.is_some() => return Err(failure),
+                Err(_) => Config::of_user().map_err(Failure::new)?.toolsets,
+            }),
+        })?;
         let width = tools.iter().map(|tool| tool.name.len()).max().unwrap_or_default();
         for Tool { name, description, .. } in &tools {
             let padding = " ".repeat(width - name.len());

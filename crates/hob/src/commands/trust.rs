@@ -21,8 +21,7 @@ pub(crate) struct TrustCommand {
 
 impl TrustCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let shown = project.config_path();
-        let shown = shown.display();
+        let shown = project::visible::path(&project.config_path());
         if self.revoke {
             let revoked = Trust::revoke(project).map_err(Failure::new)?;
             terminal::line(match revoked {

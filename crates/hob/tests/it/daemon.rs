@@ -19,8 +19,8 @@ fn served() -> (TestProject, PathBuf) {
 }
 
 fn start(project: &TestProject) -> PathBuf {
-    project.run(["tools"]).ok();
-    PathBuf::from(project.read(".hob/socket"))
+    project.run(["call", "repl_list"]).ok();
+    PathBuf::from(project.read_state("socket"))
 }
 
 fn hello(role: &str, more: Value) -> Value {
@@ -159,6 +159,6 @@ fn nobody_there_for_the_idle_time_ends_it() {
     project.write("hob.toml", "[daemon]\nidle = \"1s\"\n");
     start(&project);
     until("it ends by itself", || project.daemon_pid().is_none().then_some(()));
-    assert!(project.read(".hob/log/journal.jsonl").contains("nobody used it for 1 seconds"));
+    assert!(project.read_state("log/journal.jsonl").contains("nobody used it for 1 seconds"));
     project.wait_for_nothing_left();
 }

@@ -44,7 +44,7 @@ impl Served {
     }
 
     fn log(&self) -> String {
-        let log = self.project.root().join(".hob/log");
+        let log = self.project.state_dir().join("log");
         let files = std::fs::read_dir(log).unwrap().flatten();
         files.map(|file| std::fs::read_to_string(file.path()).unwrap_or_default()).collect()
     }
@@ -296,6 +296,31 @@ fn connections_that_say_nothing_keep_nobody_out() {
     served.stop();
 }
 
+#[test]
+fn a_crowd_without_a_token_leaves_no_memory_taken() {
+    /// What the crowd takes at least while it stands, in bytes.
+    const TAKEN: u64 = 6 << 20;
+    /// What may be left of it.
+    const LEFT: u64 = 3 << 20;
+    let served = Served::new(fresh());
+    let memory = || {
+        let status: Value = serde_json::from_str(&served.project.run(["status", "--json"]).ok()).unwrap();
+        status["daemon"]["memory_bytes"].as_u64().unwrap()
+    };
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    let before = memory();
+    // Each in the midst of a head that is as long as a head may be for nobody in particular.
+    let head = format!("POST /mcp HTTP/1.1\r\nX-Slow: {}", "x".repeat(15_000));
+    let mut crowd: Vec<TcpStream> = (0..400).map(|_| served.connect()).collect();
+    crowd.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
+    testkit::until("the crowd to be read", || (memory() > before + TAKEN).then_some(()));
+    // What comes meanwhile stays, and is not what lies below it.
+    assert_eq!(served.post(&[], &initialize()).status, 200);
+    drop(crowd);
+    testkit::until("its memory to be given back", || (memory() < before + LEFT).then_some(()));
+    served.stop();
+}
+
 /// Whether the other end has closed a connection, once all it said is read.
 fn is_closed(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
@@ -363,7 +388,7 @@ fn what_cannot_be_served_says_why() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let said = refused(&taken.local_addr().unwrap().to_string());
     assert!(said.contains("Address already in use") && said.contains("name another port"), "{said}");
-    project.run(["tools"]).ok();
+    project.run(["call", "repl_list"]).ok();
     let said = refused("127.0.0.1:0");
     assert!(said.contains("another daemon") && said.contains("hob stop"), "{said}");
     let shown = project.run(["init", "--http"]).ok();

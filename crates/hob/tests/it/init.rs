@@ -172,7 +172,7 @@ fn what_was_private_stays_private() {
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
     }
     project.run(["init"]).ok();
-    assert_eq!(project.root().join(".hob").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(project.state_dir().metadata().unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 #[test]
@@ -189,6 +189,10 @@ fn the_template_shows_the_defaults() {
         .collect();
     assert!(uncommented.contains("\nsessions = 8\n"));
     project.write("hob.toml", &uncommented);
+    let doctor = project.run(["doctor"]);
+    // Of all settings one asks for more than is always allowed.
+    assert!(doctor.stdout.contains("hob.toml: asks for what is not granted: mail.space; see"), "{}", doctor.stdout);
+    project.write("hob.toml", &uncommented.replace("space = ", "#space = "));
     let doctor = project.run(["doctor"]);
     assert!(doctor.stdout.contains("ok hob.toml: reads well"), "{}", doctor.stdout);
 }

@@ -111,6 +111,14 @@ fn what_projects_that_are_gone_left_outside_goes_when_any_daemon_starts() {
     fs::rename(&moved, user.top().join("elsewhere")).unwrap();
     fs::remove_dir_all(&gone).unwrap();
     fs::remove_dir_all(&tokens).unwrap();
+    // So long ago that nobody mounts it any more.
+    for kept in [&of_gone, &of_tokens] {
+        let notes = kept.iter().map(|path| path.join("root")).filter(|path| path.exists());
+        notes.for_each(|note| {
+            let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(20 * 24 * 60 * 60);
+            fs::File::options().write(true).open(note).unwrap().set_modified(ago).unwrap();
+        });
+    }
 
     user.run(["call", "repl_list"]).ok();
     until("what is gone to go", || of_gone.iter().all(|path| !path.exists()).then_some(()));

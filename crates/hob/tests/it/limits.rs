@@ -146,13 +146,13 @@ fn bytes_of_logs() {
     let project = fresh();
     project.write("hob.toml", "[limits]\nlog_bytes = 65536\n");
     let logged = || -> u64 {
-        let files = std::fs::read_dir(project.root().join(".hob/log")).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(project.state_dir().join("log")).into_iter().flatten().flatten();
         files.map(|file| file.metadata().unwrap().len()).sum()
     };
-    let moved = project.root().join(".hob/log/journal.previous.jsonl");
+    let moved = project.state_dir().join("log/journal.previous.jsonl");
     // Each connection leaves two lines in the journal.
     for _ in 0..400 {
-        project.run(["tools"]).ok();
+        project.run(["call", "repl_list"]).ok();
         assert!(logged() <= 65_536, "{}", logged());
         if moved.exists() {
             return;

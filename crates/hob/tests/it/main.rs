@@ -6,6 +6,7 @@
 // All of this binary is tests, their helpers too.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod checkouts;
 mod completing;
 mod cure;
 mod daemon;
@@ -15,9 +16,12 @@ mod init;
 mod leftovers;
 mod limits;
 mod mail;
+mod moved;
 mod parents;
 mod resources;
+mod roots;
 mod survival;
+mod terminal;
 mod transcripts;
 mod websocket;
 mod whole_set;

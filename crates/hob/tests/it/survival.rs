@@ -41,7 +41,9 @@ fn what_a_dead_daemon_s_sessions_printed_stays_readable() {
     assert!(peer.call("repl_eval", json!({"code": "echo printed before the crash"})).text.contains("printed before"));
     // Output reaches the disk a few milliseconds after it was printed.
     until("the output on disk", || {
-        let grep = project.command("grep").args(["-rqs", "printed before the crash", ".hob/output"]).status().unwrap();
+        let mut grep = project.command("grep");
+        grep.args(["-rqs", "printed before the crash"]).arg(project.state_dir().join("output"));
+        let grep = grep.status().unwrap();
         grep.success().then_some(())
     });
     let daemon = project.daemon_pid().expect("a daemon after a call");

@@ -1,6 +1,8 @@
 //! Names and ids as types: what is legal is decided once, here.
 
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -191,9 +193,9 @@ impl MessageId {
 }
 
 impl Space {
-    /// The space of that name.
+    /// The space of that name. Its prefix is no other's: whoever may choose a name joins only those that chose the same.
     pub fn named(name: &str) -> Space {
-        Space(name.trim().chars().take(200).collect::<String>().into())
+        Space(format!("n_{}", name.trim().chars().take(200).collect::<String>()).into())
     }
 
     /// The space of all clones of a repository, whatever form of its address they were cloned by.
@@ -202,10 +204,35 @@ impl Space {
         Space(format!("r_{}", &crockford(&digest)[..12]).into())
     }
 
-    /// The space of a repository without an origin: its own, by its path.
-    pub fn of_path(root: &std::path::Path) -> Space {
+    /// The space of a project without an origin: its own, by its machine, its path and its directory. Neither the same
+    /// path on another machine nor what is made later in the place of a directory that was moved is the same.
+    pub fn of_path(host: &str, root: &Path) -> Space {
+        let directory = std::fs::metadata(root).map(|root| (root.dev(), root.ino())).unwrap_or_default();
+        let mut digest = Sha256::new().chain_update(host).chain_update([0]);
+        digest.update(root.as_os_str().as_encoded_bytes());
+        digest.update(format!("\0{directory:?}"));
+        Space(format!("p_{}", &crockford(&digest.finalize())[..12]).into())
+    }
+
+    /// The same as versions before this one made it: by the path alone.
+    pub fn of_path_alone(root: &Path) -> Space {
         let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
         Space(format!("p_{}", &crockford(&digest)[..12]).into())
+    }
+
+    /// What an identity file or a store says, which a version before this one may have written: names had no prefix.
+    pub fn noted(text: &str) -> Space {
+        let is_hash = |hash: &str| hash.len() == 12 && hash.bytes().all(|byte| CROCKFORD.contains(&byte));
+        match text.split_once('_') {
+            Some(("n", _)) => Space(text.into()),
+            Some(("r" | "p", hash)) if is_hash(hash) => Space(text.into()),
+            _ => Space::named(text),
+        }
+    }
+
+    /// Whether it stands for a directory, and so for one project.
+    pub fn is_of_path(&self) -> bool {
+        self.0.starts_with("p_")
     }
 }
 
@@ -311,6 +338,34 @@ mod tests {
         }
         assert_ne!(Space::of_origin("https://github.com/acme/other"), Space::of_origin(forms[0]));
         assert_ne!(Space::of_origin("/srv/git/tool"), Space::of_origin("/srv/git/other"));
+    }
+
+    #[test]
+    fn no_space_can_pass_for_one_of_another_kind() {
+        let here = tempfile::tempdir().unwrap();
+        let (origin, path) = (Space::of_origin("https://github.com/acme/tool"), Space::of_path("host", here.path()));
+        for other in [&origin, &path, &Space::of_path_alone(here.path()), &Space::named("team")] {
+            let chosen = Space::named(other.as_str());
+            assert_ne!(&chosen, other, "whoever chooses a name chooses no other kind of space");
+            assert_eq!(&Space::noted(other.as_str()), other);
+        }
+        // As versions before this one wrote them: a name is what is no hash.
+        assert_eq!(Space::noted("team"), Space::named("team"));
+        assert_eq!(Space::noted("r_team"), Space::named("r_team"));
+        assert!(path.is_of_path() && !origin.is_of_path() && !Space::named("p_x").is_of_path());
+    }
+
+    #[test]
+    fn a_path_is_one_directory_of_one_machine() {
+        let top = tempfile::tempdir().unwrap();
+        let (root, moved) = (top.path().join("tool"), top.path().join("moved"));
+        std::fs::create_dir(&root).unwrap();
+        let space = Space::of_path("here", &root);
+        assert_eq!(space, Space::of_path("here", &root));
+        assert_ne!(space, Space::of_path("there", &root));
+        std::fs::rename(&root, &moved).unwrap();
+        std::fs::create_dir(&root).unwrap();
+        assert_ne!(space, Space::of_path("here", &root), "another directory of the same path");
     }
 
     #[test]

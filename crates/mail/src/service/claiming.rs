@@ -151,7 +151,12 @@ impl Handout {
                     return Ok(self);
                 }
                 Err(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. })) => error,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    if was_uncertain {
+                        self.give_back();
+                    }
+                    return Err(error.into());
+                }
             };
             if matches!(error, StoreError::Uncertain { .. }) && !std::mem::replace(&mut was_uncertain, true) {
                 patience.extend(CLEAR_UP);

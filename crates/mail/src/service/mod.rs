@@ -25,11 +25,15 @@ use tokio::runtime::Handle;
 
 pub use sessions::Attachment;
 
-use crate::error::{MailError, StoreError};
+use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{AgentName, Limits};
 use crate::spool::Spool;
 use crate::store::query::Roll;
 use crate::store::{News, Operation, Store, query};
+
+/// How long to let pass before an uncertain change is made again, at first; and when to leave it at that.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Takes what happens.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
@@ -155,18 +159,40 @@ impl Mail {
         self.store.close().await;
     }
 
-    /// Makes a change that may be made twice: an uncertain one is made again.
+    /// Makes a change that may be made twice: an uncertain one is made again. Once it is uncertain, only the store's own
+    /// word on this very change ends that: that the store is away later on says nothing of what it did before.
     pub(crate) async fn surely<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
-        let mut pause = Duration::from_millis(20);
+        self.surely_or(operation, |_| None).await
+    }
+
+    /// The same for a change that is refused where it was made before: `done` says what such a refusal means then.
+    pub(crate) async fn surely_or<O: Operation + Clone>(
+        &self,
+        operation: O,
+        done: impl Fn(&Refusal) -> Option<O::Out>,
+    ) -> Result<O::Out, MailError> {
+        let mut pause = FIRST_PAUSE;
+        let mut doubt: Option<String> = None;
         loop {
-            match self.store.change(operation.clone()).await {
-                Err(StoreError::Uncertain { reason }) if pause < Duration::from_secs(2) => {
+            let error = match (self.store.change(operation.clone()).await, &doubt) {
+                (Err(StoreError::Uncertain { reason }), _) => {
                     tracing::warn!(%reason, "the mail store went away in the middle; doing it again");
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
+                    doubt.insert(reason)
                 }
-                other => return Ok(other?),
+                (Err(StoreError::Refused(refusal)), Some(_)) => {
+                    return done(&refusal).ok_or(MailError::Refused(refusal));
+                }
+                (Err(error), Some(reason)) => {
+                    tracing::warn!(%error, "it is still uncertain what the mail store did");
+                    reason
+                }
+                (other, _) => return Ok(other?),
+            };
+            if pause >= LAST_PAUSE {
+                return Err(StoreError::Uncertain { reason: error.clone() }.into());
             }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
         }
     }
 

@@ -1,6 +1,7 @@
 //! Agents and groups: taking a name, listing who there is, and putting them together.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use project::journal::Record;
 
@@ -27,6 +28,8 @@ pub struct EnterRequest {
     pub holder: Holder,
     /// Whether to take it from another holder.
     pub takeover: bool,
+    /// Where the holder was before its directory was moved: from there it takes the name along.
+    pub moved_from: Option<Holder>,
     /// Whether to register the agent if there is none of that name.
     pub create: bool,
     /// What to write down about it; what is absent stays.
@@ -64,6 +67,7 @@ impl Mail {
             agent: request.agent.clone(),
             holder: Some(request.holder.clone()),
             takeover: request.takeover,
+            moved_from: request.moved_from.clone(),
             create: request.create,
             profile: request.profile.clone(),
         };
@@ -102,7 +106,8 @@ impl Mail {
     /// When the store is away, or the profile is not allowed.
     pub async fn register(&self, agent: &AgentName, profile: Profile) -> Result<bool, MailError> {
         check_profile(&profile)?;
-        let enter = Enter { agent: agent.clone(), holder: None, takeover: false, create: true, profile };
+        let enter =
+            Enter { agent: agent.clone(), holder: None, takeover: false, moved_from: None, create: true, profile };
         Ok(self.surely(enter).await?.created)
     }
 
@@ -137,8 +142,19 @@ impl Mail {
         check_text("description", description)?;
         let name = GroupName::new(name)?;
         let create = CreateGroup { session: session.clone(), name: name.clone(), description: description.to_owned() };
-        self.group_change(session, create).await?;
-        Ok(name)
+        let in_doubt = AtomicBool::new(false);
+        let made = self.group_change(session, create, |refusal| {
+            in_doubt.store(matches!(refusal, Refusal::GroupExists { .. }), Ordering::Relaxed);
+            None
+        });
+        match made.await {
+            // It was made by the attempt whose answer was lost, if it is as it was asked for.
+            Err(error) if in_doubt.load(Ordering::Relaxed) => {
+                let group = self.group(name.as_str()).await?.group;
+                (group.created_by == session.agent && group.description == description).then_some(name).ok_or(error)
+            }
+            other => other.map(|()| name),
+        }
     }
 
     /// Deletes a group. What was sent to it stays where it is.
@@ -147,7 +163,10 @@ impl Mail {
     /// There is none of that name; it is `everyone`; the store is away.
     pub async fn delete_group(&self, session: &Session, name: &str) -> Result<GroupName, MailError> {
         let name = GroupName::new(name)?;
-        self.group_change(session, DeleteGroup { session: session.clone(), name: name.clone() }).await?;
+        let delete = DeleteGroup { session: session.clone(), name: name.clone() };
+        // Gone after an attempt whose answer was lost: it is as it was asked for.
+        let is_gone = |refusal: &Refusal| matches!(refusal, Refusal::UnknownGroup { .. }).then_some(());
+        self.group_change(session, delete, is_gone).await?;
         Ok(name)
     }
 
@@ -157,7 +176,7 @@ impl Mail {
     /// There is no such group or agent; the group is `everyone`; the store is away.
     pub async fn add_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
-        self.group_change(session, AddMember { session: session.clone(), group, member: bare(member) }).await
+        self.group_change(session, AddMember { session: session.clone(), group, member: bare(member) }, |_| None).await
     }
 
     /// Removes an agent or a role from a group; says whether it was there.
@@ -166,16 +185,18 @@ impl Mail {
     /// There is no such group; the group is `everyone`; the store is away.
     pub async fn remove_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
-        self.group_change(session, RemoveMember { session: session.clone(), group, member: bare(member) }).await
+        self.group_change(session, RemoveMember { session: session.clone(), group, member: bare(member) }, |_| None)
+            .await
     }
 
     async fn group_change<O: crate::store::Operation + Clone>(
         &self,
         session: &Session,
         operation: O,
+        done: impl Fn(&Refusal) -> Option<O::Out>,
     ) -> Result<O::Out, MailError> {
         self.seen.mark(&session.agent);
-        match self.surely(operation).await {
+        match self.surely_or(operation, done).await {
             Err(MailError::Refused(refusal)) => Err(self.with_neighbours(refusal).await.into()),
             other => other,
         }

@@ -18,6 +18,7 @@ pub(crate) async fn enter(mail: &Arc<Mail>, name: &str) -> Session {
         session: SessionId::mint(),
         holder: Holder { host: "h".into(), worktree: format!("/{name}") },
         takeover: false,
+        moved_from: None,
         create: true,
         profile: Profile { role: Some(Role::new("dev").unwrap()), ..Profile::default() },
     };

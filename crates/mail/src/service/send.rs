@@ -162,11 +162,16 @@ impl Mail {
             // What was queued before goes before.
             return self.queue(spool, append, "messages wait for the mail store".to_owned()).await;
         }
+        let id = append.id.clone();
         let spare = self.spool.as_ref().filter(|_| append.among.is_none()).map(|spool| (spool, append.clone()));
         let appended = match (self.surely(append).await, spare) {
             (Err(MailError::Store(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. }))), Some(spare)) => {
                 // Should it have been stored all the same, it is not stored again: its id is known then.
                 return self.queue(spare.0, spare.1, error.to_string()).await;
+            }
+            (Err(MailError::Store(StoreError::Uncertain { reason })), None) => {
+                let reason = format!("{reason}; whether it stored {id} is not known");
+                return Err(StoreError::Uncertain { reason }.into());
             }
             (Err(MailError::Refused(refusal)), _) => return Err(self.with_neighbours(refusal).await.into()),
             (other, _) => other?,

@@ -99,6 +99,8 @@ pub struct Enter {
     pub holder: Option<Holder>,
     /// Whether to take it from another holder; that one is then told at its next call.
     pub takeover: bool,
+    /// Where that one was before its directory was moved: it is no other holder.
+    pub moved_from: Option<Holder>,
     /// Whether to register the agent if there is none of that name.
     pub create: bool,
     /// What to write down about it; what is absent stays.

@@ -112,7 +112,9 @@ pub fn entry(enter: &Enter, held: &Held) -> Result<Entry, Refusal> {
         (None, _) => Ok(Entry::Keep),
         (Some(_), None) => Ok(Entry::Take),
         (Some(asked), Some(holder)) if asked == holder => Ok(Entry::Keep),
-        (Some(_), Some(holder)) if enter.takeover => Ok(Entry::TakeOver(holder.clone())),
+        (Some(_), Some(holder)) if enter.takeover || enter.moved_from.as_ref() == Some(holder) => {
+            Ok(Entry::TakeOver(holder.clone()))
+        }
         (Some(asked), Some(holder)) => {
             Err(Refusal::Held { agent: enter.agent.clone(), holder: holder.clone(), asked: asked.clone() })
         }

@@ -10,6 +10,7 @@ mod keep;
 mod look;
 mod rows;
 mod schema;
+mod spaces;
 mod writer;
 
 use std::str::FromStr;
@@ -26,6 +27,7 @@ use super::query::{Found, Query};
 use super::{BoxFuture, Ear, News, Store, Wake};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
+pub use spaces::{Former, Noted, Own, Refuse, Settled, Why};
 use writer::{Job, Writer};
 
 /// Changes that wait for their turn.
@@ -48,6 +50,8 @@ pub struct PostgresOptions {
     pub space: Space,
     /// Names this daemon, the same in each of its lives: whose leases it looks after.
     pub owner: String,
+    /// Where this project's mail was, and which agents are its own.
+    pub former: Former,
     /// The limits.
     pub limits: Limits,
     /// A clock instead of the database's: for tests that move it.
@@ -56,6 +60,7 @@ pub struct PostgresOptions {
 
 /// A space in a PostgreSQL database.
 pub struct PostgresStore {
+    settled: Settled,
     jobs: mpsc::Sender<Job>,
     pool: PgPool,
     place: Arc<Place>,
@@ -74,18 +79,22 @@ struct Place {
 }
 
 impl PostgresStore {
-    /// Connects, and makes the tables where there are none.
+    /// Connects, makes the tables where there are none, and takes the project's mail along that is in another space.
     ///
     /// # Errors
-    /// When the database cannot be reached, or was written by a newer version.
+    /// When the database cannot be reached, or was written by a newer version; [`StoreError::Elsewhere`] when the
+    /// project's mail is where it cannot be taken from.
     pub async fn connect(options: PostgresOptions) -> Result<PostgresStore, StoreError> {
         let connect = connect_options(&options.url)?;
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(CONNECT);
         let pool = pool.connect_lazy_with(connect.clone());
         let mut tries = Tries::default();
-        let space = loop {
+        let (space, settled) = loop {
             let mut db = pool.acquire().await.map_err(explain)?;
-            let prepared = schema::prepare(&mut db, options.space.as_str()).await;
+            let prepared = match schema::prepare(&mut db).await {
+                Ok(id) => spaces::settle(&mut db, id, &options.space, &options.former).await,
+                Err(error) => Err(error),
+            };
             if !tries.again(&prepared) {
                 break prepared?;
             }
@@ -102,8 +111,26 @@ impl PostgresStore {
         let (jobs, taken) = mpsc::channel(CHANGES);
         let writing = tokio::spawn(Writer::new(Arc::clone(&place)).run(taken));
         let listening = tokio::spawn(listen(Arc::clone(&place), Arc::clone(&news)));
-        Ok(PostgresStore { jobs, pool, place, news, tasks: Mutex::new(vec![listening, writing]) })
+        Ok(PostgresStore { settled, jobs, pool, place, news, tasks: Mutex::new(vec![listening, writing]) })
     }
+}
+
+impl PostgresStore {
+    /// Where the store turned out to be.
+    pub fn settled(&self) -> &Settled {
+        &self.settled
+    }
+}
+
+/// An address as it may be shown: without its password. `None` for one that is none.
+pub fn shown(url: &str) -> Option<String> {
+    let options = PgConnectOptions::from_str(url).ok()?;
+    let place = match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    };
+    let database = options.get_database().unwrap_or(options.get_username());
+    Some(format!("postgres://{}@{place}/{database}", options.get_username()))
 }
 
 /// Beyond this machine nobody may listen in.

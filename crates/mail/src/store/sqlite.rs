@@ -6,16 +6,18 @@
 
 mod deliver;
 mod examine;
+pub(crate) mod file;
 mod keep;
 mod known;
 mod look;
 mod rows;
 mod schema;
 mod sole;
+mod spaces;
 mod whole;
 mod writer;
 
-pub use examine::{examine, examine_spool};
+pub use examine::{Held, count, examine, examine_spool};
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -39,7 +41,7 @@ use whole::Whole;
 pub struct SqliteOptions {
     /// The file. It is made when absent; its folder must be there.
     pub path: PathBuf,
-    /// The space; a file may hold several.
+    /// The space. A file holds one, which takes this name.
     pub space: Space,
     /// The store's clock.
     pub clock: Clock,
@@ -140,7 +142,7 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
 fn cannot_open(error: StoreError, path: &Path) -> StoreError {
     use std::io::ErrorKind;
     let StoreError::Away { reason } = error else { return error };
-    match std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(|error| error.kind()) {
+    match std::fs::OpenOptions::new().append(true).open(path).map_err(|error| error.kind()) {
         Err(ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) => StoreError::ReadOnly { reason },
         _ => StoreError::Away { reason },
     }
@@ -198,10 +200,8 @@ impl Store for SqliteStore {
 }
 
 fn connect(options: &SqliteOptions) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    // It is there: whoever makes one makes it whole ([`file`]).
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(&options.path, flags)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
     // A plan does not depend on values. Else SQLite plans each statement with a bound LIMIT anew whenever it is given
@@ -242,6 +242,7 @@ mod tests {
     fn a_statement_is_planned_once_whatever_values_it_is_given() {
         let dir = tempfile::tempdir().expect("a folder");
         let options = SqliteOptions::new(dir.path().join("mail.db"), Space::named("plans"));
+        file::make(&options.path, schema::make).expect("it is made");
         let db = connect(&options).expect("it opens");
         schema::prepare(&db, options.space.as_str()).expect("it has tables");
         let sql = "SELECT seq FROM delivery INDEXED BY delivery_open WHERE session IS NULL AND agent = ?1 AND state < 3 \

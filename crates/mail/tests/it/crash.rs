@@ -167,6 +167,11 @@ enum Step {
     Unlink {
         file: String,
     },
+    /// A second name for a file; the first one may go afterwards.
+    Link {
+        from: String,
+        to: String,
+    },
     /// The folder's list of names is on disk.
     SyncFolder,
     Acknowledged {
@@ -177,9 +182,19 @@ enum Step {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_acknowledged_send_survives_the_loss_of_all_that_was_not_synced() {
+    lose_what_was_not_synced(&[]).await;
+}
+
+/// Not every file system can give a file a name only where there is none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn so_it_does_where_a_rename_cannot_promise_to_replace_nothing() {
+    lose_what_was_not_synced(&["-e", "inject=renameat2:error=EINVAL"]).await;
+}
+
+async fn lose_what_was_not_synced(faults: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let (db, trace) = (dir.path().join("mail.db"), dir.path().join("trace"));
-    let Some(steps) = traced(&db, &trace) else { return };
+    let Some(steps) = traced(&db, &trace, faults) else { return };
     let acknowledged = steps.iter().filter(|step| matches!(step, Step::Acknowledged { .. })).count();
     assert!(acknowledged >= 100, "the trace shows {acknowledged} sends only");
     for (at, step) in steps.iter().enumerate() {
@@ -228,10 +243,11 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 }
 
 /// Runs the writer for a while under a tracer, and reads what it did to its files.
-fn traced(db: &Path, trace: &Path) -> Option<Vec<Step>> {
+fn traced(db: &Path, trace: &Path, faults: &[&str]) -> Option<Vec<Step>> {
     let out = trace.to_str().unwrap();
-    let calls = "trace=pwrite64,write,ftruncate,fsync,fdatasync,unlink";
-    let by = ["strace", "-f", "-y", "-xx", "-s", "2000000", "-e", calls, "-o", out];
+    let calls = "trace=pwrite64,write,ftruncate,fsync,fdatasync,unlink,renameat2,linkat";
+    let by = ["strace", "-f", "-y", "-xx", "-s", "2000000", "-o", out, "-e", calls];
+    let by = [&by, faults].concat();
     let works = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
     assert!(works.is_ok() || std::env::var_os("CI").is_none(), "strace is required here: cargo xtask setup tests");
     if !works.is_ok_and(|status| status.success()) {
@@ -275,7 +291,16 @@ fn step(call: &str) -> Option<Step> {
     let (arguments, result) = rest.rsplit_once(" = ")?;
     let arguments = arguments.trim_end().strip_suffix(')')?;
     let result: i64 = result.split_whitespace().next()?.parse().ok()?;
+    if result < 0 && matches!(name, "unlink" | "renameat2") {
+        // To make sure that there was none; or another way follows.
+        return None;
+    }
     assert!(result >= 0 || name == "write", "{name} failed");
+    if let "renameat2" | "linkat" = name {
+        let mut names = arguments.split('"').skip(1).step_by(2).map(|name| String::from_utf8(unescape(name)).unwrap());
+        let (from, to) = (names.next()?, names.next()?);
+        return to.contains("mail.db").then_some(Step::Link { from, to });
+    }
     if name == "unlink" {
         let file = String::from_utf8(unescape(arguments.trim_matches('"'))).unwrap();
         return file.contains("mail.db").then_some(Step::Unlink { file });
@@ -325,14 +350,27 @@ fn unescape(text: &str) -> Vec<u8> {
 fn leave(steps: &[Step], into: &Path) -> Vec<(String, usize)> {
     let mut now: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let mut synced: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
-    let (mut acknowledged, mut unlinked) = (Vec::new(), Vec::new());
+    let (mut acknowledged, mut unlinked, mut linked) = (Vec::new(), Vec::new(), Vec::new());
     for step in steps {
         match step {
             Step::Unlink { file } => {
                 now.remove(&**file);
                 unlinked.push(&**file);
             }
-            Step::SyncFolder => unlinked.drain(..).for_each(|file| drop(synced.remove(file))),
+            Step::Link { from, to } => {
+                if let Some(content) = now.get(&**from).cloned() {
+                    now.insert(to, content);
+                }
+                linked.push((&**from, &**to));
+            }
+            Step::SyncFolder => {
+                for (from, to) in linked.drain(..) {
+                    if let Some(content) = synced.get(from).cloned() {
+                        synced.insert(to, content);
+                    }
+                }
+                unlinked.drain(..).for_each(|file| drop(synced.remove(file)));
+            }
             Step::Write { file, at, bytes } => {
                 let content = now.entry(file).or_default();
                 let at = *at as usize;

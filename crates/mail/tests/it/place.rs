@@ -95,6 +95,7 @@ impl Place {
             session: SessionId::mint(),
             holder: Holder { host: "here".into(), worktree: worktree.into() },
             takeover,
+            moved_from: None,
             create: true,
             profile: Profile { role: Some(Role::new(role).unwrap()), ..Profile::default() },
         };

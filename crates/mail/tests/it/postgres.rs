@@ -1,6 +1,6 @@
 //! Stores in a PostgreSQL of the test's own.
 
-use mail::store::postgres::{PostgresOptions, PostgresStore};
+use mail::store::postgres::{Former, PostgresOptions, PostgresStore};
 use mail::{Clock, Limits, Space};
 use testkit::Postgres;
 
@@ -19,10 +19,28 @@ impl Server {
             url: self.0.url(),
             space: Space::named(space),
             owner: owner.to_owned(),
+            former: Former::default(),
             limits: limits.clone(),
             clock,
         };
         PostgresStore::connect(options).await.unwrap()
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> String {
+        self.0.url()
+    }
+
+    /// Does something in it that no store does; gives what it says.
+    pub(crate) fn sql(&self, sql: &str) -> String {
+        tokio::task::block_in_place(|| self.0.sql(sql))
+    }
+
+    /// Where it takes connections.
+    pub(crate) fn socket(&self) -> std::path::PathBuf {
+        let url = self.0.url();
+        let (_, dir) = url.split_once("host=").unwrap();
+        std::path::Path::new(dir).join(".s.PGSQL.5432")
     }
 
     /// Ends all connections of all stores, as a failing network or an administrator does.

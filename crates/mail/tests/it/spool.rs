@@ -122,6 +122,7 @@ async fn agent(mail: &Arc<Mail>, name: &str) -> Session {
         session: SessionId::mint(),
         holder: Holder { host: "here".into(), worktree: format!("/{name}") },
         takeover: false,
+        moved_from: None,
         create: true,
         profile: Profile::default(),
     };

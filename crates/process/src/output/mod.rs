@@ -15,8 +15,9 @@ mod tidied;
 mod writer;
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, LockResult, Mutex, MutexGuard, PoisonError, WaitTimeoutResult};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -141,7 +142,7 @@ impl OutputLog {
     pub fn create(directory: Option<&Path>, limits: Limits) -> io::Result<OutputLog> {
         let mut lock = None;
         if let Some(directory) = directory {
-            std::fs::create_dir_all(directory)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
             // A lock that cannot be had, on a file system without locks, protects nothing, and is no reason to fail.
             lock = locked(directory).ok();
             let (segments, damaged) = Segment::find_all(directory)?;

@@ -123,6 +123,24 @@ pub fn strip_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(kept)
 }
 
+/// Every control character but line feeds and tabs written out, as in `\\x1b`: for what is shown whole and was not meant to
+/// be output.
+pub fn written_out(text: &str) -> Cow<'_, str> {
+    let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            c if !hidden(c) => shown.push(c),
+            c if c.is_ascii() => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c => shown.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// Runs of at least `from` equal lines become one line and a count. Returns how many lines that took away.
 pub fn fold_lines(text: &str, from: usize) -> (Cow<'_, str>, u64) {
     if from < 2 {

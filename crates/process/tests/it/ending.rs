@@ -228,9 +228,16 @@ fn a_record_of_another_boot_or_a_reused_number_ends_nothing() {
         let swept = records::sweep(records.path()).unwrap();
         assert_eq!((swept.ended, swept.left, swept.spared), (0, 0, 0));
     }
-    std::fs::write(records.path().join("broken.json"), "{").unwrap();
+    std::fs::write(records.path().join(format!("{nonce}.json")), "{").unwrap();
     records::sweep(records.path()).unwrap();
     assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
+    // What hob did not name is not hob's to remove, nor is what a link of such a name leads to.
+    let precious = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(records.path().join("package.json"), "{").unwrap();
+    std::os::unix::fs::symlink(precious.path(), records.path().join(format!("{nonce}.json"))).unwrap();
+    records::sweep(records.path()).unwrap();
+    assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 2);
+    assert!(precious.path().exists());
     assert!(alive(bystander.id().cast_signed()));
     bystander.kill().unwrap();
     bystander.wait().unwrap();

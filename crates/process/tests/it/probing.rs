@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use process::activity::Activity;
 use process::probe::{self, Doing, Prober};
 use process::{Child, Ladder, Spec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -129,5 +130,26 @@ async fn costs_are_those_of_all_processes() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polls: the process table
     };
     assert!(memory.resident > 500_000, "{memory:?}");
+    over(child).await;
+}
+
+#[tokio::test]
+async fn what_goes_on_is_seen_and_what_is_young_is_named() {
+    const WINDOW: Duration = Duration::from_millis(50);
+    const HOUR: Duration = Duration::from_secs(3600);
+    let child = start(shell("sleep 1000 & exec cat"), "").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    let rest = Activity::of(&child.group, WINDOW, HOUR).await;
+    assert!(rest.wanted < 0.5 && rest.had < 0.5, "{rest:?}");
+    let mut names: Vec<&str> = rest.young.iter().map(|(_, name)| name.as_str()).collect();
+    names.sort();
+    assert_eq!(names, ["cat", "sleep"]);
+    assert_eq!(Activity::of(&child.group, WINDOW, Duration::ZERO).await.young, []);
+    over(child).await;
+    // Three that never pause, on however few processors and beside whomever.
+    let child = start(shell("for n in 1 2 3; do while :; do :; done & done; exec sleep 1000"), "").await;
+    comes_to(&child, Doing::Computing).await;
+    let busy = Activity::of(&child.group, 4 * WINDOW, HOUR).await;
+    assert!(busy.wanted > 1.0, "{busy:?}");
     over(child).await;
 }

@@ -3,6 +3,12 @@
 //! It runs interactively on pipes. Interactive is what makes it survive: SIGINT ends a shell that reads a script, but
 //! returns an interactive one to its prompt. Code goes through `eval` as one line, so an open quote or bracket is an
 //! error at once instead of a shell that waits for more.
+//!
+//! What a session sets for itself (options, traps, a prompt, functions named like builtins) is for its own code. At its
+//! prompt, where our lines run, options and traps that would show or hit them are put aside, and the next evaluation
+//! begins by putting them back; [`marks`] says how. Our functions are parsed once. What is parsed anew, at each prompt and
+//! for each evaluation, has no word in it that an alias could stand in for: words are quoted, keywords are not used. The
+//! two that cannot be done without, `{` and `!`, are held against the aliases there are.
 
 use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Step, Verdict, without_answers};
 
@@ -32,8 +38,21 @@ impl Adapter for Bash {
                 hint: "Write it as \\0 inside printf.".to_owned(),
             });
         }
-        let step = Step { bytes: format!("eval {}\n", quoted(code)).into_bytes(), advance: 1, script: None };
+        // `!` keeps the status of the whole from `set -e` and a trap on ERR, which have seen that of each command; the
+        // definition behind it says that the line was not given up, and no trace or trap sees it, nor does an alias.
+        // After an open quote the parser does not take a first `!` for its own: so another command stands in front.
+        let code = quoted(code);
+        let line = format!("\\__hob_first; ! \\eval -- \"$__hob_line\"{code}; __hob_ended() ((__hob_end=1))\n");
+        let step = Step { bytes: line.into_bytes(), advance: 1, script: None };
         Ok(Plan { steps: vec![step], notes: Vec::new() })
+    }
+
+    fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
+        let mut plan = self.plan(code)?;
+        for step in &mut plan.steps {
+            step.bytes.splice(0..0, *b"__hob_reading=1; ");
+        }
+        Ok(plan)
     }
 
     fn is_quit(&self, code: &str) -> bool {
@@ -41,19 +60,31 @@ impl Adapter for Bash {
     }
 
     fn classify(&self, printed: Printed<'_>) -> Verdict {
-        let status: i32 = printed.payload.trim().parse().unwrap_or(0);
+        let (status, given_up) = match printed.payload.trim().strip_suffix(GIVEN_UP) {
+            Some(status) => (status, true),
+            None => (printed.payload.trim(), false),
+        };
+        let status: Option<i32> = status.parse().ok();
+        let exception = match status {
+            Some(0) => None,
+            Some(status) => Some(format!("exit status {status}")),
+            // No marker came: whoever knows why says so.
+            None if printed.payload.is_empty() => None,
+            None => Some("bash reported no exit status that can be read".to_owned()),
+        };
         Verdict {
-            error: status != 0,
-            interrupted: status == INTERRUPTED,
-            exception: (status != 0).then(|| format!("exit status {status}")),
+            error: status != Some(0),
+            // A program may exit so by itself.
+            interrupted: status == Some(INTERRUPTED) && (given_up || printed.interrupting),
+            exception,
             ..Verdict::default()
         }
     }
 
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
         let echo = format!("{}{n}", prefix(nonce));
-        // Without quotes, and without words that end like a word of the grammar: see [`is_of_a_cut_barrier`].
-        Barrier { bytes: format!("command echo {echo}\n").into_bytes(), echo: Some(echo.into_bytes()) }
+        // An assignment, which no function or alias stands in for; the mark prints it.
+        Barrier { bytes: format!("{VARIABLE}={echo}\n").into_bytes(), echo: Some(echo.into_bytes()) }
     }
 
     fn barrier_prefix(&self, nonce: &Nonce) -> Option<Vec<u8>> {
@@ -67,6 +98,11 @@ impl Adapter for Bash {
         let kept = without_answers(&whole, &prefix, &["\n"]);
         // An interrupt at the prompt prints a newline.
         if kept.iter().all(|&byte| byte == b'\n') { Vec::new() } else { kept }
+    }
+
+    fn controls_jobs(&self) -> bool {
+        // After `set -m`.
+        true
     }
 
     fn quit(&self) -> Vec<u8> {
@@ -93,19 +129,124 @@ impl Adapter for Bash {
 /// that goes nowhere, and its standard error comes back from descriptor 9.
 const INTERACTIVE: &str = "exec \"$BASH\" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null";
 
-/// Installs the marks, which go on after a number.
+/// Installs the marks, which go on after a number. As one line, since bash reads by lines. Between the two of them, input
+/// that was given beforehand and left unread is taken back: after the first, what reads is not taken for the program.
+///
+/// Copies of the descriptors, so that the end is seen even after `exec >file`; where a program closed them they are made
+/// anew. What must not be taken away by accident is read-only.
 fn marks(nonce: &Nonce, number: u64) -> String {
-    // Copies of the descriptors, so that the end is seen even after `exec >file`. Read-only, so that it cannot be
-    // taken away by accident; `$?` is handed on to the next command.
-    format!(
-        "[ -e /dev/fd/9 ] && exec 2>&9 9>&-; set +o history; exec {{__hob_out}}>&1 {{__hob_err}}>&2; \
-         __hob_number={number}; __hob_mark() {{ local status=$?; __hob_number=$((__hob_number + 1)); builtin printf '%s %d \
-         %d\\n' '{nonce}' \"$__hob_number\" \"$status\" >&\"$__hob_out\"; builtin printf '%s %d %d\\n' '{nonce}' \
-         \"$__hob_number\" \"$status\" >&\"$__hob_err\"; return \"$status\"; }}; readonly -f __hob_mark; PS1= PS2= \
-         PROMPT_COMMAND=__hob_mark; readonly PROMPT_COMMAND __hob_out __hob_err",
-        nonce = nonce.as_str(),
-    )
+    let lines: Vec<&str> = MARKS.lines().map(|line| line.trim()).filter(|line| !line.starts_with('#')).collect();
+    let marks = lines
+        .join(" ")
+        .replace("VARIABLE", VARIABLE)
+        .replace("PREFIX", &prefix(nonce))
+        .replace("NONCE", nonce.as_str());
+    format!("[ -e /dev/fd/9 ] && exec 2>&9 9>&-; __hob_number={number}; {marks}")
 }
+
+const MARKS: &str = r#"
+set +o history; history -c; HISTIGNORE='VARIABLE=*:?__hob_*:__hob_*'; VARIABLE= __hob_few= __hob_last=0 __hob_line= __hob_flags= __hob_traps= __hob_debug= __hob_prompt= __hob_by= __hob_odd=;
+__hob_ended() { __hob_end=; };
+# What would show or hit our own lines is put aside. `builtin` may be a function of the session's: then it stays.
+__hob_quiet() {
+if [[ $__hob_by ]]; then
+__hob_on=${__hob_was//[^aeuvxEHT]}; __hob_flags+=$__hob_on; if [[ $__hob_on ]]; then builtin set +"$__hob_on"; fi;
+if [[ $__hob_flags == *a* ]]; then builtin export -n "${!__hob_@}"; builtin export -nf __hob_ended; fi;
+if [[ ${PS1-} ]]; then __hob_prompt=$PS1 PS1=; fi;
+__hob_check=; if [[ ! ${BASH_ALIASES[*]+any} ]]; then \eval '[[ 1 ]]; __hob_check=1'; fi;
+fi;
+};
+# Whether the next line will be read as it is meant. A `[[` that ended too early leaves the parser in the middle of it.
+__hob_ask() {
+__hob_odd=1; \eval '__hob_check=1';
+if [[ ! $__hob_check ]]; then builtin unset -f eval; __hob_say 'bash: the function eval kept code from the shell, and was removed' 2; fi;
+if [[ ${BASH_ALIASES[!]+set} ]]; then builtin unalias '!'; __hob_say 'bash: the alias ! kept code from the shell, and was removed' 2; fi;
+};
+# Before each evaluation. Another error ends what the parser was in the middle of.
+__hob_first() { if [[ $__hob_odd ]]; then __hob_odd=; builtin eval ')' 2</dev/null; fi; };
+# The traps, as they are taken before they are removed. Nothing is run later but what bash itself writes of a trap.
+__hob_keep() {
+if __hob_is_trap "$__hob_debug" DEBUG; then __hob_debug=" \\builtin $__hob_debug;"; else __hob_debug=; fi;
+if __hob_is_trap "$__hob_traps" ERR; then __hob_traps="\\builtin $__hob_traps"; else __hob_traps=; fi;
+};
+__hob_is_trap() {
+__hob_some=${1//"'\\''"};
+if [[ $__hob_some == "trap -- '"*"' $2" ]]; then
+__hob_some=${__hob_some#"trap -- '"}; __hob_some=${__hob_some%"' $2"}; [[ $__hob_some != *"'"* ]];
+else [[ ! $1 ]] || __hob_say "bash: the trap on $2 cannot be read, and was removed" 2; builtin return 1; fi;
+};
+# Where nothing could be put aside: an alias stood in for our brace, or there is no room for another descriptor.
+__hob_again() {
+__hob_was=$-; builtin printf -v __hob_by 1 || __hob_by=;
+if [[ $__hob_by && ${BASH_ALIASES["{"]+set} ]]; then
+builtin unalias '{'; __hob_say 'bash: the alias { kept the prompt from the shell, and was removed' 2; fi;
+__hob_quiet;
+};
+__hob_mark() {
+__hob_end=; __hob_ended; __hob_ended() { __hob_end=; };
+__hob_status=$1; if [[ $__hob_end ]]; then __hob_status=$2; fi;
+if [[ ! $__hob_by ]]; then __hob_again; fi;
+if [[ ! $__hob_end && ${VARIABLE-} == PREFIX* ]]; then __hob_say "$VARIABLE" 1; VARIABLE=; else __hob_last=$__hob_status; if [[ ! $__hob_end ]]; then __hob_status+=' given up'; fi; fi;
+__hob_line=;
+if [[ $__hob_last != 0 || $__hob_flags$__hob_traps$__hob_debug$__hob_prompt ]]; then
+__hob_line='\__hob_before'; if [[ $__hob_last != 0 ]]; then __hob_line+=' && __hob_line='; fi;
+__hob_line+=";$__hob_debug "; fi;
+if [[ $__hob_by && ! $__hob_check ]]; then __hob_ask; fi;
+__hob_number=$((__hob_number + 1)); __hob_say "NONCE $__hob_number $__hob_status" 1; __hob_unread=; if [[ ! $__hob_to ]]; then __hob_lost 2; fi;
+if [[ $__hob_by && ${__hob_reading-} ]]; then __hob_take_back; fi; __hob_reading=;
+__hob_say "NONCE $__hob_number ${__hob_by:++$__hob_unread}" 2; if [[ ! $__hob_to ]]; then __hob_lost 1; fi;
+__hob_by= __hob_status= __hob_pipe=;
+};
+__hob_take_back() {
+builtin local LC_ALL=C IFS= __hob_some; while builtin read -r -t 0; do
+builtin read -r -d '' -N 65536 -t 0.01 __hob_some; if [[ ! $__hob_some ]]; then break; fi;
+__hob_unread=$((__hob_unread + ${#__hob_some})); done;
+};
+__hob_copy() {
+if [[ ! -p /dev/fd/$1 ]]; then __hob_to=; return; fi;
+if [[ ! $__hob_few ]]; then if [[ $1 == 1 ]]; then exec 58>&1; else exec 59>&2; fi; if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_few=1; fi; fi;
+if [[ $__hob_few ]]; then __hob_to=$1; fi;
+};
+# To the copy, or where there was no number for one to the stream. By the shell itself, where `builtin` is another.
+__hob_say() {
+__hob_to=$((57 + $2)); if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_copy "$2"; fi; if [[ ! $__hob_to ]]; then return; fi;
+if [[ $__hob_by ]]; then builtin printf '%s\n' "$1" >&"$__hob_to" || __hob_to=;
+else /proc/self/exe -p -c 'printf "%s\n" "$1"' bash "$1" >&"$__hob_to"; fi;
+};
+# Without an answer, the end is one.
+__hob_lost() { __hob_say 'bash: the code closed the descriptors by which this session answers' "$1"; builtin exit 1; };
+# Puts back what was put aside, and the last status with it. The trap on DEBUG comes after it.
+__hob_before() {
+if [[ $__hob_prompt ]]; then PS1=$__hob_prompt; fi;
+if [[ $__hob_traps ]]; then builtin eval "$__hob_traps"; fi;
+__hob_on=$__hob_flags __hob_flags= __hob_traps= __hob_debug= __hob_prompt=;
+if [[ $__hob_on ]]; then builtin set -"$__hob_on"; fi;
+builtin return "$__hob_last";
+} 2</dev/null;
+# A trap on DEBUG that a subshell has, or a trace that goes to its output, would add to what is read here.
+__hob_look='\builtin set +ETx; __hob_debug=$(\builtin trap -p DEBUG) __hob_traps=$(\builtin trap -p ERR); \builtin trap - DEBUG ERR; \__hob_keep';
+readonly -f __hob_quiet __hob_ask __hob_first __hob_keep __hob_is_trap __hob_again __hob_mark __hob_take_back __hob_copy __hob_say __hob_lost __hob_before; readonly __hob_look; PS1= PS2=;
+# Read anew each time, with the aliases of then and whatever state the parser is in: so no word in it is one that either
+# changes, but for the brace. Not in a function, where traps on DEBUG and ERR do not show. A descriptor that cannot be
+# written to tells whether there are any, and holds no file that a restricted shell refuses.
+PROMPT_COMMAND='{
+__hob_was=$- __hob_by=;
+\builtin printf -v __hob_by 1 || __hob_by=;
+((!__hob_by)) || \builtin trap -p DEBUG ERR || \builtin eval "$__hob_look";
+\__hob_quiet;
+} 1</dev/null 2<&1';
+# The status is taken apart from that, so that it is right even where that fails; before bash 5.1 there is one text.
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)); then PROMPT_COMMAND=("$PROMPT_COMMAND" '\__hob_mark "$?" "${PIPESTATUS[0]}"');
+else PROMPT_COMMAND="{ __hob_status=\$? __hob_pipe=\${PIPESTATUS[0]};${PROMPT_COMMAND#?}; \\__hob_mark \"\$__hob_status\" \"\$__hob_pipe\""; fi;
+readonly PROMPT_COMMAND
+"#;
+
+/// What a barrier sets. No end of it is a name, so that what an interrupt leaves of a barrier sets nothing else.
+const VARIABLE: &str = "_403";
+
+/// Behind the status where the shell went back to its prompt before the end of the line: after a signal, or an error that
+/// ends a script.
+const GIVEN_UP: &str = " given up";
 
 /// 128 and the number of SIGINT.
 const INTERRUPTED: i32 = 130;
@@ -121,9 +262,8 @@ fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((word, _)) = line.strip_prefix("bash: ").and_then(|line| line.split_once(": ")) else { return false };
     let echo = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    // A whole word is there: what that complains of is the program's.
-    let cut = |whole: &str| !word.is_empty() && word != whole && whole.ends_with(word);
-    cut("command") || cut("echo") || (echo != word && prefix.ends_with(echo))
+    let whole = format!("{VARIABLE}={prefix}");
+    echo != word && echo != whole && whole.ends_with(echo)
 }
 
 /// `$'…'`: any text as one word on one line.
@@ -157,18 +297,42 @@ mod tests {
     fn code_is_one_line() {
         let plan = Bash.plan("for i in 1 2; do\n\techo 'é\\'$i\ndone").expect("fine");
         expect![[r#"
-            eval $'for i in 1 2; do\n\x09echo \'é\\\'$i\ndone'
+            \__hob_first; ! \eval -- "$__hob_line"$'for i in 1 2; do\n\x09echo \'é\\\'$i\ndone'; __hob_ended() ((__hob_end=1))
         "#]]
         .assert_eq(&String::from_utf8(plan.steps[0].bytes.clone()).expect("UTF-8"));
         assert!(Bash.plan("a\0b").is_err());
     }
 
     #[test]
+    fn a_bash_with_one_prompt_command_marks_as_well() {
+        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let old = marks(&nonce, 0).replace("> 500)", "> 50000)");
+        assert_ne!(old, marks(&nonce, 0));
+        let mut lines = format!("PS1=\n{INTERACTIVE}\nPS1=; {old}\n");
+        for code in ["(exit 3)", "[[ a b c", "[[ a ]]", "set -r; alias if=foo", "false", "echo $?", "set -e; false"] {
+            lines.push_str(&String::from_utf8(Bash.plan(code).expect("fine").steps[0].bytes.clone()).expect("text"));
+        }
+        let mut bash = std::process::Command::new("bash");
+        let mut bash = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("there");
+        bash.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("read");
+        let said = String::from_utf8(bash.wait_with_output().expect("it ends").stdout).expect("text");
+        // The line that installs them is none of an evaluation.
+        let said = said.replace(nonce.as_str(), "");
+        assert_eq!(said, " 1 0 given up\n 2 3\n 3 2\n 4 0\n 5 0\n 6 1\n1\n 7 0\n");
+    }
+
+    #[test]
     fn the_exit_status_is_the_verdict() {
-        let judge = |payload| Bash.classify(Printed { code: "", stdout: "", stderr: "", payload, interrupting: false });
-        assert!(!judge("0").error);
-        assert_eq!(judge("2").exception.as_deref(), Some("exit status 2"));
-        assert!(judge("130").interrupted);
+        let judge =
+            |payload, interrupting| Bash.classify(Printed { code: "", stdout: "", stderr: "", payload, interrupting });
+        assert!(!judge("0", false).error);
+        assert_eq!(judge("2", false).exception.as_deref(), Some("exit status 2"));
+        assert!(judge("130", true).interrupted && judge("130 given up", false).interrupted);
+        assert!(judge("1 given up", false).error && !judge("1 given up", false).interrupted);
+        assert!(!judge("130", false).interrupted && judge("130", false).error, "a child that exits so");
+        for unreadable in ["", "x", "0 0", "99999999999"] {
+            assert!(judge(unreadable, false).error, "{unreadable:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Every adapter makes its REPL print a marker to both streams, standard output first, when an evaluation has ended:
 //! `NONCE SP NUMBER SP PAYLOAD LF`, where the nonce is secret and random and the number grows with every evaluation
 //! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
-//! evaluation.
+//! evaluation. What the payload means on standard output is each adapter's own; on standard error it is an [`Aside`].
 
 pub mod bash;
 pub mod ghci;
@@ -110,6 +110,59 @@ pub struct Barrier {
     pub echo: Option<Vec<u8>>,
 }
 
+/// What the payload of a marker on standard error tells: `[+[N]][!][?|"…"]`, in this order.
+///
+/// - `+27`: the program left 27 bytes of its input unread, which have been taken back and do not run as code; `+`: none.
+///   Without a `+` nothing is taken back.
+/// - `!`: the REPL stopped it at a breakpoint.
+/// - `"…"`: what the REPL itself said, as a literal that [`Adapter::words`] reads. `?`: some of that may have been missed.
+///   Neither: it said nothing, if it is heard at all.
+///
+/// The payload comes from the REPL's process, where a program can do anything: what has another form tells as little as `?`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Aside<'a> {
+    /// How many bytes of its input a program left unread, where they are taken back.
+    pub unread: Option<usize>,
+    /// Whether it stopped at a breakpoint.
+    pub stopped: bool,
+    /// What the REPL said.
+    pub said: Said<'a>,
+}
+
+/// See [`Aside`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said<'a> {
+    /// Nothing.
+    Nothing,
+    /// Nobody knows for certain.
+    Missed,
+    /// This, as a literal of the REPL's language.
+    Words(&'a str),
+}
+
+impl Aside<'_> {
+    /// Reads it.
+    pub fn read(payload: &str) -> Aside<'_> {
+        let (unread, rest) = match payload.strip_prefix('+') {
+            None => (None, payload),
+            Some(rest) => {
+                let (digits, rest) = rest.split_at(rest.bytes().take_while(u8::is_ascii_digit).count());
+                (Some(digits.parse().unwrap_or(0)), rest)
+            }
+        };
+        let (stopped, rest) = match rest.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        let said = match rest {
+            "" => Said::Nothing,
+            literal if literal.starts_with('"') => Said::Words(literal),
+            _ => Said::Missed,
+        };
+        Aside { unread, stopped, said }
+    }
+}
+
 /// Output without barriers' answers: the prefix, a number and the ends, wherever in a line they stand. A program that goes
 /// on in the background may have begun the line.
 fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
@@ -134,11 +187,14 @@ pub struct InterruptPlan {
     pub signal: bool,
     /// How long to wait between the two barriers, for a signal that is still under way.
     pub settle: Duration,
+    /// Whether the REPL leaves to itself what a second signal interrupts: its prompt comes back, and the evaluation's
+    /// thread may go on.
+    pub detaches: bool,
 }
 
 impl Default for InterruptPlan {
     fn default() -> InterruptPlan {
-        InterruptPlan { signal: true, settle: Duration::from_millis(30) }
+        InterruptPlan { signal: true, settle: Duration::from_millis(30), detaches: false }
     }
 }
 
@@ -153,8 +209,26 @@ pub struct Printed<'a> {
     pub stderr: &'a str,
     /// The payload of the last marker on standard output.
     pub payload: &'a str,
-    /// Whether somebody asked for an interrupt.
+    /// Whether we have sent it a signal: without one, nothing that it prints says that it was interrupted.
     pub interrupting: bool,
+}
+
+/// What the REPL itself said of an evaluation, where it is told apart from what the program printed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Words<'a> {
+    /// One text for each piece of the code where it said something. None if that is not known for certain.
+    pub reports: Option<&'a [String]>,
+    /// Whether it stopped at a breakpoint.
+    pub stopped: bool,
+}
+
+/// What there is to say of a breakpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    /// A note for the result.
+    pub note: String,
+    /// What the REPL prints at each prompt while it lasts.
+    pub context: Option<String>,
 }
 
 /// What it means.
@@ -164,7 +238,7 @@ pub struct Verdict {
     pub error: bool,
     /// Compiler messages.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether the output says that an interrupt ended it.
+    /// Whether our signal ended it, as the REPL reports it.
     pub interrupted: bool,
     /// Another signal that the REPL says has ended it.
     pub signal: Option<i32>,
@@ -188,6 +262,11 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// Where code is written.
     fn channel(&self) -> Channel {
         Channel::Stdin
+    }
+
+    /// What the program is given to read where [`process::GIVEN_PATH`] stands in its arguments.
+    fn script(&self) -> Option<&'static str> {
+        None
     }
 
     /// What to write right after the start to make the REPL print markers. The session is ready when the first
@@ -219,6 +298,17 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// How to hand over this code, or why not.
     fn plan(&self, code: &str) -> Result<Plan, Refusal>;
 
+    /// The same for code that is given input beforehand. Where its last marker on standard error says how much of that was
+    /// left unread ([`Aside`]), much of it is handed over at once; else line by line, as the program asks.
+    fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
+        self.plan(code)
+    }
+
+    /// Whether a step is one of the code's own pieces, and not only there to prepare the next.
+    fn is_piece(&self, _step: &Step) -> bool {
+        true
+    }
+
     /// Whether the code asks the REPL to end, so that its end is no surprise.
     fn is_quit(&self, _code: &str) -> bool {
         false
@@ -226,6 +316,21 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     /// What the output means.
     fn classify(&self, printed: Printed<'_>) -> Verdict;
+
+    /// The same, where the REPL's own words are known.
+    fn judge(&self, printed: Printed<'_>, _words: Words<'_>) -> Verdict {
+        self.classify(printed)
+    }
+
+    /// What to say of an evaluation that stopped at a breakpoint, having printed this.
+    fn stopped(&self, _stdout: &str) -> Stopped {
+        Stopped { note: "It stopped at a breakpoint.".to_owned(), context: None }
+    }
+
+    /// The text of a literal on standard error, see [`Aside`]. None if it is none.
+    fn words(&self, _literal: &str) -> Option<String> {
+        None
+    }
 
     /// The `n`th barrier.
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier;
@@ -240,6 +345,11 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         output.to_vec()
     }
 
+    /// What it says on standard output as it ends by itself, if anything.
+    fn farewell(&self) -> &'static [u8] {
+        b""
+    }
+
     /// How to interrupt.
     fn interrupt(&self) -> InterruptPlan {
         InterruptPlan::default()
@@ -249,6 +359,16 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// interrupted or the marker's payload since then call for it.
     fn recover(&self, _code: &str, _payload: &str) -> Option<(Step, String)> {
         None
+    }
+
+    /// Whether the code loads modules: an interrupt leaves some of them unloaded.
+    fn loads(&self, _code: &str) -> bool {
+        false
+    }
+
+    /// Whether what it runs may be in process groups of their own, which an interrupt has to reach all the same.
+    fn controls_jobs(&self) -> bool {
+        false
     }
 
     /// What makes the REPL end by itself.
@@ -268,5 +388,32 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// The part of the code that only restores definitions, if any.
     fn definitions(&self, code: &str) -> Option<String> {
         self.replayable(code).then(|| code.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_beside_on_standard_error() {
+        let aside = |unread, stopped, said| Aside { unread, stopped, said };
+        for (payload, expected) in [
+            ("", aside(None, false, Said::Nothing)),
+            ("+", aside(Some(0), false, Said::Nothing)),
+            ("+27", aside(Some(27), false, Said::Nothing)),
+            ("?", aside(None, false, Said::Missed)),
+            ("+?", aside(Some(0), false, Said::Missed)),
+            ("+3!", aside(Some(3), true, Said::Nothing)),
+            ("!\"+1\"", aside(None, true, Said::Words("\"+1\""))),
+            ("+3\"5!?\"", aside(Some(3), false, Said::Words("\"5!?\""))),
+            ("+12!\"a\\n\"", aside(Some(12), true, Said::Words("\"a\\n\""))),
+            // What nobody writes.
+            ("!+3", aside(None, true, Said::Missed)),
+            ("+99999999999999999999999", aside(Some(0), false, Said::Nothing)),
+            ("\u{3bb}", aside(None, false, Said::Missed)),
+        ] {
+            assert_eq!(Aside::read(payload), expected, "{payload}");
+        }
     }
 }

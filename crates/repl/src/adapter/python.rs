@@ -1,5 +1,6 @@
-//! Python: a driver of ours runs inside it (`python_driver.py`), told by frames on a descriptor of its own. Standard
-//! input belongs to the program, ends are counted, values and exceptions come apart from what is printed.
+//! Python: a driver of ours runs inside it (`python_driver.py`, after `python_library.py`), told by frames on a
+//! descriptor of its own. Standard input belongs to the program, ends are counted, values and exceptions come apart from
+//! what is printed.
 
 use serde::Deserialize;
 
@@ -10,21 +11,24 @@ use crate::session::{Diagnostic, Severity, Source};
 #[derive(Debug, Clone, Copy)]
 pub struct Python;
 
-/// The arguments after the program: reads the driver from the descriptor and runs it.
-pub const ARGUMENTS: [&str; 2] = [
-    "-c",
-    "import os\n\
-     frames = os.fdopen(int(os.environ.pop('HOB_CODE_FD')), 'rb')\n\
-     length = int(frames.readline())\n\
-     exec(compile(frames.read(length), '<hob>', 'exec'), \
-     {'__name__': 'hob', '__file__': '<hob>', 'frames': frames})",
-];
+/// The arguments after the program: the script below. Not `-c`, for which Python 3.13 imports a module from the path.
+pub const ARGUMENTS: [&str; 1] = [process::GIVEN_PATH];
 
-const DRIVER: &str = include_str!("python_driver.py");
+/// Reads the driver from the descriptor of code and runs it. Nothing in here looks for a file.
+const SCRIPT: &str = "\
+import posix
+posix.close(int(__file__.rpartition('/')[2]))
+frames = open(int(posix.environ[b'HOB_CODE_FD']), 'rb')
+names = dict(vars(__builtins__))
+exec(compile(frames.read(int(frames.readline())), '<hob>', 'exec'),
+     {'__name__': 'hob', '__file__': '<hob>', '__builtins__': names, 'frames': frames, 'names': names})
+";
+
+const DRIVER: &str = concat!(include_str!("python_library.py"), "\n\n", include_str!("python_driver.py"));
 
 /// What the driver reports about one frame.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 struct Report {
     value: Option<String>,
     #[serde(rename = "type")]
@@ -35,6 +39,7 @@ struct Report {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Syntax {
     line: Option<u32>,
     column: Option<u32>,
@@ -48,8 +53,12 @@ impl Adapter for Python {
         Channel::Apart
     }
 
+    fn script(&self) -> Option<&'static str> {
+        Some(SCRIPT)
+    }
+
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
-        let source = format!("{DRIVER}\nstart(\"{}\", frames)\n", nonce.as_str());
+        let source = format!("{DRIVER}\nstart(\"{}\", frames, names)\n", nonce.as_str());
         format!("{}\n{source}", source.len()).into_bytes()
     }
 
@@ -62,13 +71,26 @@ impl Adapter for Python {
         Ok(Plan { steps: vec![step], notes: Vec::new() })
     }
 
+    fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
+        let step = Step { bytes: frame('I', code), advance: 1, script: None };
+        Ok(Plan { steps: vec![step], notes: Vec::new() })
+    }
+
     fn is_quit(&self, code: &str) -> bool {
         let code = code.trim();
         ["exit(", "quit(", "sys.exit(", "raise SystemExit"].iter().any(|start| code.starts_with(start))
     }
 
     fn classify(&self, printed: Printed<'_>) -> Verdict {
-        let report: Report = serde_json::from_str(printed.payload).unwrap_or_default();
+        let report: Report = match serde_json::from_str(printed.payload) {
+            Ok(report) => report,
+            // No marker came: whoever knows why says so.
+            Err(_) if printed.payload.is_empty() => return Verdict { error: true, ..Verdict::default() },
+            Err(error) => {
+                let exception = Some(format!("how the evaluation ended cannot be read from Python's report ({error})"));
+                return Verdict { error: true, exception, ..Verdict::default() };
+            }
+        };
         let diagnostic = |syntax: Syntax| Diagnostic {
             file: None,
             line: syntax.line,
@@ -86,7 +108,8 @@ impl Adapter for Python {
         Verdict {
             error: report.exception.is_some(),
             diagnostics: report.syntax.map(diagnostic).into_iter().collect(),
-            interrupted: report.interrupted,
+            // Code may raise KeyboardInterrupt by itself.
+            interrupted: report.interrupted && printed.interrupting,
             signal: None,
             exception: report.exception,
             value: report.value,
@@ -143,13 +166,19 @@ mod tests {
             (verdict.error, verdict.value.as_deref(), verdict.type_.as_deref()),
             (false, Some("2"), Some("int"))
         );
-        let verdict = judge(r#"{"exception": "KeyboardInterrupt", "interrupted": true}"#);
-        assert!(verdict.error && verdict.interrupted);
+        let payload = r#"{"exception": "KeyboardInterrupt", "interrupted": true}"#;
+        let verdict = judge(payload);
+        assert!(verdict.error && !verdict.interrupted, "it raised it by itself");
+        let printed = Printed { code: "", stdout: "", stderr: "", payload, interrupting: true };
+        assert!(Python.classify(printed).interrupted);
         let verdict = judge(
             r#"{"exception": "SyntaxError: bad", "syntax": {"line": 1, "column": 3, "message": "bad", "end_column": 3}}"#,
         );
         assert_eq!(verdict.diagnostics[0].end_column, Some(3));
-        assert!(!judge("not JSON").error);
+        for unreadable in ["", "not JSON", "{", r#"{"value": 1}"#, r#"{"syntax": {"line": -1, "message": ""}}"#] {
+            assert!(judge(unreadable).error, "{unreadable}");
+        }
+        assert!(judge("not JSON").exception.is_some());
     }
 
     #[test]

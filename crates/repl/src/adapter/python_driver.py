@@ -1,28 +1,101 @@
 # Runs inside the Python of a session. Frames come in on a descriptor of their own, so that standard input belongs to
 # the program: a line "KIND LENGTH", then that many bytes. After each frame a marker goes to standard output and
 # standard error: what stands before it belongs to that frame.
-import ast, builtins, io, json, linecache, os, signal, sys, traceback, types
+#
+# The directory of a project is on the path of a Python that runs here, and may hold a `json.py`. So nothing is imported
+# the usual way but what is compiled into Python. What comes from files of the standard library comes from there alone
+# (`Library`, in the text before this one), belongs to this driver, and is out of `sys.modules` before any code of the
+# session runs: that code finds, imports and changes what it would without us. Names are looked up in a copy of the
+# builtins for the same reason.
+import _ast, _frozen_importlib, _io, _signal, builtins, posix, sys
 
-# The longest value that is reported apart from the output, in characters.
+# The longest value that is reported apart from the output, in characters; the same of an exception, of a name.
 LONG = 10000
+EXCEPTION = 4000
+NAME = 1000
+# A place in code is no larger than this.
+PLACE = 2**31 - 1
+
+gettrace, settrace, getprofile, setprofile = sys.gettrace, sys.settrace, sys.getprofile, sys.setprofile
+
+
+class Lost(Exception):
+    """A descriptor of ours is closed, or is another file by now."""
+
+
+class Kept:
+    """A descriptor that the program could close, or give to another file."""
+
+    def __init__(self, number):
+        self.number = number
+        self.file = self.identity(number)
+
+    @staticmethod
+    def identity(number):
+        status = posix.fstat(number)
+        return status.st_dev, status.st_ino
+
+    def is_there(self, number):
+        try:
+            return self.identity(number) == self.file
+        except OSError:
+            return False
+
+
+class Copy(Kept):
+    """A copy of an output stream, so that the end is seen whatever the program does to its own descriptors."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        Kept.__init__(self, self.copied())
+
+    def copied(self):
+        number = posix.dup(self.stream)
+        posix.set_inheritable(number, False)
+        return number
+
+    def write(self, data):
+        rest = memoryview(data)
+        while rest:
+            if not self.is_there(self.number):
+                if not self.is_there(self.stream):
+                    raise Lost
+                self.number = self.copied()
+            rest = rest[posix.write(self.number, rest) :]
+
+
+def drawn(steps, driver, after):
+    try:
+        for said in steps:
+            return said
+    except:
+        for driver.tracer, driver.profiler, _, _ in after:
+            raise
+
+
+# What Python imports by itself is then what the session's own code would import.
+drawn = type(drawn)(drawn.__code__, {"__builtins__": builtins})
 
 
 class Driver:
-    def __init__(self, nonce, frames):
+    def __init__(self, nonce, frames, library):
         self.nonce = nonce
         self.frames = frames
+        self.code = Kept(frames.fileno())
         self.number = 0
         self.running = False
-        self.pid = os.getpid()
-        # Copies, so that the end is seen whatever the program does to its own descriptors.
-        self.out = os.dup(1)
-        self.err = os.dup(2)
-        self.main = types.ModuleType("__main__")
-        self.main.__builtins__ = builtins
-        sys.modules["__main__"] = self.main
-        sys.argv = [""]
-        os.set_inheritable(frames.fileno(), False)
-        signal.signal(signal.SIGINT, self.interrupt)
+        self.pid = posix.getpid()
+        self.out = Copy(1)
+        self.err = Copy(2)
+        self.library = library
+        self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
+        self.each = tools.starmap
+        self.tracer = self.profiler = None
+        self.hook = sys.excepthook
+        library.lend("linecache")
+        self.main = sys.modules["__main__"]
+        posix.set_inheritable(frames.fileno(), False)
+        _signal.signal(_signal.SIGINT, self.interrupt)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.reconfigure(line_buffering=True, errors="backslashreplace")
@@ -39,6 +112,7 @@ class Driver:
         # Kept outside the step, so that an interrupt anywhere in it cannot lose the marker.
         self.report = {}
         self.pending = True
+        self.reads = False
         while True:
             try:
                 if self.pending:
@@ -51,12 +125,15 @@ class Driver:
                 kind, code = frame
                 self.report = {}
                 self.pending = True
-                if kind == "E":
+                self.reads = kind == "I"
+                if kind in "EI":
                     self.evaluate(code)
             except KeyboardInterrupt:
                 pass
 
     def read(self):
+        if not self.code.is_there(self.code.number):
+            raise Lost
         head = self.frames.readline().split()
         if len(head) != 2 or head[0] == b"Q":
             return None
@@ -64,103 +141,250 @@ class Driver:
 
     def evaluate(self, code):
         name = "<input %d>" % (self.number + 1)
-        # As Python reads a file: other characters end no line, and the last line is complete.
-        linecache.cache[name] = (len(code), None, io.StringIO(code + "\n", None).readlines(), name)
+        self.remember(name, code)
+        failed = False
         try:
             try:
                 self.running = True
                 self.report = self.run(code, name)
             finally:
                 self.running = False
+                self.put_aside()
         except SystemExit:
             raise
         except BaseException as error:
             self.running = False
-            if os.getpid() == self.pid:
+            failed = True
+            if posix.getpid() == self.pid:
                 self.report = self.failure(error, name)
             else:
-                traceback.print_exc()
-        if os.getpid() != self.pid:
+                self.traceback.print_exc()
+        if posix.getpid() != self.pid:
             # A child that the code forked must not answer in its parent's place.
             self.flush()
-            os._exit(0)
+            posix._exit(int(failed))
+
+    def hand(self, function, *arguments):
+        """Calls what is the session's own, traced and profiled as it asked for, which nothing of ours is: a loop over an
+        iterator sets that, calls, and takes it away again within one step, without a call, line or return of its own."""
+        each = self.each
+        off = [each(gettrace, [()]), each(getprofile, [()]), each(settrace, [(None,)]), each(setprofile, [(None,)])]
+        on = [each(settrace, [(self.tracer,)]), each(setprofile, [(self.profiler,)]), each(function, [arguments])]
+        _, _, value, self.tracer, self.profiler, _, _ = drawn(zip(*(on + off)), self, zip(*off))
+        return value
+
+    def put_aside(self):
+        # An interrupt may have come before that was done.
+        if gettrace() is not None:
+            self.tracer = gettrace()
+            settrace(None)
+        if getprofile() is not None:
+            self.profiler = getprofile()
+            setprofile(None)
+
+    def remember(self, name, code):
+        # As Python reads a file: other characters end no line, and the last line is complete.
+        entry = (len(code), None, _io.StringIO(code + "\n", None).readlines(), name)
+        self.lines.cache[name] = entry
+        try:
+            sys.modules["linecache"].cache[name] = entry
+        except Exception:
+            # The session has none, or what it has is none.
+            pass
 
     def run(self, code, name):
-        tree = ast.parse(code, name, "exec")
+        if "\\N{" in code:
+            self.library.name_characters()
+        tree = self.hand(compile, code, name, "exec", _ast.PyCF_ONLY_AST)
         last = None
-        if tree.body and isinstance(tree.body[-1], ast.Expr):
-            last = ast.Expression(tree.body.pop().value)
+        if tree.body and isinstance(tree.body[-1], _ast.Expr):
+            last = _ast.Expression(tree.body.pop().value)
         space = self.main.__dict__
-        exec(compile(tree, name, "exec"), space)
+        if tree.body:
+            self.hand(eval, self.hand(compile, tree, name, "exec"), space)
         if last is None:
             return {}
-        value = eval(compile(last, name, "eval"), space)
+        value = self.hand(eval, self.hand(compile, last, name, "eval"), space)
         if value is None:
             return {}
         builtins._ = value
-        text = repr(value)
-        kind = type(value)
-        kind = kind.__name__ if kind.__module__ == "builtins" else kind.__module__ + "." + kind.__qualname__
+        # Not a subclass that a program made, with methods of its own.
+        text = str.__add__("", self.hand(repr, value))
+        kind = self.name(type(value))
         if len(text) <= LONG:
             return {"type": kind, "value": text}
         # Printed, as Python's own prompt does it: output is kept whole, and can be read in parts.
         self.flush()
-        self.write(self.out, text + "\n")
+        self.out.write(encoded(text + "\n"))
         return {"type": kind}
 
+    def name(self, kind):
+        try:
+            module, name = kind.__module__, kind.__qualname__
+            return name if module == "builtins" else "%s.%s" % (module, name)
+        except BaseException:
+            # A metaclass may make anything of the names of its classes.
+            return type.__dict__["__name__"].__get__(kind)
+
     def failure(self, error, name):
+        """The report on an exception, which is one whatever its own methods do."""
+        kind = self.name(type(error))
+        report = {"exception": kind, "interrupted": isinstance(error, KeyboardInterrupt)}
+        try:
+            self.explain(error, name, report)
+        except BaseException:
+            self.flush()
+            self.err.write(encoded("%s (its text cannot be shown)\n" % kind))
+        return report
+
+    def explain(self, error, name, report):
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
             trace = trace.tb_next
-        syntax = isinstance(error, SyntaxError) and trace is None or isinstance(error, SyntaxError) and error.filename == name
+        syntax = isinstance(error, SyntaxError) and (trace is None or error.filename == name)
         if syntax:
             trace = None
+        self.remember_error(error, trace)
         self.flush()
-        try:
-            lines = traceback.format_exception(type(error), error, trace)
-        except BaseException:
-            lines = [type(error).__name__ + "\n"]
+        lines = self.traceback.format_exception(type(error), error, trace)
         # Our own frames are no part of what the program did.
         text = "".join(line for line in lines if not line.startswith('  File "%s"' % __file__))
-        try:
-            sys.stderr.write(text)
-        except Exception:
-            os.write(self.err, text.encode("utf-8", "backslashreplace"))
-        last = lines[-1].strip()
-        report = {"exception": last[:4000], "interrupted": type(error) is KeyboardInterrupt}
+        if not self.hooked(error, trace):
+            try:
+                sys.stderr.write(text)
+            except Exception:
+                self.err.write(encoded(text))
+        # Behind the place of a syntax error, before notes.
+        only = self.traceback.format_exception_only(type(error), error)
+        report["exception"] = next((line for line in only if not line.startswith(" ")), only[-1]).strip()
         if syntax:
-            report["syntax"] = {"line": error.lineno, "column": error.offset, "message": str(error.msg)}
-            for key, attribute in (("end_line", "end_lineno"), ("end_column", "end_offset")):
-                end = getattr(error, attribute, None)
-                if end:
-                    report["syntax"][key] = end
-        return report
+            report["syntax"] = {"message": "%s" % (error.msg,)}
+            for key, attribute in PLACES:
+                place = getattr(error, attribute, None)
+                # Where Python knows no place it says None, 0 or -1.
+                if type(place) is int and 0 < place <= PLACE:
+                    report["syntax"][key] = place
+
+    def remember_error(self, error, trace):
+        """As Python's own prompt does it, for `pdb.pm()`."""
+        BaseException.with_traceback(error, trace)
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+        if sys.version_info >= (3, 12):
+            sys.last_exc = error
+
+    def hooked(self, error, trace):
+        """Whether a hook of the session's own has shown the exception. The report does not hang on it."""
+        hook = getattr(sys, "excepthook", self.hook)
+        if hook is self.hook or hook is getattr(sys, "__excepthook__", None):
+            return False
+        try:
+            self.running = True
+            try:
+                self.hand(hook, type(error), error, trace)
+            finally:
+                self.running = False
+                self.put_aside()
+            return True
+        except BaseException as second:
+            kind = self.name(type(second))
+            self.err.write(encoded("sys.excepthook failed (%s), and this is what it was given:\n" % kind))
+            return False
 
     def flush(self):
-        for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
             try:
-                stream.flush()
-            except Exception:
+                getattr(sys, name).flush()
+            except BaseException:
+                # A stream of the program's own making, or none.
                 pass
 
     def mark(self, report):
         self.flush()
         self.number += 1
-        payload = json.dumps(report)
-        for descriptor, payload in ((self.out, payload), (self.err, "")):
-            self.write(descriptor, "%s %d %s\n" % (self.nonce, self.number, payload))
+        for copy, payload in ((self.out, as_json(report)), (self.err, self.take_back())):
+            copy.write(encoded("%s %d %s\n" % (self.nonce, self.number, payload)))
 
-    def write(self, descriptor, text):
-        rest = memoryview(text.encode("utf-8", "backslashreplace"))
-        while rest:
-            rest = rest[os.write(descriptor, rest):]
+    def take_back(self):
+        # What the program did not read of its input, in the pipe and in Python's own buffers, is not the next one's.
+        if not self.reads:
+            return "+"
+        self.reads = False
+        count = 0
+        kept = posix.dup(0)
+        try:
+            (select,) = self.library.take("select")
+            while select.select([0], [], [], 0)[0]:
+                unread = posix.read(0, 65536)
+                count += len(unread)
+                if not unread:
+                    break
+            null = posix.open("/dev/null", posix.O_RDONLY)
+            posix.dup2(null, 0)
+            posix.close(null)
+            count += len(sys.__stdin__.read().encode(sys.__stdin__.encoding, sys.__stdin__.errors))
+        except Exception:
+            pass
+        finally:
+            posix.dup2(kept, 0)
+            posix.close(kept)
+        return "+%d" % count
 
 
-def start(nonce, frames):
-    driver = Driver(nonce, frames)
+PLACES = (("line", "lineno"), ("column", "offset"), ("end_line", "end_lineno"), ("end_column", "end_offset"))
+# The longest text of each kind: a marker has a length at which it is none any more.
+LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME}
+ESCAPES = dict((number, "\\u%04x" % number) for number in list(range(0x20)) + [0x7F, 0x22, 0x5C])
+
+
+def as_json(value, key=None):
+    if isinstance(value, dict):
+        return "{%s}" % ", ".join('"%s": %s' % (key, as_json(value[key], key)) for key in value)
+    if isinstance(value, str):
+        # What is no character of Unicode's is shown as Python shows it on standard error.
+        text = str.__add__("", value)[: LENGTHS[key]].encode("utf-8", "backslashreplace").decode()
+        return '"%s"' % text.translate(ESCAPES)
+    return "true" if value is True else "false" if value is False else "%d" % value
+
+
+def encoded(text):
+    return text.encode("utf-8", "backslashreplace")
+
+
+def bare():
+    """Makes everything look as in a Python that was started without a script."""
+    main = sys.modules["__main__"].__dict__
+    script = main["__file__"]
+    kept = {"__annotations__", "__builtins__", "__doc__", "__loader__", "__name__", "__package__", "__spec__"}
+    for name in set(main) - kept:
+        del main[name]
+    main["__loader__"] = _frozen_importlib.BuiltinImporter
+    if sys.path and sys.path[0] == script.rpartition("/")[0]:
+        sys.path[0] = ""
+    sys.argv = [""]
+    if getattr(sys, "orig_argv", [])[-1:] == [script]:
+        sys.orig_argv.pop()
+    sys.path_importer_cache.pop(script, None)
+    if "os" in sys.modules:
+        sys.modules["os"].environ.pop("HOB_CODE_FD", None)
+    posix.environ.pop(b"HOB_CODE_FD", None)
+    if hasattr(posix, "unsetenv"):
+        posix.unsetenv(b"HOB_CODE_FD")
+
+
+def start(nonce, frames, names):
+    bare()
+    driver = Driver(nonce, frames, Library(names))
     try:
         driver.loop()
-    except SystemExit as exit:
+    except SystemExit:
         driver.flush()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         raise
+    except Lost:
+        driver.flush()
+        for number in (driver.err.number, 2):
+            if driver.err.is_there(number):
+                posix.write(number, b"The program closed the descriptors by which this session hears and answers.\n")
+                break
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        raise SystemExit(1)

@@ -5,9 +5,9 @@ use crate::session::{Diagnostic, LoadRecord, Source};
 
 /// The load that a piece of output ends, as this load alone sees it; `None` if none ended there. `code` is what was
 /// typed; the start of a session counts as a fresh load and has none.
-pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
+pub(crate) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
     let start = code.trim().is_empty();
-    if !start && !code.lines().any(is_load_command) {
+    if !start && !loads(code) {
         return None;
     }
     let mut ended = None;
@@ -29,6 +29,11 @@ pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> O
         fresh: start || code.lines().any(is_fresh_load),
         ..LoadRecord::default()
     })
+}
+
+/// Whether code makes GHCi load something.
+pub(super) fn loads(code: &str) -> bool {
+    code.lines().any(is_load_command)
 }
 
 /// Whether a line typed at the prompt makes GHCi load something.

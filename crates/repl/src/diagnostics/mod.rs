@@ -9,16 +9,20 @@ mod json;
 mod load;
 mod text;
 
+use std::borrow::Cow;
+
 use crate::adapter::Verdict;
 use crate::session::{Diagnostic, Severity, Source};
 
 pub use delta::Delta;
+pub(crate) use load::outcome;
 pub(crate) use text::split_span;
 pub use text::{Parsed, parse};
 
 /// What an evaluation in GHCi means, from what it printed: its errors, and the load it ended, if it was one.
 pub fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
-    let parsed = parse(stderr);
+    // The words of an exception are kept as they are.
+    let parsed = Parsed { exception: parse(stderr).exception, ..parse(&plain(stderr)) };
     let load = load::outcome(code, stdout, &parsed.diagnostics);
     Verdict {
         error: parsed.exception.is_some()
@@ -32,6 +36,19 @@ pub fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
         load,
         ..Verdict::default()
     }
+}
+
+/// Without the colors and links that a compiler was told to put in.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    match process::output::text::strip_escapes(text.as_bytes()) {
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// Whether code typed at GHCi's prompt loads modules.
+pub(crate) fn loads(code: &str) -> bool {
+    load::loads(code)
 }
 
 impl Diagnostic {

@@ -94,7 +94,8 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Where a program is found on a `PATH`.
+/// Where a program is found on a `PATH`. Entries that mean the current directory, or lie below it, are passed over: what
+/// stands there came with a checkout.
 pub fn program_path(program: &str, path: &str) -> Option<PathBuf> {
     let usable = |file: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
@@ -103,7 +104,7 @@ pub fn program_path(program: &str, path: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(usable);
     }
-    std::env::split_paths(path).map(|dir| dir.join(program)).find(usable)
+    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(program)).find(usable)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod selftest;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -191,6 +192,12 @@ pub enum ProfileError {
         /// What granting it allows.
         asks: String,
     },
+    /// The same, but by now the user has.
+    #[error("the profile {name:?} of this project's hob.toml was granted since this daemon started")]
+    GrantedSince {
+        /// The profile.
+        name: String,
+    },
     /// The text is no profile.
     #[error("the profile {name:?} in {place} is not usable: {problem}")]
     Invalid {
@@ -213,11 +220,12 @@ impl ProfileError {
                     .to_owned(),
                 "Or name one of those in `profile` of repl_start.".to_owned(),
             ],
-            ProfileError::Missing { install, .. } => [install.as_str(), "Or name another `profile`."]
-                .into_iter()
-                .filter(|hint| !hint.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            ProfileError::Missing { install, .. } if install.is_empty() => {
+                vec!["Install it, or name another `profile`.".to_owned()]
+            }
+            ProfileError::Missing { install, .. } => {
+                vec![install.clone(), "Or name another `profile`.".to_owned()]
+            }
             ProfileError::Untrusted { .. } => {
                 vec!["Read the project's hob.toml, then run `hob trust` in a terminal.".to_owned()]
             }
@@ -225,11 +233,29 @@ impl ProfileError {
                 "A person can read and grant it with `hob trust` in a terminal.".to_owned(),
                 "Or name a built-in `profile`: bash, cabal, ghci, python or stack.".to_owned(),
             ],
+            ProfileError::GrantedSince { .. } => vec!["`hob stop`, and the next call knows it.".to_owned()],
             ProfileError::Invalid { .. } => vec![
                 "Correct it there, then `hob stop`: the next call starts a daemon that reads it again.".to_owned(),
                 "Or name another `profile`.".to_owned(),
             ],
         }
+    }
+}
+
+/// Asks whether the user has granted by now what was withheld when the daemon started.
+#[derive(Clone)]
+pub struct Granted(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Granted {
+    /// What is asked, each time that something withheld is wanted.
+    pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Granted {
+        Granted(Arc::new(ask))
+    }
+}
+
+impl std::fmt::Debug for Granted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Granted")
     }
 }
 
@@ -239,6 +265,7 @@ pub struct Profiles {
     by_name: BTreeMap<String, Profile>,
     /// Those that cannot be used, and why.
     left_out: BTreeMap<String, ProfileError>,
+    granted: Option<Granted>,
 }
 
 const BUILTIN: [(&str, &str); 5] = [
@@ -262,7 +289,7 @@ impl Profiles {
             let profile = parse(name, text, "the program itself", Origin::Builtin);
             ((*name).to_owned(), profile.expect("the built-in profiles are checked by a test"))
         };
-        Profiles { by_name: BUILTIN.iter().map(parse).collect(), left_out: BTreeMap::new() }
+        Profiles { by_name: BUILTIN.iter().map(parse).collect(), left_out: BTreeMap::new(), granted: None }
     }
 
     /// Adds one, or replaces the one of its name; but an untrusted one never replaces another. `place` names the
@@ -303,9 +330,17 @@ impl Profiles {
         self.left_out.insert(name.to_owned(), why);
     }
 
+    /// Has it asked, where a withheld one is wanted, whether it is granted by now.
+    pub fn ask_for_grants(&mut self, granted: Granted) {
+        self.granted = Some(granted);
+    }
+
     /// The one of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.by_name.get(name).ok_or_else(|| match self.left_out.get(name) {
+            Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
+                ProfileError::GrantedSince { name: name.to_owned() }
+            }
             Some(why) => why.clone(),
             None => ProfileError::Unknown { name: name.to_owned(), known: self.names() },
         })
@@ -324,7 +359,8 @@ impl Profiles {
     pub fn of(&self, driver: DriverKind) -> Profiles {
         let of =
             |(name, profile): (&String, &Profile)| (profile.driver == driver).then(|| (name.clone(), profile.clone()));
-        Profiles { by_name: self.by_name.iter().filter_map(of).collect(), left_out: self.left_out.clone() }
+        let by_name = self.by_name.iter().filter_map(of).collect();
+        Profiles { by_name, left_out: self.left_out.clone(), granted: self.granted.clone() }
     }
 
     /// All of them, sorted by name.
@@ -341,11 +377,7 @@ impl Profiles {
 const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
 fn read_bounded(file: &std::path::Path) -> Result<String, String> {
-    let length = std::fs::metadata(file).map_err(|error| error.to_string())?.len();
-    if length > MAX_PROFILE_BYTES {
-        return Err(format!("it has {length} bytes; a profile has at most {MAX_PROFILE_BYTES}"));
-    }
-    std::fs::read_to_string(file).map_err(|error| error.to_string())
+    project::regular::read(file, MAX_PROFILE_BYTES).map_err(|error| error.to_string())
 }
 
 fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile, ProfileError> {
@@ -383,9 +415,9 @@ mod tests {
     fn the_built_in_ones_are_usable() {
         let show = |profile: &Profile| format!("{} {:?} {}", profile.name, profile.driver, profile.command.join(" "));
         expect![[r#"
-            bash Bash bash -c exec "$BASH" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null
+            bash Bash bash -p -c exec "$BASH" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null
             cabal Ghci cabal repl --repl-options=-ferror-spans --repl-options=-haddock
-            ghci Ghci ghci -ferror-spans -haddock
+            ghci Ghci ghci -ignore-dot-ghci -package-env - -ferror-spans -haddock
             python Python python3
             stack Ghci stack ghci --ghci-options=-ferror-spans -haddock"#]]
         .assert_eq(&Profiles::builtin().iter().map(show).collect::<Vec<_>>().join("\n"));
@@ -418,6 +450,8 @@ mod tests {
 
     #[test]
     fn a_missing_program_says_how_to_get_it() {
+        let missing = ProfileError::Missing { name: "x".into(), program: "x".into(), install: String::new() };
+        assert_eq!(missing.hints(), ["Install it, or name another `profile`."]);
         let profiles = Profiles::builtin();
         let error = profiles.get("cabal").expect("built in").check("/nonexistent").expect_err("nothing is there");
         expect![[r#"

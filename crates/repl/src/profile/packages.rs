@@ -11,10 +11,7 @@ const MAX_PACKAGES: usize = 200;
 /// file or it names none that are here.
 pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     let file = dir.join("cabal.project");
-    if std::fs::metadata(&file).map_or(u64::MAX, |meta| meta.len()) > MAX_BYTES {
-        return Vec::new();
-    }
-    let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
+    let Ok(text) = project::regular::read(&file, MAX_BYTES) else { return Vec::new() };
     let mut found = Vec::new();
     for pattern in patterns(&text) {
         // Absolute places, addresses and archives are somebody else's code.

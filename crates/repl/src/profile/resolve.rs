@@ -82,11 +82,11 @@ mod tests {
         let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];
         let launch =
             profiles.get("ghci").expect("built in").launch(env, "/tmp".into(), 4 << 30).expect("ghci is there");
-        assert_eq!(launch.command[3..], ["+RTS", "-M3072m", "-A96m", "-RTS"]);
+        assert_eq!(launch.command[6..], ["+RTS", "-M3072m", "-A96m", "-RTS"]);
         let env = launch.env.clone();
         let small =
             profiles.get("ghci").expect("built in").launch(env, "/tmp".into(), 256 << 20).expect("ghci is there");
-        assert_eq!(small.command[3..], ["+RTS", "-M192m", "-A6m", "-RTS"]);
+        assert_eq!(small.command[6..], ["+RTS", "-M192m", "-A6m", "-RTS"]);
         let env = launch.env.clone();
         let cabal =
             profiles.get("cabal").expect("built in").launch(env, "/tmp".into(), 4 << 30).expect("cabal is there");

@@ -223,6 +223,22 @@ async fn bash() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_with_job_control_is_interrupted_and_spares_what_stands_behind() {
+    let session = session("bash");
+    eval(&session, "set -m; sleep 1000 & behind=$!").await;
+    for code in ["sleep 1000", "sleep 1000 | cat", "while :; do sleep 0.01; done"] {
+        let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(code) }).await;
+        assert!(!begun.expect("an answer").status.is_final(), "{code}");
+        until(&session, |state| state == SessionState::Running).await;
+        let report = session.interrupt(1000).await.expect("an answer");
+        assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{code}: {report:?}");
+        let next = eval(&session, "kill -0 $behind && echo spared").await;
+        assert_eq!((next.status, next.stdout.as_str()), (Status::Done, "spared\n"), "{code}: {next:?}");
+    }
+    session.stop("the test is over").await;
+}
+
 /// Interrupts at random times, some racing the natural end; each must leave the next result exactly right.
 /// `HOB_STRESS_INTERRUPTS` raises the count, `HOB_STRESS_SEED` repeats a run.
 async fn interrupted_at_random(profile: &str, prepare: &str, codes: &[&str], next: impl Fn(u64) -> (String, String)) {

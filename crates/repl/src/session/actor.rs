@@ -4,6 +4,7 @@
 //! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
 
 mod awake;
+mod joined;
 mod kernel;
 mod muting;
 
@@ -11,13 +12,15 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use process::activity::Activity;
 use process::output::OutputLog;
 use process::probe::{Doing, Prober};
-use process::{Exit, Group, Signal};
+use process::{Exit, Group};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use self::awake::Awake;
+use self::joined::joined;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;
 use super::handle::{Command, Finished};
@@ -53,6 +56,8 @@ pub(super) struct Actor {
     pub(super) inputs: Inputs,
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
+    /// Whether its jobs are noted after each evaluation.
+    pub(super) jobs: bool,
     pub(super) session: String,
     pub(super) witness: Option<Witness>,
     pub(super) rest: Rest,
@@ -66,6 +71,7 @@ pub(super) struct Rest {
     /// Under way: kept here, so that a dropped wait loses nothing.
     probe: Option<JoinHandle<(Prober, Doing, Option<String>)>>,
     prober: Option<Prober>,
+    watch: Option<JoinHandle<Activity>>,
     /// The command line of its process, as it was at a prompt.
     command: Option<String>,
     measure: Option<JoinHandle<(u64, CpuClock)>>,
@@ -92,6 +98,7 @@ impl Rest {
             stopping: Vec::new(),
             probe: None,
             prober: Some(Prober::new(group)),
+            watch: None,
             command: None,
             measure: None,
             clock: CpuClock::default(),
@@ -114,6 +121,7 @@ enum Wake {
     Writable,
     Exit,
     Probed(Option<(Prober, Doing, Option<String>)>),
+    Watched(Option<Activity>),
     Measured(Option<(u64, CpuClock)>),
     Ended,
     Time,
@@ -138,6 +146,10 @@ impl Actor {
                     // What the program printed before it waited has to be seen first.
                     self.read();
                     self.on(Event::Probed(probed));
+                }
+                Wake::Watched(activity) => {
+                    self.read();
+                    self.on(Event::Watched(activity.unwrap_or_default()));
                 }
                 Wake::Measured(measured) => self.measured(measured),
                 Wake::Ended => self.stopped(),
@@ -171,6 +183,7 @@ impl Actor {
             looked = joined(&mut self.rest.probe) => {
                 Wake::Probed(looked)
             }
+            activity = joined(&mut self.rest.watch) => Wake::Watched(activity),
             measured = joined(&mut self.rest.measure) => Wake::Measured(measured),
             _ = joined(&mut self.rest.ending) => Wake::Ended,
             () = self.rest.alarm.rings() => Wake::Time,
@@ -203,6 +216,9 @@ impl Actor {
         }
         // The alarm may ring early; then nothing is due. A deadline of the machine's that has come while its question is
         // still open is not asked again at once.
+        if self.machine.is_about_to_signal(now) {
+            self.read();
+        }
         self.machine.on(Event::Tick, now);
     }
 
@@ -242,15 +258,15 @@ impl Actor {
                 let waiter = self.rest.replies.add(Reply::Eval(reply, max_bytes));
                 self.on(Event::Look { which, waiter });
             }
-            Command::Input { text, eof, reply } => {
+            Command::Input { eval, text, eof, reply } => {
                 let waiter = self.rest.replies.add(Reply::Input(reply));
-                self.on(Event::Input { text, eof, waiter });
+                self.on(Event::Input { eval, text, eof, waiter });
             }
-            Command::Interrupt { max_bytes, reply } => {
+            Command::Interrupt { eval, max_bytes, reply } => {
                 // Perhaps it has ended already.
                 self.read();
                 let waiter = self.rest.replies.add(Reply::Interrupt(reply, max_bytes));
-                self.on(Event::Interrupt { waiter });
+                self.on(Event::Interrupt { eval, waiter });
             }
             // Whoever has stopped waiting needs no answer.
             Command::History { reply } => drop(reply.send(self.machine.history())),
@@ -294,8 +310,8 @@ impl Actor {
             },
             Action::Feed(bytes) => self.inputs.stdin.push(bytes),
             Action::CloseStdin => self.inputs.stdin.close(),
-            // The group may be gone already, which the exit tells.
-            Action::Signal => drop(self.group.signal(Signal::INT)),
+            Action::Signal { guarded } => self.signal(guarded),
+            Action::Watch { window, age } => self.watch(window, age),
             Action::Probe => self.probe(),
             Action::End(ending) => self.end(ending),
             Action::Answer { waiter, eval } => self.answer(waiter, eval),
@@ -305,10 +321,10 @@ impl Actor {
                     drop(reply.send(Ok(input)));
                 }
             }
-            Action::Interrupted { waiter, outcome, eval, took } => {
+            Action::Interrupted { waiter, outcome, eval, took, rest } => {
                 if let Some(Reply::Interrupt(reply, max_bytes)) = self.rest.replies.remove(waiter) {
                     let eval = eval.and_then(|eval| self.finished(eval, max_bytes)).map(|finished| finished.result);
-                    drop(reply.send(InterruptReport { outcome, eval, took }));
+                    drop(reply.send(Ok(InterruptReport { outcome, eval, took, rest })));
                 }
             }
             Action::Emit(event) => {
@@ -333,6 +349,10 @@ impl Actor {
     fn account(&mut self, event: &SessionEvent) {
         if matches!(event, SessionEvent::EvalFinished { .. }) {
             self.rest.awake.end();
+        }
+        // What is there while nothing is evaluated stands behind.
+        if self.jobs && matches!(event, SessionEvent::Started | SessionEvent::EvalFinished { .. }) {
+            self.group.note_jobs();
         }
         match event {
             SessionEvent::EvalStarted { eval, .. } => {
@@ -391,7 +411,9 @@ impl Actor {
         if let (Status::Queued, SessionState::WaitingForInput, Some(before)) =
             (result.status, self.machine.state(), self.machine.current())
         {
-            result.notes.push(format!("#{before} before it waits for input: give it repl_input, or repl_interrupt."));
+            result.notes.push(format!(
+                "#{before} before it waits for input: repl_input {{\"eval\": {before}, \"text\": …}}, or repl_interrupt {{\"eval\": {before}}}."
+            ));
         }
         Some(Finished { result, raw })
     }
@@ -466,17 +488,5 @@ fn take(
             }
         }
         Piece::Marker { number, payload } => machine.marker(stream, number, &payload, now),
-    }
-}
-
-/// The result of a task that is under way; forever pending if none is. Cancel safe: the task stays where it is.
-async fn joined<T>(task: &mut Option<JoinHandle<T>>) -> Option<T> {
-    match task {
-        Some(handle) => {
-            let result = handle.await.ok();
-            *task = None;
-            result
-        }
-        None => pending().await,
     }
 }

@@ -53,6 +53,13 @@ impl Capture {
         (bytes, cut)
     }
 
+    /// What came after the first `at` bytes, as far as it is kept.
+    pub(super) fn since(&self, at: u64) -> Vec<u8> {
+        let (mut bytes, _) = self.bytes();
+        let after = usize::try_from(self.total.saturating_sub(at)).unwrap_or(usize::MAX).min(bytes.len());
+        bytes.split_off(bytes.len() - after)
+    }
+
     /// The two ends, and how many bytes are missing between them.
     pub(super) fn ends(&self) -> (&[u8], Vec<u8>, u64) {
         let tail: Vec<u8> = self.tail.iter().copied().collect();

@@ -49,9 +49,9 @@ pub(super) enum Command {
     /// Answered at once.
     Look { which: Which, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
     /// Feed the running program.
-    Input { text: String, eof: bool, reply: oneshot::Sender<Result<InputOutcome, SessionError>> },
+    Input { eval: Option<u64>, text: String, eof: bool, reply: oneshot::Sender<Result<InputOutcome, SessionError>> },
     /// Interrupt what runs.
-    Interrupt { max_bytes: usize, reply: oneshot::Sender<InterruptReport> },
+    Interrupt { eval: Option<u64>, max_bytes: usize, reply: oneshot::Sender<Result<InterruptReport, SessionError>> },
     /// Answered at once with the definitions so far.
     History { reply: oneshot::Sender<Vec<String>> },
     /// End the process; answered when it is gone.
@@ -111,16 +111,26 @@ impl Handle {
 
     /// Feeds the program that runs.
     pub async fn input(&self, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
+        self.input_to(None, text, eof).await
+    }
+
+    /// The same, unless another evaluation than this one runs.
+    pub async fn input_to(&self, eval: Option<u64>, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Input { text, eof, reply }).await?;
+        self.send(Command::Input { eval, text, eof, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
     }
 
     /// Interrupts what runs, and verifies that the session is in step afterwards.
     pub async fn interrupt(&self, max_bytes: usize) -> Result<InterruptReport, SessionError> {
+        self.interrupt_one(None, max_bytes).await
+    }
+
+    /// The same, unless another evaluation than this one runs.
+    pub async fn interrupt_one(&self, eval: Option<u64>, max_bytes: usize) -> Result<InterruptReport, SessionError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Interrupt { max_bytes, reply }).await?;
-        answer.await.map_err(|_| self.has_ended())
+        self.send(Command::Interrupt { eval, max_bytes, reply }).await?;
+        answer.await.map_err(|_| self.has_ended())?
     }
 
     /// Ends the process; returns when nothing of it is left. No error if it has ended already.
@@ -277,7 +287,9 @@ pub enum InterruptOutcome {
     Interrupted,
     /// The evaluation ended by itself first; the session is verified to be in step.
     Finished,
-    /// It does not react; the session can only be restarted.
+    /// It was sent the signal and has not ended yet: it cleans up, or it has caught the signal.
+    NotYet,
+    /// It goes on computing: it does not react, or something of it goes on behind the prompt.
     Uninterruptible,
     /// The process ended over it.
     Ended,
@@ -292,6 +304,8 @@ pub struct InterruptReport {
     pub eval: Option<EvalResult>,
     /// How long it took.
     pub took: Duration,
+    /// What goes on, or what is left behind, as a clause without its subject or a whole one.
+    pub rest: Option<String>,
 }
 
 /// What became of input for the program.
@@ -318,6 +332,8 @@ pub enum SessionError {
         session: String,
         /// The limit.
         limit: usize,
+        /// The one that runs.
+        runs: Option<u64>,
     },
     /// The process is gone.
     #[error("session {session:?} has ended: {reason}")]
@@ -341,6 +357,18 @@ pub enum SessionError {
         /// The session.
         session: String,
     },
+    /// It is over, or has not begun.
+    #[error("{}", not_that_one(*eval, *status, *runs))]
+    NotThatOne {
+        /// The session.
+        session: String,
+        /// The number asked for.
+        eval: u64,
+        /// How it stands.
+        status: Status,
+        /// The one that runs.
+        runs: Option<u64>,
+    },
     /// Nothing runs that could read input.
     #[error("nothing runs in session {session:?} that could read input")]
     NothingRuns {
@@ -355,4 +383,12 @@ pub enum SessionError {
         /// Its number.
         eval: u64,
     },
+}
+
+fn not_that_one(eval: u64, status: Status, runs: Option<u64>) -> String {
+    let runs = runs.map_or("nothing runs now".to_owned(), |runs| format!("#{runs} runs now"));
+    match status.is_final() {
+        true => format!("evaluation {eval} is over ({}); {runs}", status.name()),
+        false => format!("evaluation {eval} has not begun ({}); {runs}", status.name()),
+    }
 }

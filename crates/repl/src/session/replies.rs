@@ -15,7 +15,7 @@ const MANY: usize = 256;
 pub(super) enum Reply {
     Eval(oneshot::Sender<Result<Finished, SessionError>>, usize),
     Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
-    Interrupt(oneshot::Sender<InterruptReport>, usize),
+    Interrupt(oneshot::Sender<Result<InterruptReport, SessionError>>, usize),
 }
 
 /// All that are open.
@@ -47,7 +47,8 @@ impl Replies {
         match self.remove(waiter) {
             Some(Reply::Eval(reply, _)) => drop(reply.send(Err(error))),
             Some(Reply::Input(reply)) => drop(reply.send(Err(error))),
-            Some(Reply::Interrupt(..)) | None => {}
+            Some(Reply::Interrupt(reply, _)) => drop(reply.send(Err(error))),
+            None => {}
         }
     }
 }

@@ -71,6 +71,7 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
     let program = command.pop_front().ok_or(StartError::NoCommand)?;
     let nonce = Nonce::random();
     let mut spec = Spec::new(program, &launch.cwd).args(command).env(launch.env.clone());
+    spec.given = launch.adapter.script().map(|script| script.as_bytes().to_vec());
     spec.guard = setup.guard;
     spec.records = setup.records;
     if launch.adapter.channel() == Channel::Apart {
@@ -93,7 +94,8 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
         completion: launch.adapter.completion(),
         pid: u32::try_from(child.pid).ok(),
         cwd: launch.cwd.clone(),
-        command: launch.command.clone(),
+        // What it is given to read is between us and it.
+        command: launch.command.iter().filter(|word| *word != process::GIVEN_PATH).cloned().collect(),
         memory: None,
         uptime: Duration::ZERO,
         idle: Duration::ZERO,
@@ -111,7 +113,9 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
     let events = broadcast::Sender::new(EVENTS);
     let bounds = Bounds { queue: setup.queue, start: launch.start_timeout, idle: setup.idle };
     let inputs = Inputs::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
+    let jobs = launch.adapter.controls_jobs();
     let actor = Actor {
+        jobs,
         machine: Machine::new(&setup.name, launch.adapter, nonce.clone(), bounds, setup.numbers, now),
         commands: received,
         info,

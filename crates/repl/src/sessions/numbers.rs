@@ -1,7 +1,9 @@
 //! The numbers of evaluations: one count for all sessions of a project, which goes on in the next life of the daemon, so
 //! that a number never means two evaluations.
 
+use std::fs::{DirBuilder, OpenOptions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -90,8 +92,8 @@ impl Numbers {
         let Some(file) = &self.file else { return };
         // Always of the same length, in one write: whoever reads it after a crash finds the old number or the new.
         let write = || {
-            std::fs::create_dir_all(file.parent().unwrap_or(Path::new("/")))?;
-            let open = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(file)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(file.parent().unwrap_or(Path::new("/")))?;
+            let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)?;
             std::os::unix::fs::FileExt::write_all_at(&open, format!("{next:020}\n").as_bytes(), 0)
         };
         if let Err(error) = write() {

@@ -49,6 +49,7 @@ impl Repl {
                 if asked {
                     return Err(ReplError::OtherRuns { session: key.name, profile: info.profile });
                 }
+                notes.extend(self.elsewhere(caller, &key, &request));
                 return Ok(Started { handle, fresh: false, notes });
             }
             notes.push(died(&info));
@@ -143,7 +144,8 @@ impl Repl {
     async fn ensured(self: &Arc<Self>, caller: &Caller, key: Key, turn: Turn) -> Result<(Started, Turn), ReplError> {
         let known = self.look(&key);
         if let Some(handle) = known.as_ref().filter(|handle| handle.is_alive()) {
-            return Ok((Started { handle: handle.clone(), fresh: false, notes: Vec::new() }, turn));
+            let notes = self.elsewhere(caller, &key, &StartRequest::default()).into_iter().collect();
+            return Ok((Started { handle: handle.clone(), fresh: false, notes }, turn));
         }
         let notes = known.map(|handle| died(&handle.info())).into_iter().collect();
         let plan = self.again(caller, &key)?;
@@ -167,10 +169,10 @@ impl Repl {
 
     fn plan(&self, caller: &Caller, key: &Key, request: StartRequest) -> Result<Plan, ReplError> {
         let setup = self.setup(caller, key, request.clone())?;
-        Ok(Plan { request, setup })
+        Ok(Plan { request, from: caller.cwd.clone(), setup })
     }
 
-    fn setup(&self, caller: &Caller, key: &Key, request: StartRequest) -> Result<Setup, ReplError> {
+    pub(super) fn setup(&self, caller: &Caller, key: &Key, request: StartRequest) -> Result<Setup, ReplError> {
         let wanted = Wanted {
             profile: request.profile,
             command: request.command,

@@ -25,7 +25,7 @@ pub(super) struct Args {
     pub session: Option<String>,
     /// How long to wait for the end, start-up and queueing included; default 20000, at most 50000.
     pub wait_ms: Option<u64>,
-    /// How much output to return; default 12000. The rest stays readable with repl_read.
+    /// How much output to return; default 12000, and 2048 bytes of a line. repl_read has the rest.
     pub max_bytes: Option<usize>,
     /// What the code reads from its standard input.
     pub stdin: Option<String>,

@@ -271,7 +271,7 @@ async fn questions() {
     .await;
     p.at("type_at", ("src/Area.hs", 7, 7), expect![[r#"
         shape :: Shape
-        Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once."#]]).await;
+        Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once, and bindings made at the prompt are gone."#]]).await;
     p.at("type_at", ("Area", 12, 16), expect!["map :: (Shape -> Double) -> [Shape] -> [Double]"]).await;
     p.at("loc_at", ("src/Area.hs", 8, 4), expect!["src/Shape.hs:9:5-17"]).await;
     p.at("loc_at", ("src/Area.hs", 8, 15), expect!["GHC.Float (base)"]).await;

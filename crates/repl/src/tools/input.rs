@@ -18,6 +18,8 @@ pub(super) struct Args {
     /// The input; end lines with \n.
     #[serde(default)]
     pub text: String,
+    /// The evaluation that is meant; refused if another one runs.
+    pub eval: Option<u64>,
     /// Close standard input after it. In GHCi that also ends the session after the evaluation.
     #[serde(default)]
     pub eof: bool,
@@ -54,9 +56,12 @@ impl Tool for Input {
         if args.text.is_empty() && !args.eof {
             return Err(ToolError::user("There is nothing to give.").hint("Put a line in `text`, or set `eof`."));
         }
-        let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
+        let handle = match args.eval {
+            Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
+            None => self.0.find(caller(&cx)?, args.session.as_deref())?,
+        };
         let open_line = !args.eof && !args.text.ends_with('\n');
-        let outcome = held(&cx, "giving input", handle.input(args.text, args.eof)).await?;
+        let outcome = held(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
         let session = handle.info().name;
         Ok(Output { session, eval: outcome.eval, pending: outcome.pending, closed: outcome.closed, open_line })
     }

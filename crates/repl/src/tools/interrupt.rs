@@ -8,17 +8,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{caller, held, room};
-use crate::session::{EvalResult, InterruptOutcome, SessionState};
+use crate::session::{EvalResult, InterruptOutcome, SessionState, Status};
 use crate::sessions::Repl;
 use crate::text;
 
-/// Interrupt the running evaluation and make sure that the session is usable afterwards; definitions stay. Queued
-/// evaluations run next. If it does not react within 10 s, only repl_restart helps.
+/// Interrupt the running evaluation and make sure that nothing of it goes on; definitions stay. It is sent one signal and
+/// may clean up; the answer comes when it has ended, or after 10 s. Queued evaluations run next.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// The session; default is this worktree's own.
     pub session: Option<String>,
+    /// The evaluation that is meant; refused if another one runs.
+    pub eval: Option<u64>,
     /// How much of the evaluation's output to return; default 12000.
     pub max_bytes: Option<usize>,
 }
@@ -35,6 +37,9 @@ pub(super) struct Output {
     /// The evaluation it was about.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<EvalResult>,
+    /// What goes on, or what is left behind.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rest: Option<String>,
     /// What else is worth knowing.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
@@ -51,8 +56,12 @@ impl Tool for Interrupt {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let handle = self.0.find(caller(&cx)?, args.session.as_deref())?;
-        let report = held(&cx, "interrupting", handle.interrupt(room(args.max_bytes))).await?;
+        let handle = match args.eval {
+            Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
+            None => self.0.find(caller(&cx)?, args.session.as_deref())?,
+        };
+        let interrupt = handle.interrupt_one(args.eval, room(args.max_bytes));
+        let report = held(&cx, "interrupting", interrupt).await?;
         let took_ms = (report.took.as_secs_f64() * 1e4).round() / 10.0;
         let info = handle.info();
         let mut notes = Vec::new();
@@ -62,23 +71,63 @@ impl Tool for Interrupt {
                 queued => format!("The session is still starting, and {queued} queued; repl_stop ends it."),
             });
         }
-        Ok(Output { session: info.name, outcome: report.outcome, took_ms, eval: report.eval, notes })
+        let (session, outcome, eval, rest) = (info.name, report.outcome, report.eval, report.rest);
+        Ok(Output { session, outcome, took_ms, eval, rest, notes })
     }
 
     fn text(output: &Output) -> String {
-        let outcome = match output.outcome {
-            InterruptOutcome::Idle => "Nothing runs.",
-            InterruptOutcome::Interrupted => "Interrupted; the session is ready.",
-            InterruptOutcome::Finished => "It had ended by itself; the session is ready.",
-            InterruptOutcome::Uninterruptible => "It does not react to interrupts; repl_restart starts anew.",
-            InterruptOutcome::Ended => "The session has ended; repl_restart starts anew.",
-        };
+        let outcome = outcome(output);
         let eval = output.eval.as_ref().map(text::evaluation);
-        let lines = [outcome.to_owned()].into_iter().chain(eval).chain(output.notes.iter().cloned());
+        let lines = [outcome].into_iter().chain(eval).chain(output.notes.iter().cloned());
         lines.collect::<Vec<_>>().join("\n")
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "Stop what runs", arguments: json!({}), text: None }]
+        vec![
+            Example { title: "Stop what runs", arguments: json!({}), text: None },
+            Example { title: "Stop this evaluation and no other", arguments: json!({"eval": 7}), text: None },
+        ]
+    }
+}
+
+/// What became of it, and what to do about it.
+fn outcome(output: &Output) -> String {
+    let (eval, running) = output.eval.as_ref().map_or((0, false), |eval| (eval.eval, !eval.status.is_final()));
+    let rest = output.rest.as_deref().unwrap_or("goes on");
+    let again = format!(
+        "repl_wait {{\"eval\": {eval}}} waits on; repl_interrupt {{\"eval\": {eval}}} sends another signal, which may cut a cleanup off"
+    );
+    let restart =
+        format!("repl_restart {{\"session\": {:?}, \"replay\": \"definitions\"}} starts anew", output.session);
+    let waits = output.eval.as_ref().is_some_and(|eval| eval.status == Status::WaitingForInput);
+    match output.outcome {
+        InterruptOutcome::Idle => "Nothing runs.".to_owned(),
+        InterruptOutcome::Interrupted => match &output.rest {
+            None => "Interrupted; the session is ready.".to_owned(),
+            Some(rest) => format!("Interrupted; the session takes code, but {rest}."),
+        },
+        InterruptOutcome::Finished => match &output.rest {
+            None => "It ended by itself; the session is ready.".to_owned(),
+            Some(rest) => format!("It ended by itself; the session takes code, but {rest}."),
+        },
+        InterruptOutcome::NotYet if waits => {
+            format!(
+                "It has caught the signal and {rest}: answer with repl_input {{\"eval\": {eval}, \"text\": …}}. Or: {again}."
+            )
+        }
+        InterruptOutcome::NotYet => {
+            format!(
+                "The signal is sent, and it has not ended yet: it {rest}. It cleans up, waits for a child, or has caught the signal. {again}."
+            )
+        }
+        InterruptOutcome::Uninterruptible if running => {
+            format!(
+                "It does not end: it {rest}. It does not react to the signal, or its cleanup takes long. {again}; {restart}."
+            )
+        }
+        InterruptOutcome::Uninterruptible => {
+            format!("The prompt is back, but something that it started {rest} behind it. {restart}.")
+        }
+        InterruptOutcome::Ended => format!("The session has ended; {restart}."),
     }
 }

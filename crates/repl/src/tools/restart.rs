@@ -65,7 +65,15 @@ impl Tool for Restart {
         }
         let mut notes = Vec::new();
         if args.replay == Replay::Definitions {
-            notes.push(format!("{} definitions were evaluated again.", replayed.done));
+            // A piece may be a definition, an import, a load or a setting, and what was said at once is one.
+            notes.push(match replayed.done {
+                1 => "1 piece of earlier code (what defines, imports, loads or sets) was evaluated again.".to_owned(),
+                count => {
+                    format!(
+                        "{count} pieces of earlier code (what defines, imports, loads or sets) were evaluated again."
+                    )
+                }
+            });
         } else {
             notes.push("Earlier definitions are gone.".to_owned());
         }

@@ -62,7 +62,7 @@ async fn a_session_from_start_to_end() {
         .check(
             "repl_eval",
             json!({"code": "getLine", "wait_ms": 10000}),
-            expect!["[main #4: waiting for input, N ms; answer with repl_input, or repl_interrupt]"],
+            expect![[r#"[main #4: waiting for input, N ms; answer with repl_input {"eval": 4, "text": …}, or repl_interrupt {"eval": 4}]"#]],
         )
         .await;
     house
@@ -148,7 +148,7 @@ async fn a_session_from_start_to_end() {
             expect![[r#"
                 GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
                 [main: ghci 9.0.2, idle, process N, in /w0]
-                1 definitions were evaluated again."#]],
+                1 piece of earlier code (what defines, imports, loads or sets) was evaluated again."#]],
         )
         .await;
     house
@@ -176,7 +176,7 @@ async fn a_session_from_start_to_end() {
             json!({"code": "x"}),
             expect![[r#"
 
-                <interactive>:5:1: error: Variable not in scope: x
+                <interactive>:7:1: error: Variable not in scope: x
                 [main #9: error, N ms]"#]],
         )
         .await;
@@ -187,7 +187,7 @@ async fn a_session_from_start_to_end() {
             json!({}),
             expect![[r#"
 
-                <interactive>:5:1: error: Variable not in scope: x
+                <interactive>:7:1: error: Variable not in scope: x
                 [main #9: error, N ms]"#]],
         )
         .await;

@@ -199,8 +199,8 @@ async fn wrong_use_says_what_to_do() {
             "repl_eval",
             json!({"code": "1", "session": "mine"}),
             expect![[r#"
-        error: 1 evaluations wait in session "mine" already.
-        Wait with repl_wait, or repl_interrupt what runs; `limits.queued_evaluations` in hob.toml sets the limit."#]],
+                error: 1 evaluations wait in session "mine" already.
+                Wait with repl_wait, or repl_interrupt {"eval": 3} what runs; `limits.queued_evaluations` in hob.toml sets the limit."#]],
         )
         .await;
     house.repl.shutdown().await;

@@ -1,7 +1,7 @@
 //! A PostgreSQL of the bench's own, on the same disk, run by an ordinary user since it refuses to run as root. It syncs
 //! what it commits, as it does by default.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::super::Bench;
+use super::super::echo::status;
 
 /// `nobody` and `nogroup` of Debian.
 const NOBODY: u32 = 65_534;
@@ -80,8 +81,10 @@ impl Database {
                 bail!("git {args:?} failed");
             }
         }
-        let file = bench.dir().join(".hob/mail-database");
-        std::fs::create_dir_all(bench.dir().join(".hob"))?;
+        let status = status(bench)?;
+        let state = status["state"].as_str().with_context(|| format!("`hob status` names no state: {status}"))?;
+        let file = Path::new(state).join("mail-database");
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
         std::fs::write(&file, format!("postgres:///postgres?user=hob&host={}\n", self.dir.path().display()))?;
         Ok(std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?)
     }

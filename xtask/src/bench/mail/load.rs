@@ -16,6 +16,7 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::super::Bench;
+use super::super::echo::daemon_pid;
 use super::super::report::Figure;
 use super::database::Database;
 use super::{Asked, agent, count, done, register};
@@ -49,11 +50,9 @@ pub(super) fn kills_and_cuts(benches: &[&Bench], database: &Database, times: usi
 }
 
 fn kill(bench: &Bench) -> Result<()> {
-    let lock = std::fs::read_to_string(bench.dir().join(".hob/lock")).unwrap_or_default();
-    let pid: String = lock.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
-    if !pid.is_empty() {
-        // One that has just ended is dead too.
-        Command::new("kill").args(["-KILL", &pid]).stderr(Stdio::null()).status()?;
+    // One that has just ended is dead too.
+    if let Ok(pid) = daemon_pid(bench) {
+        Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status()?;
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `hob call`: any tool from a shell. Flags, help and completion derive from the tool's own declaration, which the
-//! daemon gives; [`flags`] turns it into a command line and back.
+//! `hob call`: any tool from a shell. Flags, help and completion derive from the tool's own declaration; [`flags`] turns
+//! it into a command line and back. The daemon is there for the call itself: what was mistyped starts none.
 
 pub(crate) mod flags;
 
@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::error::ErrorKind;
 use client::control::ControlError;
-use project::Project;
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -28,7 +27,7 @@ pub(crate) struct Call {
     flags: Vec<OsString>,
 }
 
-/// A tool as the daemon declares it.
+/// A tool as it is declared.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
     pub(crate) name: String,
@@ -54,20 +53,16 @@ impl Call {
             }
             Some(name) => name,
         };
-        let project = super::find_project(explicit.as_deref())?;
-        // Whoever names a tool means it, whichever toolsets agents get by default.
-        let mut hello = super::hello(&project)?;
-        hello.toolsets = vec!["all".to_owned()];
-        let mut control = super::connect_or_start(&project, &hello)?;
-        let tools = declared(control.tools(None, None))?;
+        let tools = tools(Choice::All)?;
         let Some(tool) = tools.iter().find(|tool| tool.name == name) else { return Err(unknown(name, &tools)) };
         let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
         let line = std::iter::once(OsString::from("hob call")).chain(self.flags);
         let matches = match command.try_get_matches_from(line) {
             Ok(matches) => matches,
             Err(error) => {
-                let _ = error.print();
-                return Ok(if error.kind() == ErrorKind::DisplayHelp { Exit::Done } else { Exit::Usage });
+                let kind = error.kind();
+                terminal::answer(error);
+                return Ok(if kind == ErrorKind::DisplayHelp { Exit::Done } else { Exit::Usage });
             }
         };
         let arguments = flags::arguments(&matches, &tool.input_schema)?;
@@ -78,6 +73,11 @@ impl Call {
                 terminal::note(terminal::dim_note(&message));
             }
         };
+        let project = super::find_project(explicit.as_deref())?;
+        // Whoever names a tool means it, whichever toolsets agents get by default.
+        let mut hello = super::hello(&project)?;
+        hello.toolsets = vec!["all".to_owned()];
+        let mut control = super::connect_or_start(&project, &hello)?;
         let result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
         finish(&result, as_json)
     }
@@ -92,23 +92,33 @@ fn take_project(flags: &mut Vec<OsString>) -> Option<PathBuf> {
     flags.remove(index).to_str().map(|flag| PathBuf::from(&flag["--project=".len()..]))
 }
 
-/// The tools of the project's daemon, which is started where none runs.
-pub(crate) fn tools(project: &Project, toolset: Option<&str>, profile: Option<&str>) -> Result<Vec<Tool>, Failure> {
-    // What a connection may call is decided by its first line, as it is for agents.
-    let mut hello = super::hello(project)?;
-    hello.toolsets = toolset.map(str::to_owned).into_iter().collect();
-    hello.profile = profile.map(str::to_owned);
-    declared(super::connect_or_start(project, &hello)?.tools(None, None))
+/// Which tools are meant.
+pub(crate) enum Choice<'a> {
+    /// All there are.
+    All,
+    /// Those of this toolset.
+    Toolset(&'a str),
+    /// Those that imitate this system.
+    Profile(&'a str),
+    /// Those of these toolsets.
+    Enabled(Vec<String>),
 }
 
-fn declared(tools: Result<Vec<Value>, ControlError>) -> Result<Vec<Tool>, Failure> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let tool = |tool: &Value| Tool {
-        name: text(&tool["name"]),
-        description: text(&tool["description"]),
-        input_schema: tool["inputSchema"].clone(),
+/// The tools of a choice. Nothing is started for it, and no project is needed.
+pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
+    let declared = match choice {
+        Choice::All => daemon::declared(&["all".to_owned()], None, Vec::new()),
+        Choice::Toolset(name) => daemon::declared(&[name.to_owned()], None, Vec::new()),
+        Choice::Profile(name) => daemon::declared(&[], Some(name), Vec::new()),
+        Choice::Enabled(names) => daemon::declared(&[], None, names),
     };
-    Ok(tools.map_err(control_failure)?.iter().map(tool).collect())
+    let declared = declared.map_err(|error| Failure::new(error).exit(Exit::Usage))?;
+    let tool = declared.into_iter().map(|tool| Tool {
+        name: tool.name,
+        description: tool.description,
+        input_schema: tool.input_schema,
+    });
+    Ok(tool.collect())
 }
 
 /// A control call's failure with its exit code.
@@ -132,7 +142,7 @@ pub(crate) fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
             (Value::Null, false) => json!({"text": text}),
             (structured, _) => structured.clone(),
         };
-        terminal::line(format!("{value:#}"));
+        terminal::json(&value);
     } else if is_error {
         return Err(Failure::new(text).exit(Exit::ToolError));
     } else {

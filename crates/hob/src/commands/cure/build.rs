@@ -1,13 +1,14 @@
 //! `hob cure build`: BEAM files of programs, with everything they need.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use cure::Sources;
 use cure::beam::{self, Origin};
 
-use super::{Place, counted, inputs, refuse};
+use super::{Place, counted, cwd, inputs, refuse, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -17,10 +18,12 @@ pub(super) struct Build {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where the files go
-    #[arg(long, value_name = "DIR", default_value = "_build/cure")]
-    output: PathBuf,
+    /// Where the files go [default: _build/cure]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
 }
+
+const OUTPUT: &str = "_build/cure";
 
 impl Build {
     pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
@@ -42,18 +45,32 @@ impl Build {
             let modules = compiled.syntax().iter().map(|module| module.name.name.to_string());
             mains.extend(modules.filter(|module| compiled.exports(module, "main", 0)));
         }
-        let output = self.output.display();
-        std::fs::create_dir_all(&self.output).map_err(|error| {
-            Failure::new(format_args!("could not make {output}: {error}")).hint("--output DIR names another place.")
-        })?;
+        let output = shown(self.output.as_deref().unwrap_or(Path::new(OUTPUT)));
+        let directory = made(self.output, place)?;
         let files: Vec<_> = beams.into_iter().collect();
-        let changed = beam::output::write(&self.output, &files).map_err(Failure::new)?;
+        let changed = beam::output::write(&directory, &files).map_err(Failure::new)?;
         terminal::line(format!("{} in {output}, {} changed", counted(files.len(), "BEAM file"), changed.len()));
-        let directory = output.to_string().replace('\'', "'\\''");
+        let directory = output.replace('\'', "'\\''");
         for module in mains {
             let call = format!(r#""io:format(\"~tp~n\", ['{module}':main()]), halt().""#);
             terminal::line(format!("erl -noshell -pa '{directory}' -eval {call}"));
         }
         Ok(Exit::Done)
     }
+}
+
+/// The directory that the files go to. Whoever names one means it, wherever it is; the usual one is made inside of the
+/// project, whatever links a checkout brings.
+fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
+    let failed = |error: &dyn Display| {
+        let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));
+        Failure::new(format_args!("could not make {output}: {error}")).hint("--output DIR names another place.")
+    };
+    if let Some(directory) = &named {
+        std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;
+        return Ok(directory.clone());
+    }
+    let cwd = cwd()?;
+    let root = if cwd.starts_with(&place.worktree) { &place.worktree } else { &cwd };
+    beam::output::directory(root, &cwd.join(OUTPUT)).map_err(|error| failed(&error))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Count, Place, colors, counted, inputs, rendered};
+use super::{Count, Place, colors, counted, inputs, rendered, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -23,11 +23,11 @@ impl Check {
         let files = if self.files.is_empty() {
             let report = place.cure.check(&place.worktree, &place.worktree);
             if report.files.is_empty() {
-                return Err(Failure::new(format_args!("there is no Cure file below {}", place.worktree.display()))
+                return Err(Failure::new(format_args!("there is no Cure file below {}", shown(&place.worktree)))
                     .hint("Name a file, or `-` for standard input."));
             }
             for file in &report.files {
-                let name = file.path.strip_prefix(&place.worktree).unwrap_or(&file.path).display().to_string();
+                let name = shown(file.path.strip_prefix(&place.worktree).unwrap_or(&file.path));
                 terminal::print(&rendered(&name, &file.text, &file.diagnostics, color));
                 count.add(&file.diagnostics);
                 if let Some(problem) = &file.problem {
@@ -36,7 +36,7 @@ impl Check {
                 }
             }
             for path in &report.left_out {
-                terminal::line(format!("{} was left out: the project has too much text", path.display()));
+                terminal::line(format!("{} was left out: the project has too much text", shown(path)));
                 count.errors += 1;
             }
             report.files.len()

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use cure::files::FileError;
 
-use super::{colors, counted, inputs, rendered};
+use super::{Place, colors, counted, inputs, rendered};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -20,7 +21,7 @@ pub(super) struct Fmt {
 }
 
 impl Fmt {
-    pub(super) fn run(self) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
         let (mut wrong, mut unformatted) = (0, 0);
         for input in inputs(&self.files)? {
             let formatted = match cure::syntax::format(&input.text) {
@@ -41,7 +42,12 @@ impl Fmt {
                 (_, true) => {}
                 (None, false) => terminal::print(&formatted),
                 (Some(path), false) if changed => {
-                    cure::files::write(path, &formatted).map_err(Failure::new)?;
+                    let place = cure::files::followed(&place.worktree, path).map_err(|error| match error {
+                        error @ FileError::Outside { .. } => Failure::new(error)
+                            .hint("Nothing is written through a link out of it: name the file itself."),
+                        error => Failure::new(error),
+                    })?;
+                    cure::files::write(&place, &formatted).map_err(Failure::new)?;
                     terminal::line(format!("formatted: {}", input.name));
                 }
                 (Some(_), false) => {}

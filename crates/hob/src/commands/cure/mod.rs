@@ -17,6 +17,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use cure::diagnostic::{Diagnostic, Lines};
 use cure::{Cure, Modules, Options, files};
+use project::visible::path as shown;
 use project::{Config, Project};
 
 use super::cwd;
@@ -46,7 +47,7 @@ impl CureCommand {
         match self.command {
             Sub::Check(check) => check.run(&place),
             Sub::Build(build) => build.run(&place),
-            Sub::Fmt(fmt) => fmt.run(),
+            Sub::Fmt(fmt) => fmt.run(&place),
             Sub::Run(run) => run.run(&place),
             Sub::Fsm(fsm) => fsm.run(&place),
         }
@@ -98,7 +99,7 @@ fn inputs(named: &[PathBuf]) -> Result<Vec<Input>, Failure> {
         } else if path.is_dir() {
             let found = files::cure_files(std::slice::from_ref(path));
             if found.is_empty() {
-                return Err(Failure::new(format_args!("there is no Cure file below {}", path.display()))
+                return Err(Failure::new(format_args!("there is no Cure file below {}", shown(path)))
                     .hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
             }
             inputs.extend(found.iter().map(|path| input(path)).collect::<Result<Vec<_>, _>>()?);
@@ -111,7 +112,7 @@ fn inputs(named: &[PathBuf]) -> Result<Vec<Input>, Failure> {
 
 fn input(path: &Path) -> Result<Input, Failure> {
     let text = files::read(path).map_err(Failure::new)?;
-    Ok(Input { name: path.display().to_string(), path: Some(path.to_owned()), text })
+    Ok(Input { name: shown(path), path: Some(path.to_owned()), text })
 }
 
 fn standard_input() -> Result<Input, Failure> {

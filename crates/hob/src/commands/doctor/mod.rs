@@ -66,6 +66,8 @@ impl Doctor {
                     Verdict::Problem => paint("!!", Style::Red),
                 };
                 problems += usize::from(verdict == Verdict::Problem);
+                // Names and paths of the checkout are in both.
+                let (subject, detail) = (project::visible(&subject), project::visible(&detail));
                 terminal::line(format!("  {mark} {subject}: {detail}"));
             }
         }
@@ -88,18 +90,47 @@ fn project_findings(project: &Project) -> Vec<Finding> {
         FoundBy::Argument => "named by --project",
         FoundBy::Variable => "named by HOB_PROJECT",
         FoundBy::Git => "the repository's main worktree",
-        FoundBy::Marker => "the nearest hob.toml or .hob upwards",
+        FoundBy::Marker => "the nearest hob.toml, .jj or .hg upwards",
+        FoundBy::ProjectFile => "the nearest project's own file upwards",
         FoundBy::CurrentDirectory => "the current directory",
     };
     let mut findings = vec![Finding::good("root", format!("{} ({by})", project.root().display()))];
+    findings.extend(inner_root(project));
     findings.extend(config(project));
     findings.push(state(project));
+    findings.extend(super::set_aside(project).map(|text| Finding::note("set aside", text)));
+    findings.extend(brought(project));
     findings
+}
+
+/// A root above a project of its own is right for a repository of many, and wrong where it was never meant.
+fn inner_root(project: &Project) -> Option<Finding> {
+    let inner = project.project_below(&super::cwd().ok()?)?;
+    let (root, inner) = (project.root().display(), inner.display());
+    let detail = format!(
+        "{inner} looks like a project of its own, and {root} is the root of all below it: its daemon, sessions and mail are \
+         shared. If that is not meant, put a hob.toml into {inner}, outside any repository, or start hob with --project {inner}"
+    );
+    Some(Finding::note("nested", detail))
+}
+
+/// What lies in the checkout under the name that earlier versions kept their state in is nobody's word.
+fn brought(project: &Project) -> Option<Finding> {
+    let old = project.root().join(".hob");
+    old.symlink_metadata().ok()?;
+    let (old, state) = (old.display(), project.state_dir().display());
+    Some(Finding::note(
+        ".hob",
+        format!(
+            "{old} is not read: it came with the checkout, or is the state of an earlier hob. If it is yours and holds mail, \
+             `hob stop`, then move its mail.db and identities into {state}; then delete it"
+        ),
+    ))
 }
 
 fn config(project: &Project) -> Vec<Finding> {
     let config = Config::load(project);
-    let faults = config.as_ref().map(|config| daemon::faults(project, config)).unwrap_or_default();
+    let faults = config.as_ref().map(daemon::faults).unwrap_or_default();
     if !faults.is_empty() {
         return faults.into_iter().map(|fault| Finding::problem("hob.toml", fault)).collect();
     }
@@ -115,13 +146,10 @@ fn config(project: &Project) -> Vec<Finding> {
 }
 
 fn state(project: &Project) -> Finding {
-    let dir = project.hob_dir();
+    let dir = project.state_dir();
     // The nearest directory that exists is the one that would be written to.
     let existing = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    let probe = existing.join(format!(".hob-doctor-{}", std::process::id()));
-    let written = std::fs::write(&probe, "probe").map_err(|error| error.to_string());
-    let _ = std::fs::remove_file(&probe);
-    match written {
+    match project::private::try_to_write(existing) {
         Err(error) => Finding::problem(
             "state",
             format!(
@@ -129,9 +157,6 @@ fn state(project: &Project) -> Finding {
                 existing.display()
             ),
         ),
-        Ok(()) if project.is_read_only() => {
-            Finding::note("state", format!("the project is read-only, so it is kept in {}", dir.display()))
-        }
         Ok(()) => Finding::good("state", format!("kept in {}", dir.display())),
     }
 }
@@ -146,11 +171,21 @@ fn socket(project: &Project) -> Finding {
 fn daemon(project: &Project) -> Finding {
     match super::connect(project) {
         Ok(None) => Finding::good("daemon", "does not run; it starts when it is needed"),
-        Ok(Some(mut control)) => match control.ping() {
-            Ok(()) => {
+        Ok(Some(mut control)) => match control.status() {
+            Ok(status) => {
                 let ack = control.daemon();
                 let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-                Finding::good("daemon", format!("runs (hob {}{pid})", ack.version))
+                let runs = format!("runs (hob {}{pid})", ack.version);
+                match status["granted_since"] == true {
+                    true => Finding::note(
+                        "daemon",
+                        format!(
+                            "{runs}; what hob.toml asks for was granted since this daemon started: `hob stop`, and the next \
+                             call knows it"
+                        ),
+                    ),
+                    false => Finding::good("daemon", runs),
+                }
             }
             Err(error) => Finding::problem("daemon", error.to_string()),
         },
@@ -161,12 +196,20 @@ fn daemon(project: &Project) -> Finding {
 fn mail(project: &Project) -> Vec<Finding> {
     // Where the configuration cannot be read, that has been said.
     let config = Config::load(project).unwrap_or_default();
+    let look = daemon::mail_home(project, &config).look();
+    let place = format!("in {}", look.place);
+    let mut findings = vec![match (look.problem, look.remark) {
+        (Some((problem, next)), _) => Finding::problem("place", format!("{problem}. {}", next.join(" "))),
+        (None, Some(remark)) => Finding::note("place", format!("{place}; {remark}")),
+        (None, None) => Finding::good("place", place),
+    }];
     let faults = daemon::mail_faults(project, &config);
     if faults.is_empty() {
-        return vec![Finding::good("files", "whole, as far as there are any")];
+        findings.push(Finding::good("files", "whole, as far as there are any"));
     }
     let shown = |path: &Path| path.strip_prefix(project.root()).unwrap_or(path).display().to_string();
-    faults.into_iter().map(|(path, fault)| Finding::problem(shown(&path), fault)).collect()
+    findings.extend(faults.into_iter().map(|(path, fault)| Finding::problem(shown(&path), fault)));
+    findings
 }
 
 fn agents(root: &Path) -> Vec<Finding> {
@@ -179,8 +222,11 @@ fn agents(root: &Path) -> Vec<Finding> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut findings = Vec::new();
     for agent in AGENTS {
-        let registrations = [Scope::Project, Scope::User].map(|scope| agent.file(scope, root, &home));
-        let found: Vec<Finding> = registrations.iter().filter_map(|file| registration(agent, file, &search)).collect();
+        let places = [(Scope::Project, root), (Scope::User, &*home)];
+        let found = places
+            .iter()
+            .filter_map(|(scope, base)| registration(agent, *scope, base, &agent.file(*scope, root, &home), &search));
+        let found: Vec<Finding> = found.collect();
         if found.is_empty() && agent.is_used(Scope::Project, root, &home, &search) {
             findings.push(Finding::note(agent.title, "hob is not registered; run `hob init`"));
         }
@@ -192,9 +238,9 @@ fn agents(root: &Path) -> Vec<Finding> {
     findings
 }
 
-fn registration(agent: &Agent, file: &Path, search: &std::ffi::OsStr) -> Option<Finding> {
+fn registration(agent: &Agent, scope: Scope, base: &Path, file: &Path, search: &std::ffi::OsStr) -> Option<Finding> {
     let shown = file.display();
-    let text = match Edits::read(file) {
+    let text = match Edits::look(base, file, scope.links()) {
         Ok(text) => text?,
         Err(error) => return Some(Finding::problem(agent.title, format!("{error:#}"))),
     };
@@ -202,6 +248,13 @@ fn registration(agent: &Agent, file: &Path, search: &std::ffi::OsStr) -> Option<
         Ok(entry) => entry?,
         Err(error) => return Some(Finding::problem(agent.title, format!("{shown}: {error}; repair the file"))),
     };
+    if !entry.is_hob(scope) {
+        let detail = format!(
+            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: see what it is; remove \
+             that entry, and `hob init` registers hob"
+        );
+        return Some(Finding::problem(agent.title, detail));
+    }
     Some(match find_program(&entry.command, search) {
         Some(program) => Finding::good(agent.title, format!("starts {} (by {shown})", program.display())),
         None => Finding::problem(

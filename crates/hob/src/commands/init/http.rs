@@ -18,7 +18,7 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
         None => None,
     };
     let (_, token) = daemon::http_token(project).map_err(Failure::new)?;
-    let token = token.display();
+    let token = project::visible::path(&token);
     let url = match &served {
         Some(url) => {
             terminal::line(format!("This project's daemon serves HTTP at {url}"));

@@ -20,7 +20,7 @@ const LISTENER_FILE: &str = "message-listener";
 pub(super) fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let mut said = Vec::new();
     let listener = root.join(".claude/agents/message-listener.md");
-    match Edits::read(&listener)? {
+    match edits.read(&listener)? {
         Some(text) if text == LISTENER => {}
         Some(_) => said
             .push("Claude Code: .claude/agents/message-listener.md is somebody's own, and was left alone.".to_owned()),
@@ -30,7 +30,7 @@ pub(super) fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
         }
     }
     let page = root.join(CLAUDE_MD);
-    let text = Edits::read(&page)?.unwrap_or_default();
+    let text = edits.read(&page)?.unwrap_or_default();
     if !text.contains(BEGIN) {
         edits.write(&page, CLAUDE_MD, &with_block(&text))?;
         said.push("Claude Code: CLAUDE.md says how agents write to each other.".to_owned());

@@ -4,7 +4,8 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::{Who, ask};
+use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
 /// Tell the senders of messages that you are done with them
@@ -30,6 +31,17 @@ impl Ack {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let outcome = if self.reject { "rejected" } else { "acked" };
         let arguments = json!({"ids": self.ids, "outcome": outcome, "note": self.note});
-        self.who.call(project, "ack_message", arguments, self.json)
+        let mut control = self.who.connect(project)?;
+        let result = ask(&mut control, "ack_message", arguments)?;
+        let exit = finish(&result, self.json)?;
+        let results = result["structuredContent"]["results"].as_array().into_iter().flatten();
+        let unknown = results.filter(|item| item["state"] == "unknown").filter_map(|item| item["id"].as_str());
+        let unknown: Vec<String> = unknown.map(project::visible).collect();
+        match &*unknown {
+            [] => Ok(exit),
+            unknown => Err(Failure::new(format_args!("not in this agent's mailbox: {}", unknown.join(", ")))
+                .exit(Exit::ToolError)
+                .hint("`hob inbox --all` shows what is, with the ids.")),
+        }
     }
 }

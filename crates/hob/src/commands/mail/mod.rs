@@ -6,6 +6,7 @@ mod agents;
 mod group;
 mod import;
 mod inbox;
+mod place;
 mod quickstart;
 mod reply;
 mod search;
@@ -18,6 +19,7 @@ pub(crate) use agents::Agents;
 pub(crate) use group::GroupCommand;
 pub(crate) use import::Import;
 pub(crate) use inbox::Inbox;
+pub(crate) use place::{PlaceCommand, place_lines};
 pub(crate) use quickstart::Quickstart;
 pub(crate) use reply::Reply;
 pub(crate) use search::Search;
@@ -95,9 +97,11 @@ impl Who {
     }
 }
 
-/// All agents and all groups, as the tools list them.
+/// All agents and all groups, as the tools list them; none where no daemon runs that could tell.
 pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
-    let mut control = Who::default().connect(project)?;
+    let hello = Who::default().hello(project)?;
+    let control = Control::connect(project, &hello).map_err(|error| Failure::new(error).exit(Exit::NoDaemon))?;
+    let Some(mut control) = control else { return Ok((Value::Null, Value::Null)) };
     let mut list = |tool| ask(&mut control, tool, Value::Null).map(|mut result| result["structuredContent"].take());
     Ok((list("list_agents")?, list("list_groups")?))
 }
@@ -122,7 +126,12 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
 }
 
 /// What agents do by tools, people do by commands.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 11] = [
+    // The command for it stands behind.
+    (
+        "Call register_agent if you have that tool (`name`, `role`: what you are for, `module`: what you work on); or, in",
+        "In",
+    ),
     ("list_agents", "`hob agents`"),
     ("list_groups", "`hob group list`"),
     ("create_group", "`hob group create`"),
@@ -155,7 +164,8 @@ fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure>
         false => std::fs::File::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
     };
     done.map_err(|error| {
-        Failure::new(format_args!("read {}: {error}", from.display())).hint("Give a text file, in UTF-8.")
+        Failure::new(format_args!("read {}: {error}", project::visible::path(&from)))
+            .hint("Give a text file, in UTF-8.")
     })?;
     Ok(read)
 }

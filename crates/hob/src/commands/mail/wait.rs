@@ -77,7 +77,7 @@ impl WaitCommand {
 
     fn show(&self, message: &Value) {
         if self.json {
-            return terminal::line(format!("{message:#}"));
+            return terminal::json(message);
         }
         // The daemon has written out what a terminal would obey.
         let text = |field: &str| message[field].as_str().unwrap_or_default();

@@ -1,10 +1,10 @@
 //! The machine's clock goes back an hour under a running daemon: nothing is lost, doubled or told out of order.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
-use testkit::{McpPeer, has_program, kill_hard};
+use testkit::{McpPeer, has_program, kill_hard, until};
 
 use super::{Team, check, ok, send, send_after_a_death, start_waiting};
 
@@ -20,6 +20,16 @@ int clock_gettime(clockid_t id, struct timespec *at) {
     return failed;
 }
 "#;
+
+/// Ends with the test.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
 
 /// A clock that can be turned back for all programs that are started with it.
 struct Turned {
@@ -47,7 +57,25 @@ impl Turned {
         std::fs::remove_file(&self.file).unwrap();
     }
 
-    /// An agent whose front-end, and the daemon that it starts, go by this clock.
+    /// A daemon that goes by this clock. One that a front-end starts keeps nothing of its environment, so it makes way.
+    fn serve(&self, team: &Team) -> Daemon {
+        loop {
+            let mut command = team.command("planner", &["serve"]);
+            // As it goes on when it has left behind what no session may see.
+            command.env("LD_PRELOAD", &self.library).env("HOB_HANDED_OVER", "1").stderr(Stdio::null());
+            let mut daemon = Daemon(command.spawn().unwrap());
+            let own = until("a daemon", || match daemon.0.try_wait().unwrap() {
+                Some(_) => Some(false),
+                None => team.hob("planner", &["status"]).contains(&format!("pid {},", daemon.0.id())).then_some(true),
+            });
+            if own {
+                return daemon;
+            }
+            team.project.daemon_pid().into_iter().for_each(kill_hard);
+        }
+    }
+
+    /// An agent whose front-end goes by this clock.
     fn agent(&self, team: &Team, name: &str) -> McpPeer {
         let mut command = team.command(name, &["mcp", "mail", "--as", name]);
         command.env("LD_PRELOAD", &self.library);
@@ -70,6 +98,7 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     let team = Team::new();
     team.hob("planner", &["stop"]);
     let clock = Turned::new(team.project.top());
+    let daemon = clock.serve(&team);
     let (mut planner, mut reviewer) = (clock.agent(&team, "planner"), clock.agent(&team, "reviewer"));
     let mut other = clock.agent(&team, "reviewer");
     let keyed = json!({"to": "tester", "content": "once", "idempotency_key": "k"});
@@ -96,7 +125,8 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     let none = ok(&mut other, "wait_for_message", json!({"timeout": 1}));
     assert_eq!((&none["status"], none["waited_seconds"].as_f64().unwrap() < 30.0), (&json!("timeout"), true), "{none}");
     // Nor does a daemon that begins in that hour lose anything, or free what is in living hands.
-    kill_hard(team.project.daemon_pid().unwrap());
+    drop(daemon);
+    let _next = clock.serve(&team);
     let last = send_after_a_death(&mut planner, "reviewer", "the next daemon's");
     assert_eq!(check(&mut other), ["the next daemon's"]);
     assert!(check(&mut reviewer).is_empty());

@@ -65,7 +65,7 @@ fn an_agent_whose_program_is_connected_is_there_before_it_says_anything() {
     super::trouble::crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
     let identity = json!({"name": "c0", "role": "crowd", "worktree": team.dir("reviewer")});
-    std::fs::write(team.project.root().join(".hob/identities/c0.json"), identity.to_string()).unwrap();
+    std::fs::write(team.project.state_dir().join("identities/c0.json"), identity.to_string()).unwrap();
     let shows = |word: &str| team.hob("planner", &["agents"]).contains(&format!("c0 (crowd): {word}"));
     assert!(shows("offline"));
     // Another agent of that worktree is not this one.

@@ -18,9 +18,7 @@ impl Machine {
         for args in [&["init", "-q", "."][..], &["remote", "add", "origin", "git@example.org:team/both.git"]] {
             assert!(project.command("git").args(args).status().unwrap().success());
         }
-        project.write(".hob/mail-database", &database.url());
-        let mut private = project.command("chmod");
-        assert!(private.args(["600", ".hob/mail-database"]).status().unwrap().success());
+        project.write_state("mail-database", &database.url());
         Machine(project)
     }
 

@@ -3,7 +3,7 @@
 //! Here: the team, and what a conversation is made of. `defects.rs` has a test for each fault of the system before,
 //! `holders.rs` who may speak under a name, `over_http.rs` where no kernel tells who calls, `pushed.rs` who is told of what
 //! comes, `hostile.rs` what agents may write, `survival.rs` what may die, `trouble.rs` what may be full or broken,
-//! `clock.rs` what time may do; `load.rs` is a load that `kills.rs` has on one daemon and `machines.rs` on two with one
+//! `clock.rs` what time may do, `places.rs` what a project may be called; `load.rs` is a load that `kills.rs` has on one daemon and `machines.rs` on two with one
 //! database.
 
 mod clock;
@@ -14,6 +14,7 @@ mod kills;
 mod load;
 mod machines;
 mod over_http;
+mod places;
 mod pushed;
 mod survival;
 mod trouble;

@@ -81,7 +81,7 @@ fn a_send_from_a_shell_outlives_the_daemon_and_is_sent_once() {
     }
     let team = Team::new();
     let mut hold = team.project.command("python3");
-    hold.args(["-c", HOLD]).arg(team.project.root().join(".hob/mail.db")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    hold.args(["-c", HOLD]).arg(team.project.state_dir().join("mail.db")).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut hold = hold.spawn().unwrap();
     let mut held = String::new();
     BufReader::new(hold.stdout.take().unwrap()).read_line(&mut held).unwrap();

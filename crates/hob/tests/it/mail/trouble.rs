@@ -21,7 +21,7 @@ fn a_database_that_is_damaged_or_newer_is_left_alone_and_said_to_be_so() {
     let team = Team::new();
     send(&mut team.agent("planner"), "reviewer", "kept");
     team.hob("planner", &["stop"]);
-    let path = team.project.root().join(".hob/mail.db");
+    let path = team.project.state_dir().join("mail.db");
     let whole = std::fs::read(&path).unwrap();
     // The version stands in the header, at byte 60 (the SQLite database file format, 1.3).
     let mut file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
@@ -86,6 +86,13 @@ fn what_could_not_be_shown_stays_unread() {
     drop(reader);
     let output = team.command("reviewer", &["inbox"]).stdout(writer).output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    // And when nobody was ever to see it: a standard output that is closed is opened anew on nothing before `main`.
+    for args in [&["inbox"][..], &["inbox", "--json"]] {
+        let mut closed = team.project.command("sh");
+        closed.current_dir(team.dir("reviewer")).args(["-c", "exec hob \"$@\" >&-", "sh"]).args(args);
+        let output = closed.output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
+    }
     assert!(team.hob("reviewer", &["inbox"]).contains("| important"));
     assert_eq!(team.hob("reviewer", &["inbox"]), "No messages.\n");
 }
@@ -169,9 +176,9 @@ fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read() {
 const ON_A_SMALL_DISK: &str = r#"
 set -e
 hob stop >/dev/null 2>&1 || true
-cp -a "$ROOT/.hob" "$TOP/kept"
-mount -t tmpfs -o size=1m none "$ROOT/.hob"
-cp -a "$TOP/kept/." "$ROOT/.hob/"
+cp -a "$STATE" "$TOP/kept"
+mount -t tmpfs -o size=1m none "$STATE"
+cp -a "$TOP/kept/." "$STATE/"
 cd "$TOP/planner"
 stored=0
 while hob send "$stored $(head -c 30000 /dev/zero | tr '\0' x)" --to reviewer >/dev/null 2>"$TOP/said"; do
@@ -179,7 +186,7 @@ while hob send "$stored $(head -c 30000 /dev/zero | tr '\0' x)" --to reviewer >/
   [ $stored -lt 100 ]
 done
 cat "$TOP/said"
-head -c 2000000 /dev/zero >"$ROOT/.hob/ballast" 2>/dev/null || true
+head -c 2000000 /dev/zero >"$STATE/ballast" 2>/dev/null || true
 while hob send tiny --to reviewer >/dev/null 2>&1; do
   stored=$((stored + 1))
   [ $stored -lt 300 ]
@@ -192,9 +199,9 @@ for again in 1 2 3 4 5 6 7 8; do
 done
 echo "found $(sort -u "$TOP/found" | tr '\n' ' ')on the full disk"
 hob inbox >/dev/null 2>"$TOP/said" || echo "took nothing: $(head -n 1 "$TOP/said")"
-rm "$ROOT/.hob/ballast"
+rm "$STATE/ballast"
 cd "$TOP/planner"
-mount -o remount,size=8m "$ROOT/.hob"
+mount -o remount,size=8m "$STATE"
 hob send 'room again' --to reviewer >/dev/null
 cd "$TOP/reviewer"
 there=0
@@ -202,11 +209,11 @@ while more=$(hob inbox --json | grep -c '"message_id"'); do there=$((there + mor
 echo "acknowledged $((stored + 1)), there $there"
 hob send 'still there' --to planner >/dev/null
 hob stop >/dev/null
-mount -o remount,ro "$ROOT/.hob"
+mount -o remount,ro "$STATE"
 cd "$TOP/planner"
 hob send x --to reviewer 2>&1 || echo "refused with $?"
 hob stop >/dev/null
-mount -o remount,rw "$ROOT/.hob"
+mount -o remount,rw "$STATE"
 hob inbox
 "#;
 
@@ -215,7 +222,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     let team = Team::new();
     let mut command = team.project.command("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK]);
-    command.env("ROOT", team.project.root()).env("TOP", team.project.top());
+    command.env("STATE", team.project.state_dir()).env("TOP", team.project.top());
     // Whatever happens, what it started ends with it.
     let ran = Ran::of(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
@@ -233,7 +240,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     assert!(acknowledged == there && acknowledged.parse::<u32>().unwrap() > 5, "{ran:#?}");
     // What can only be read is not taken for empty, and no other place for it.
     let read_only = ran.stdout.split_once(counts).unwrap().1;
-    for said in ["The mail store is read-only", "Nothing was stored. Make the project's .hob directory writable"] {
+    for said in ["The mail store is read-only", "Nothing was stored. Make the project's state directory writable"] {
         assert!(read_only.contains(said), "{said}: {ran:#?}");
     }
     assert!(read_only.contains("refused with 4") && read_only.contains("| still there"), "{ran:#?}");

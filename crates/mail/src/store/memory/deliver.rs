@@ -19,11 +19,12 @@ impl Rows {
     pub(super) fn append(&mut self, append: &Append) -> Result<Appended, Refusal> {
         let now = self.clock.now();
         plan::check_size(&append.content, &append.metadata, &self.limits)?;
-        self.caller(&append.sender)?;
-        let sender = &append.sender.agent;
+        // First: its id is nobody else's, and whoever asks again after a lost answer may have lost the name since.
         if self.messages.contains_key(&append.id) || self.tombs.contains(&append.id) {
             return Ok(self.replay(&append.id));
         }
+        self.caller(&append.sender)?;
+        let sender = &append.sender.agent;
         if let Some(key) = &append.key
             && let Some((hash, id)) = self.keys.get(&(sender.clone(), key.clone()))
         {

@@ -34,11 +34,12 @@ const HELD: &str = "d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, 
 impl Act<'_> {
     pub(super) async fn append(&mut self, append: &Append) -> Result<Appended, Fault> {
         plan::check_size(&append.content, &append.metadata, self.limits)?;
-        self.caller(&append.sender).await?;
-        let sender = &append.sender.agent;
+        // First: its id is nobody else's, and whoever asks again after a lost answer may have lost the name since.
         if self.is_known(&append.id).await? {
             return Ok(self.replay(&append.id).await?);
         }
+        self.caller(&append.sender).await?;
+        let sender = &append.sender.agent;
         if let Some(key) = &append.key
             && let Some((public, hash)) = self.find_key(sender, key).await?
         {

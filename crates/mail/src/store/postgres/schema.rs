@@ -4,16 +4,19 @@ use sqlx::{Connection, PgConnection, Row};
 
 use super::explain;
 use crate::error::StoreError;
+use crate::model::SessionId;
 
 /// Where the tables are, whatever else the database holds.
 pub(super) const SCHEMA: &str = "hob_mail";
 /// The schema that this version writes.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// Two daemons that start at once make the tables one after the other.
 const LOCK: i64 = 0x686f_626d;
 
 const TABLES: &str = "
 CREATE TABLE version (version bigint NOT NULL);
+-- Which database this is, whatever address it has.
+CREATE TABLE store (id text NOT NULL);
 CREATE TABLE space (id bigserial PRIMARY KEY, name text NOT NULL UNIQUE);
 
 CREATE TABLE agent (
@@ -138,22 +141,34 @@ CREATE TABLE purge (
 );
 ";
 
-/// Makes or checks the tables and gives the space's number.
-pub(super) async fn prepare(db: &mut PgConnection, space: &str) -> Result<i64, StoreError> {
-    let found = make(db).await.map_err(explain)?;
+/// Version 1 did not know which database it was, and anybody could give a space the name of another kind: all but those
+/// that are of origins and paths get the prefix of what was chosen. In two steps, since one of the new names may be another's
+/// former one.
+const AFTER_1: &str = "
+CREATE TABLE store (id text NOT NULL);
+UPDATE space SET name = chr(1) || name WHERE name !~ '^[rp]_[0-9A-HJKMNP-TV-Z]{12}$';
+UPDATE space SET name = 'n_' || substr(name, 2) WHERE name LIKE chr(1) || '%';
+INSERT INTO version VALUES (2);
+";
+
+/// Makes or checks the tables and gives the database's id.
+pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError> {
+    let (found, id) = make(db).await.map_err(explain)?;
     if found > VERSION {
         return Err(StoreError::Newer { found, known: VERSION });
     }
-    let sql = "INSERT INTO space (name) VALUES ($1) ON CONFLICT DO NOTHING";
-    sqlx::query(sql).bind(space).execute(&mut *db).await.map_err(explain)?;
-    let row = sqlx::query("SELECT id FROM space WHERE name = $1").bind(space).fetch_one(&mut *db).await;
-    row.and_then(|row| row.try_get(0)).map_err(explain)
+    Ok(id)
 }
 
-/// The version there is, after making the tables if there are none.
-async fn make(db: &mut PgConnection) -> Result<i64, sqlx::Error> {
+/// Nobody else makes tables or settles spaces until the end of the transaction.
+pub(super) async fn lock(transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(transaction).await.map(drop)
+}
+
+/// The version there is and the id, after making the tables if there are none, and bringing older ones forward.
+async fn make(db: &mut PgConnection) -> Result<(i64, String), sqlx::Error> {
     let mut transaction = db.begin().await?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut *transaction).await?;
+    lock(&mut transaction).await?;
     let there: bool = sqlx::query("SELECT to_regclass('hob_mail.version') IS NOT NULL")
         .fetch_one(&mut *transaction)
         .await?
@@ -163,7 +178,18 @@ async fn make(db: &mut PgConnection) -> Result<i64, sqlx::Error> {
         sqlx::raw_sql(TABLES).execute(&mut *transaction).await?;
         sqlx::query("INSERT INTO version VALUES ($1)").bind(VERSION).execute(&mut *transaction).await?;
     }
-    let found = sqlx::query("SELECT max(version) FROM version").fetch_one(&mut *transaction).await?.try_get(0)?;
+    let version = "SELECT max(version) FROM version";
+    let mut found: i64 = sqlx::query(version).fetch_one(&mut *transaction).await?.try_get(0)?;
+    if found == 1 {
+        sqlx::raw_sql(AFTER_1).execute(&mut *transaction).await?;
+        found = VERSION;
+    }
+    let mut id = None;
+    if found <= VERSION {
+        let new = "INSERT INTO store SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM store)";
+        sqlx::query(new).bind(SessionId::mint().as_str()).execute(&mut *transaction).await?;
+        id = Some(sqlx::query("SELECT id FROM store").fetch_one(&mut *transaction).await?.try_get(0)?);
+    }
     transaction.commit().await?;
-    Ok(found)
+    Ok((found, id.unwrap_or_default()))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::{Connection, PgConnection, Row};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -166,10 +167,11 @@ impl Writer {
         self.fill(db, changes, results).await.map_err(Failure::Before)?;
         if let Err(error) = sqlx::query("COMMIT").execute(&mut *db).await {
             self.purged_to = purged_before;
-            // The database's own word means that it did not happen; silence means nothing.
-            return Err(match error {
-                sqlx::Error::Database(_) => Failure::Before(error),
-                _ => Failure::During(error),
+            // The database's own word on the commit means that it did not happen. Silence means nothing, nor does the word
+            // of a server process that ends: it may have made the commit and not said so.
+            return Err(match is_refused(&error) {
+                true => Failure::Before(error),
+                false => Failure::During(error),
             });
         }
         Ok(())
@@ -213,6 +215,12 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// Whether the database refused a statement and goes on.
+fn is_refused(error: &sqlx::Error) -> bool {
+    let fault = error.as_database_error().and_then(|fault| fault.try_downcast_ref::<PgDatabaseError>());
+    fault.is_some_and(|fault| fault.severity() == PgSeverity::Error)
 }
 
 /// The time by the database's clock.

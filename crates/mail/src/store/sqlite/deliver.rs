@@ -49,11 +49,12 @@ impl Writer {
         if let [to] = &append.to[..] {
             self.look_up(append.sender.agent.as_str(), &to.name)?;
         }
-        self.caller(&append.sender)?;
-        let sender = &append.sender.agent;
+        // First: its id is nobody else's, and whoever asks again after a lost answer may have lost the name since.
         if self.is_known(&append.id)? {
             return Ok(self.replay(&append.id)?);
         }
+        self.caller(&append.sender)?;
+        let sender = &append.sender.agent;
         if let Some(key) = &append.key
             && let Some((public, hash)) = self.find_key(sender, key)?
         {

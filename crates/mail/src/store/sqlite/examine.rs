@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{explain, schema};
+use super::{explain, file, schema};
 use crate::error::StoreError;
 
 /// What is so large that it takes longer is found whole as far as was looked.
@@ -14,22 +14,54 @@ const TIME: Duration = Duration::from_secs(5);
 /// After so many steps of SQLite's machine somebody looks at the clock.
 const STEPS: i32 = 10_000;
 
-/// Looks at the file of a store.
+/// Looks at the file of a store, if there is one.
 ///
 /// # Errors
 /// When it is damaged, is none of ours, was written by a newer version, or cannot be opened.
 pub fn examine(path: &Path) -> Result<(), StoreError> {
+    if !file::is_there(path)? {
+        return Ok(());
+    }
     let db = open(path).map_err(explain)?;
     schema::check(&db)?;
     is_whole(&db)
 }
 
-/// The same for the file in which sends wait.
+/// How much mail is in a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Held {
+    /// All of it.
+    pub messages: u64,
+    /// What of it is still to be read, by one agent each.
+    pub waiting: u64,
+}
+
+/// Counts what is in the file of a store, if there is one.
+///
+/// # Errors
+/// As [`examine`], as far as it was looked.
+pub fn count(path: &Path) -> Result<Held, StoreError> {
+    if !file::is_there(path)? {
+        return Ok(Held::default());
+    }
+    let db = open(path).map_err(explain)?;
+    if schema::check(&db)? == 0 {
+        return Ok(Held::default());
+    }
+    let count = |sql| db.query_row(sql, [], |row| row.get(0)).map_err(explain);
+    let waiting = count("SELECT count(*) FROM delivery WHERE state < 3")?;
+    Ok(Held { messages: count("SELECT count(*) FROM message")?, waiting })
+}
+
+/// The same as [`examine`] for the file in which sends wait.
 ///
 /// # Errors
 /// When it is damaged or cannot be opened.
 pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
-    is_whole(&open(path).map_err(explain)?)
+    match file::is_there(path)? {
+        true => is_whole(&open(path).map_err(explain)?),
+        false => Ok(()),
+    }
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {

@@ -1,8 +1,8 @@
 //! The tables of an SQLite store, and bringing older ones forward. A newer one is refused.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::explain;
+use super::{explain, spaces};
 use crate::error::StoreError;
 
 /// The schema that this version writes.
@@ -164,7 +164,12 @@ DROP INDEX delivery_lease;
 CREATE INDEX delivery_open ON delivery (session, agent, priority, seq) WHERE state < 3;
 ";
 
-/// Makes or checks the tables and gives the space's number.
+/// Makes all tables in a file that is made.
+pub(super) fn make(db: &Connection) -> Result<(), StoreError> {
+    bring_forward(db)
+}
+
+/// Checks the tables, brings older ones forward, and gives the space's number.
 pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     let found = check(db)?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(explain)?;
@@ -175,13 +180,7 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     if found < VERSION {
         bring_forward(db)?;
     }
-    match known(db, space)? {
-        Some(id) => Ok(id),
-        None => {
-            db.execute("INSERT OR IGNORE INTO space (name) VALUES (?1)", params![space]).map_err(explain)?;
-            known(db, space)?.ok_or_else(|| StoreError::Failed { reason: "the space was not made".to_owned() })
-        }
-    }
+    spaces::settle(db, space)
 }
 
 /// The version of the schema, if this is a store that we know, or nothing yet.
@@ -191,25 +190,21 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
     if found > VERSION {
         return Err(StoreError::Newer { found, known: VERSION });
     }
-    if found > 0 && application != APPLICATION {
+    let is_foreign = || db.prepare("SELECT 1 FROM sqlite_schema").and_then(|mut any| any.exists([])).map_err(explain);
+    if (found > 0 && application != APPLICATION) || (found == 0 && is_foreign()?) {
         return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
     }
     Ok(found)
 }
 
-/// The number of a space in a store that can only be read.
-pub(super) fn find(db: &Connection, space: &str) -> Result<i64, StoreError> {
+/// The number of the space in a store that can only be read.
+pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     let found = check(db)?;
     let missing = || StoreError::Failed { reason: "it has not what this version reads".to_owned() };
     if found != VERSION {
         return Err(missing());
     }
-    known(db, space)?.ok_or_else(missing)
-}
-
-fn known(db: &Connection, space: &str) -> Result<Option<i64>, StoreError> {
-    let find = "SELECT id FROM space WHERE name = ?1";
-    db.query_row(find, [space], |row| row.get(0)).optional().map_err(explain)
+    spaces::only(db)?.ok_or_else(missing)
 }
 
 /// Makes all tables, or brings those of an older version forward, in one transaction, unless another process was faster.

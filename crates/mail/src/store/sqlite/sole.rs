@@ -29,7 +29,7 @@ impl Sole {
             Ok(())
         };
         alone().map_err(explain)?;
-        let space = schema::find(&db, options.space.as_str())?;
+        let space = schema::find(&db)?;
         let file = OpenFile::of(&options.path)?;
         Ok(Sole { db: Mutex::new(db), space, file, options: options.clone() })
     }

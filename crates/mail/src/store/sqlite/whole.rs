@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::writer::{Job, Writer};
-use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, look, schema, sync_folder};
+use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, file, look, schema, sync_folder};
 use crate::error::StoreError;
 use crate::store::along::Listeners;
 use crate::store::change::{Change, Changed};
@@ -37,6 +37,9 @@ struct Reading {
 impl Whole {
     /// Opens the file, or makes it. Blocks for as long as that takes.
     pub(super) fn open(options: SqliteOptions, listeners: Arc<Mutex<Listeners>>) -> Result<Whole, StoreError> {
+        if !file::is_there(&options.path)? {
+            file::make(&options.path, schema::make)?;
+        }
         let prepared = connect(&options).map_err(explain).and_then(|db| {
             let space = schema::prepare(&db, options.space.as_str())?;
             Ok((db, space))

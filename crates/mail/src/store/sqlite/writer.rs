@@ -215,12 +215,28 @@ impl Writer {
         match self.transact(changes.iter().map(|(change, _)| &**change), durable, &mut results, &mut along) {
             Ok(()) => self.answer(changes, results, along),
             Err(error) if changes.len() == 1 && along.is_empty() => self.answer(changes, vec![Err(error)], along),
-            Err(_) => {
+            Err(error) => {
                 for change in changes {
-                    self.make(vec![change], durable);
+                    self.make_alone(change, durable, &error);
                 }
             }
         }
+    }
+
+    /// Makes a change by itself that failed in company. Where the whole may have been made all the same, only the store's
+    /// word on this change ends the doubt, not that it cannot do it now.
+    fn make_alone(&mut self, change: (Box<Change>, Answer<Changed>), durable: bool, before: &StoreError) {
+        let (change, answer) = change;
+        let (told, mut result) = oneshot::channel();
+        self.make(vec![(change, told)], durable);
+        let result = match (result.try_recv(), before) {
+            (Ok(Err(StoreError::Refused(refusal))), _) => Err(StoreError::Refused(refusal)),
+            (Ok(Err(_)), StoreError::Uncertain { reason }) => Err(StoreError::Uncertain { reason: reason.clone() }),
+            (Ok(result), _) => result,
+            (Err(_), _) => Err(StoreError::Failed { reason: "a change was not answered".to_owned() }),
+        };
+        // Whoever asked may be gone; the change stands.
+        let _ = answer.send(result);
     }
 
     /// Tells first those who waited: they have waited longest.

@@ -71,9 +71,11 @@ pub async fn serve(
         tracing::debug!(%peer, "a connection");
         let (routes, endpoint, ended) = (routes.clone(), endpoint.clone(), ended.clone());
         let newcomer = newcomers.welcome();
+        count(&endpoint, |open| open + 1);
         tokio::spawn(async move {
             connection(stream, routes, newcomer, &endpoint, ended).await;
             drop(place);
+            count(&endpoint, |open| open.saturating_sub(1));
         });
     }
     drop(listener);
@@ -90,6 +92,13 @@ pub async fn serve(
         tracing::warn!("connections were cut off: they did not end in time");
     }
     Ok(())
+}
+
+/// Tells whoever wants to know how many connections are open.
+fn count(endpoint: &Endpoint, change: impl FnOnce(usize) -> usize) {
+    if let Some(open) = &endpoint.options.open {
+        open.send_modify(|open_now| *open_now = change(*open_now));
+    }
 }
 
 async fn connection(

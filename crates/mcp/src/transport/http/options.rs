@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use crate::server::ConnectionOptions;
 use crate::wire::DEFAULT_LINE_LIMIT;
@@ -61,6 +62,8 @@ pub struct HttpOptions {
     /// What a client is served with; the defaults if this is `None`. Called for each request that stands alone
     /// (2026-07-28), else for each session. The principal it gives is replaced by the authorized one.
     pub connect: Option<Connect>,
+    /// Is told how many connections are open, whenever that changes, by [`serve`](super::serve).
+    pub open: Option<watch::Sender<usize>>,
     /// What clients may use.
     pub limits: HttpLimits,
 }
@@ -144,6 +147,7 @@ impl Default for HttpOptions {
             origins: Vec::new(),
             authorize: None,
             connect: None,
+            open: None,
             limits: HttpLimits::default(),
         }
     }

@@ -1,35 +1,25 @@
-//! How Haskell code goes to GHCi: cut into what GHCi takes at once, wrapped in `:{ :}` where it has several lines, and
-//! checked for commands that would break the session.
+//! How Haskell code goes to GHCi: in the pieces that `pieces` makes of it, wrapped in `:{ :}` where they have several
+//! lines, and checked for commands that would break the session.
 
 use super::super::{Plan, Refusal, SCRIPT_PATH, Step};
+use super::pieces::{EndsBlock, Unit, UnitKind as Kind, units};
 
 /// Longer pieces go through a file: a pipe holds 64 KiB.
 const MAX_PIPED: usize = 48 * 1024;
 
-/// One piece that GHCi takes at once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Unit {
-    kind: Kind,
-    lines: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// `:type map`
-    Command,
-    Import,
-    /// Equations, signatures, types, classes: neighbours belong together.
-    Declaration,
-    /// `f :: Int -> Int`, which is a declaration if an equation of `f` follows, else an expression.
-    Signature,
-    /// Expressions, bindings, `let`.
-    Statement,
-    /// What its author wrapped in `:{ :}`.
-    Block,
-}
-
 pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
-    let units = units(code);
+    let mut units = units(code).map_err(|EndsBlock| Refusal {
+        message: "a quotation holds a line with nothing but `:}`, which GHCi takes for the end of the code".to_owned(),
+        hint: "Put something else on that line, or put the code in a file and `:load` it.".to_owned(),
+    })?;
+    let mut notes = Vec::new();
+    let all = units.len();
+    if units.iter().any(|unit| unit.kind != Kind::Header) {
+        units.retain(|unit| unit.kind != Kind::Header);
+    }
+    if units.len() < all {
+        notes.push("`module … where` was left out: what is defined at a prompt belongs to no module.".to_owned());
+    }
     if units.is_empty() {
         return Err(Refusal {
             message: "there is nothing to evaluate".to_owned(),
@@ -38,19 +28,32 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
     }
     let mut steps = Vec::new();
     for unit in &units {
-        if asks(unit) {
-            steps.push(Step { bytes: super::announcement().into_bytes(), advance: 1, script: None });
+        let announced = match (asks(unit), sets_buffering(unit)) {
+            (true, true) => Some(super::ASKS_AND_SETS),
+            (true, false) => Some(super::ASKS),
+            (false, true) => Some(super::SETS),
+            (false, false) => None,
+        };
+        if let Some(what) = announced {
+            steps.push(Step { bytes: super::announcement(what).into_bytes(), advance: 1, script: None });
         }
         steps.push(step(unit)?);
     }
-    Ok(Plan { steps, notes: Vec::new() })
+    Ok(Plan { steps, notes })
 }
 
 fn step(unit: &Unit) -> Result<Step, Refusal> {
-    let (bytes, advance) = match (unit.kind, unit.lines.as_slice()) {
-        (Kind::Command, [line]) => (format!("{}\n", command(line)?), 1),
-        (_, [line]) => (format!("{line}\n"), 1),
-        (_, lines) => (format!(":{{\n{}\n:}}\n", lines.join("\n")), lines.len() as u64 + 2),
+    let mut lines = unit.lines.clone();
+    // A command may stand in a block, too.
+    if let Some(first) = lines.iter_mut().find(|line| !line.trim().is_empty())
+        && first.trim_start().starts_with(':')
+        && matches!(unit.kind, Kind::Command | Kind::Block)
+    {
+        *first = command(first.trim_start())?;
+    }
+    let (bytes, advance) = match lines.as_slice() {
+        [line] => (format!("{line}\n"), 1),
+        lines => (format!(":{{\n{}\n:}}\n", lines.join("\n")), lines.len() as u64 + 2),
     };
     if bytes.len() <= MAX_PIPED {
         return Ok(Step { bytes: bytes.into_bytes(), advance, script: None });
@@ -64,12 +67,20 @@ fn step(unit: &Unit) -> Result<Step, Refusal> {
 fn asks(unit: &Unit) -> bool {
     const WORDS: [&str; 8] =
         ["getLine", "getChar", "getContents", "interact", "readLn", "isEOF", "hGetLine", "hGetChar"];
+    calls(unit, &WORDS)
+}
+
+/// Whether the code itself sets how standard output is buffered. What it calls may do so too; that holds up to its end.
+fn sets_buffering(unit: &Unit) -> bool {
+    calls(unit, &["hSetBuffering"]) && calls(unit, &["stdout"])
+}
+
+/// Whether the code names one of these.
+fn calls(unit: &Unit, names: &[&str]) -> bool {
     let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == '\'');
-    let calls = |line: &String| line.split(word).any(|name| WORDS.contains(&name));
-    // A declaration only says what would be asked.
-    matches!(unit.kind, Kind::Statement | Kind::Block)
-        && !unit.lines[0].starts_with("let ")
-        && unit.lines.iter().any(calls)
+    let calls = |line: &String| line.split(word).any(|name| names.contains(&name));
+    // A declaration only says what would be done.
+    matches!(unit.kind, Kind::Statement | Kind::Block) && !unit.binds && unit.lines.iter().any(calls)
 }
 
 /// A GHCi command as it may be run.
@@ -103,6 +114,12 @@ fn command(line: &str) -> Result<String, Refusal> {
                         "Give all lines of the code in one call; no setting is needed.",
                     );
                 }
+                "-ddump-json" => {
+                    return refuse(
+                        "with `-ddump-json` nothing tells the compiler's messages from what programs print",
+                        "Leave it out: `diagnostics` has the messages as data.",
+                    );
+                }
                 "-fno-code" => {
                     return refuse(
                         "without code generation nothing can be evaluated",
@@ -120,6 +137,51 @@ pub(super) fn is_quit(line: &str) -> bool {
     line.strip_prefix(':').is_some_and(|word| !word.is_empty() && "quit".starts_with(word.trim()))
 }
 
+/// Whether some of the code runs while GHCi reads it, so that what it prints looks like GHCi's own words: splices,
+/// quotations, and macros.
+pub(super) fn runs_while_compiled(code: &str) -> bool {
+    let Ok(units) = units(code) else { return false };
+    units.iter().any(|unit| match unit.kind {
+        Kind::Command => {
+            let name = unit.lines[0][1..].split_whitespace().next().unwrap_or_default().trim_end_matches('!');
+            name == "cmd" || !name.starts_with(|c: char| !c.is_alphabetic()) && !is_builtin(name)
+        }
+        _ => unit.splices,
+    })
+}
+
+/// Whether GHCi has a command whose name begins so. Those of all versions.
+fn is_builtin(name: &str) -> bool {
+    const COMMANDS: &str = "?  abandon add all-types back break browse cd check cmd complete continue ctags def delete disable \
+        doc edit enable etags force forward help history info instances issafe kind list load loc-at main module print quit \
+        reload reload! run script set seti show showi sprint step steplocal stepmodule stepout trace type type-at unadd undef \
+        unset uses where";
+    COMMANDS.split_whitespace().any(|command| command.starts_with(name))
+}
+
+/// Whether GHCi says on standard output that it did not carry out a command of the code.
+pub(super) fn is_complaint(code: &str, stdout: &str) -> bool {
+    let Ok(units) = units(code) else { return false };
+    units.iter().filter(|unit| unit.kind == Kind::Command).any(|unit| {
+        let word = unit.lines[0].split_whitespace().next().unwrap_or_default();
+        let name = word.trim_start_matches(':').trim_end_matches('!');
+        let unknown = format!("unknown command '{word}'");
+        let of = |full: &str| !name.is_empty() && full.starts_with(name);
+        stdout.lines().any(|line| {
+            line == unknown
+                || of("break") && BREAK.iter().any(|start| line.starts_with(start))
+                || of("abandon") && line == "There is no computation running."
+                || of("list") && line.starts_with("Not stopped at a breakpoint")
+                || of("unset") && line.starts_with("unknown option: '")
+                || (of("add") || of("load") || of("reload"))
+                    && line.starts_with("File ")
+                    && line.ends_with(" not found")
+        })
+    })
+}
+
+const BREAK: [&str; 4] = ["Cannot set breakpoint on ", "No breakpoint found", "Breakpoint was already", "No modules "];
+
 /// What of some code only defines something.
 pub(super) struct Definitions {
     pub(super) code: String,
@@ -129,232 +191,37 @@ pub(super) struct Definitions {
 
 /// The definitions in some code, if any: imports, declarations, `let`, and commands that load and set.
 pub(super) fn definitions(code: &str) -> Option<Definitions> {
-    let units = units(code);
-    let kept: Vec<String> = units.iter().filter(|unit| defines(unit)).map(|unit| unit.lines.join("\n")).collect();
-    let whole = kept.len() == units.len();
+    let units = units(code).ok()?;
+    let mut kept: Vec<String> = Vec::new();
+    let mut whole = true;
+    let mut skipped = false;
+    let mut declared = false;
+    for unit in units.iter().filter(|unit| unit.kind != Kind::Header) {
+        if !defines(unit) {
+            (whole, skipped) = (false, true);
+            continue;
+        }
+        let text = unit.lines.join("\n");
+        // Declarations that something stood between may define the same name one after the other.
+        let apart = unit.kind == Kind::Block || unit.kind == Kind::Declaration && declared && skipped;
+        kept.push(if apart { format!(":{{\n{text}\n:}}") } else { text });
+        (skipped, declared) = (false, unit.kind == Kind::Declaration);
+    }
     (!kept.is_empty()).then(|| Definitions { code: kept.join("\n"), whole })
 }
 
 fn defines(unit: &Unit) -> bool {
-    let kind = if unit.kind == Kind::Block { kind(&unit.lines.join("\n")) } else { unit.kind };
-    match kind {
-        Kind::Import | Kind::Declaration => true,
+    match unit.kind {
+        Kind::Import | Kind::Declaration | Kind::Header => true,
         Kind::Command => {
             let name = unit.lines[0][1..].split_whitespace().next().unwrap_or_default().trim_end_matches('!');
             let full = ["load", "add", "module", "reload", "set", "seti", "cd", "def", "unset"];
             !name.is_empty() && full.iter().any(|full| full.starts_with(name))
         }
-        Kind::Signature | Kind::Block => false,
-        // `let` without `in` binds; anything else may do something.
-        Kind::Statement => {
-            unit.lines[0].starts_with("let ")
-                && !unit.lines.iter().any(|line| line.split_whitespace().any(|word| word == "in"))
-        }
+        Kind::Block => units(&unit.lines.join("\n"))
+            .is_ok_and(|units| units.iter().all(|unit| unit.kind != Kind::Block && defines(unit))),
+        Kind::Statement => unit.binds,
     }
-}
-
-/// Cuts code into units.
-fn units(code: &str) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
-    let mut lines = code.lines().map(str::trim_end).peekable();
-    let mut open = Open::default();
-    // Whether the last unit may go on: it is code, and no command or block came after it.
-    let mut going_on = false;
-    while let Some(line) = lines.next() {
-        let trimmed = line.trim();
-        if trimmed == ":{" && !open.is_open() {
-            let inside: Vec<String> =
-                lines.by_ref().take_while(|line| line.trim() != ":}").map(str::to_owned).collect();
-            if !inside.is_empty() {
-                units.push(Unit { kind: Kind::Block, lines: inside });
-            }
-            going_on = false;
-        } else if trimmed == ":}" || trimmed == ":{" {
-            // It would end or open a block of ours.
-        } else if going_on && (open.is_open() || is_continuation(line)) {
-            open.read(line);
-            units.last_mut().expect("it goes on").lines.push(line.to_owned());
-        } else if trimmed.is_empty() {
-        } else if trimmed.starts_with(':') && !trimmed.starts_with("::") {
-            units.push(Unit { kind: Kind::Command, lines: vec![trimmed.to_owned()] });
-            going_on = false;
-        } else if let Some(flags) = language_pragma(trimmed) {
-            units.push(Unit { kind: Kind::Command, lines: vec![flags] });
-            going_on = false;
-        } else {
-            open = Open::default();
-            open.read(line);
-            // The first line's indentation is the code's margin.
-            let line = if units.is_empty() { trimmed } else { line };
-            units.push(Unit { kind: Kind::Statement, lines: vec![line.to_owned()] });
-            going_on = true;
-        }
-    }
-    for unit in &mut units {
-        while unit.lines.len() > 1 && unit.lines.last().is_some_and(String::is_empty) {
-            unit.lines.pop();
-        }
-        if unit.kind == Kind::Statement {
-            unit.kind = kind(&unit.lines.join("\n"));
-        }
-    }
-    join(units)
-}
-
-/// Joins neighbouring declarations, and signatures with what they are signatures of.
-fn join(units: Vec<Unit>) -> Vec<Unit> {
-    let mut joined: Vec<Unit> = Vec::new();
-    let mut rest = units.into_iter().peekable();
-    while let Some(mut unit) = rest.next() {
-        if unit.kind == Kind::Signature {
-            let declares = rest.peek().is_some_and(|next| matches!(next.kind, Kind::Declaration | Kind::Signature));
-            unit.kind = if declares { Kind::Declaration } else { Kind::Statement };
-        }
-        match joined.last_mut() {
-            Some(last) if last.kind == Kind::Declaration && unit.kind == Kind::Declaration => {
-                last.lines.extend(unit.lines)
-            }
-            _ => joined.push(unit),
-        }
-    }
-    joined
-}
-
-/// Whether a line cannot begin anything.
-fn is_continuation(line: &str) -> bool {
-    let indented = line.is_empty() || line.starts_with([' ', '\t']);
-    let closes = line.starts_with([')', ']', '}', ',', '|']);
-    let word = line.split_whitespace().next().unwrap_or_default();
-    indented
-        || closes
-        || matches!(word, "where" | "in" | "then" | "else" | "of" | "deriving" | "=" | "->" | "=>" | "::")
-}
-
-fn kind(text: &str) -> Kind {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    match first {
-        "import" => return Kind::Import,
-        "data" | "type" | "newtype" | "class" | "instance" | "deriving" | "infix" | "infixl" | "infixr" | "foreign"
-        | "default" | "pattern" => return Kind::Declaration,
-        "let" | "do" | "if" | "case" => return Kind::Statement,
-        _ => {}
-    }
-    if text.starts_with("{-#") {
-        return Kind::Declaration;
-    }
-    match left_of_equals(text) {
-        Some(left) if !has_statement_word(left) => Kind::Declaration,
-        Some(_) => Kind::Statement,
-        None if is_signature(text) => Kind::Signature,
-        None => Kind::Statement,
-    }
-}
-
-/// What stands left of the first `=` that is no part of an operator and outside of brackets, strings and comments.
-fn left_of_equals(text: &str) -> Option<&str> {
-    let bytes = text.as_bytes();
-    let symbol = |byte: Option<&u8>| byte.is_some_and(|byte| b"!#$%&*+./<=>?@\\^|-~:".contains(byte));
-    let mut open = Open::default();
-    for (at, line) in lines_with_offsets(text) {
-        let before = open.clone();
-        for (column, byte) in line.bytes().enumerate() {
-            let here = at + column;
-            if byte == b'=' && !symbol(bytes.get(here + 1)) && !(here > 0 && symbol(bytes.get(here - 1))) {
-                let mut inside = before.clone();
-                inside.read(&line[..column]);
-                if !inside.is_open() && !inside.in_comment_line {
-                    return Some(&text[..here]);
-                }
-            }
-        }
-        open.read(line);
-    }
-    None
-}
-
-fn lines_with_offsets(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().map(move |line| (line.as_ptr() as usize - text.as_ptr() as usize, line))
-}
-
-fn has_statement_word(left: &str) -> bool {
-    left.split_whitespace()
-        .any(|word| matches!(word, "let" | "do" | "of" | "case" | "if" | "$" | "<-" | "->" | "." | ">>=" | ">>"))
-        || left.contains('\\')
-        || left.contains('"')
-}
-
-/// `name, name :: type` or `(op) :: type`
-fn is_signature(text: &str) -> bool {
-    let Some((names, _)) = text.split_once("::") else { return false };
-    names.split(',').map(str::trim).all(|name| {
-        let word = name.starts_with(|c: char| c.is_lowercase() || c == '_')
-            && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'');
-        let operator = name.starts_with('(') && name.ends_with(')') && !name.contains(' ') && name.len() > 2;
-        word || operator
-    })
-}
-
-/// `{-# LANGUAGE A, B #-}` as the command that has its effect.
-fn language_pragma(line: &str) -> Option<String> {
-    let inside = line.strip_prefix("{-#")?.strip_suffix("#-}")?.trim();
-    let (word, names) = inside.split_once(char::is_whitespace)?;
-    let flags: Vec<String> = names.split(',').map(|name| format!("-X{}", name.trim())).collect();
-    word.eq_ignore_ascii_case("language").then(|| format!(":set {}", flags.join(" ")))
-}
-
-/// Brackets and comments that are still open at the end of a line. Knows as much of Haskell's lexical syntax as that needs.
-#[derive(Debug, Clone, Default)]
-struct Open {
-    brackets: i32,
-    comments: i32,
-    in_comment_line: bool,
-}
-
-impl Open {
-    fn is_open(&self) -> bool {
-        self.brackets > 0 || self.comments > 0
-    }
-
-    fn read(&mut self, line: &str) {
-        self.in_comment_line = false;
-        let bytes = line.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            let rest = &bytes[at..];
-            if self.comments > 0 {
-                match rest {
-                    [b'-', b'}', ..] => (self.comments, at) = (self.comments - 1, at + 1),
-                    [b'{', b'-', ..] => (self.comments, at) = (self.comments + 1, at + 1),
-                    _ => {}
-                }
-            } else {
-                match rest {
-                    [b'{', b'-', ..] => (self.comments, at) = (self.comments + 1, at + 1),
-                    [b'-', b'-', after, ..] if !b"!#$%&*+./<=>?@\\^|~:".contains(after) => {
-                        self.in_comment_line = true;
-                        return;
-                    }
-                    [b'-', b'-'] => return,
-                    [b'"', ..] => at += string(rest),
-                    [b'\'', b'\\', _, ..] => at += 2,
-                    [b'\'', _, b'\'', ..] => at += 2,
-                    [b'(' | b'[' | b'{', ..] => self.brackets += 1,
-                    [b')' | b']' | b'}', ..] => self.brackets -= 1,
-                    _ => {}
-                }
-            }
-            at += 1;
-        }
-    }
-}
-
-/// The length of a string literal, its last quote not counted.
-fn string(bytes: &[u8]) -> usize {
-    let mut at = 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    at
 }
 
 #[cfg(test)]
@@ -446,11 +313,11 @@ mod tests {
 
                   print 2
                 :}
-                +4 :{
+                +5 :{
                 {- a
                 comment -}
+                1
                 :}
-                +1 1
             "#]],
         );
     }
@@ -489,6 +356,74 @@ mod tests {
               1
             :}
             +1 f 2
+        "#]],
+        );
+    }
+
+    /// What each piece is sent as: its lines, or the block's.
+    fn pieces(code: &str) -> Vec<String> {
+        let text = |unit: &Unit| unit.lines.join("\n");
+        units(code).expect("no refusal").iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_belongs_together_stays_together() {
+        for code in [
+            "f \"a\" = 1\nf _ = 2",
+            "f (g -> x) = x\n-- a comment\nf _ = 2",
+            "x $> f = f x\ny = 1",
+            "f :: Int -> Int\n\n{-# INLINE f #-}\nf x\n  | x > 1 = case x of\n      2 -> 3\n  | otherwise = \\_ -> 1",
+            "data T = T\n$(return [])\nx = 1",
+            "do\nprint 1\nprint 2",
+            "[d|\nf = \"|]\"\n|]",
+            "[sql|\nselect (\n|]",
+            "f = \"a\\\n\\b\"",
+            "sum\n  . map f\n  $ xs",
+            "module M where { x = 1 }",
+        ] {
+            let found = pieces(code);
+            assert_eq!(found.len(), 1, "{found:#?}");
+            let bare = |text: &str| text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+            assert_eq!(bare(&found[0]), bare(code));
+        }
+    }
+
+    #[test]
+    fn what_is_apart_is_cut() {
+        let cut = [
+            (
+                "print 1\n-- about x\nx = 1\nprint x -- it\n{- the\nend -}",
+                vec!["print 1", "-- about x\nx = 1", "print x -- it"],
+            ),
+            ("[x|x<-xs]\ny = 1", vec!["[x|x<-xs]", "y = 1"]),
+            ("x :: Int\nprint 1", vec!["x :: Int", "print 1"]),
+            ("x = 1\nx :: Int\nprint 1", vec!["x = 1\nx :: Int", "print 1"]),
+            ("$(stringE \"a\")\nprint 1", vec!["$(stringE \"a\")", "print 1"]),
+            ("foo\n<> bar\nbaz", vec!["foo\n<> bar", "baz"]),
+            ("{-# LANGUAGE A,\n  B #-}\nf = 1\n:t f\nf", vec![":set -XA -XB", "f = 1", ":t f", "f"]),
+            ("x <- a\n\n{-# INLINE g #-}\ng = 1", vec!["x <- a", "{-# INLINE g #-}\ng = 1"]),
+            ("module M (f) where\nf = 1", vec!["module M (f) where", "f = 1"]),
+            ("(+) 1 2\n-1\n!x = 2\n\\y -> y", vec!["(+) 1 2", "-1", "!x = 2", "\\y -> y"]),
+        ];
+        for (code, expected) in cut {
+            assert_eq!(pieces(code), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_quotation_that_ends_a_block_is_refused() {
+        check(
+            "[text|\na\n:}\n|]",
+            expect![[r#"
+            a quotation holds a line with nothing but `:}`, which GHCi takes for the end of the code
+            Put something else on that line, or put the code in a file and `:load` it.
+        "#]],
+        );
+        check(
+            ":{\n:set prompt \"x\"\n:}",
+            expect![[r#"
+            the session's prompt tells when an evaluation has ended
+            Leave the prompt as it is; nobody sees it.
         "#]],
         );
     }

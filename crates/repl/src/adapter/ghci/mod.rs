@@ -4,12 +4,22 @@
 //! writes the marker to both streams as bytes, whatever encoding, newline mode or buffering a program has set there,
 //! then sets standard output to line buffering, since GHCi unbuffers it at every load and unbuffered output costs one
 //! system call per character. Only before code that asks for input, which sets a variable of the environment first, it
-//! sets no buffering, so that a question without a newline is seen before its answer is needed. It is compiled once, so
-//! nothing that later happens to the scope can break it. How code is handed over stands in [`code`].
+//! sets no buffering, so that a question without a newline is seen before its answer is needed; and what code sets itself,
+//! which is announced in the same way, stays. It is compiled once, so
+//! nothing that later happens to the scope can break it. The function stands in [`prompt`], what it hears of GHCi in
+//! [`report`]; how code is cut and handed over in [`pieces`] and [`code`].
 
 mod code;
+mod form;
+mod lexer;
+mod pieces;
+mod prompt;
+mod report;
 
-use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Setup, Step, Verdict, without_answers};
+use super::{
+    Adapter, Barrier, InterruptPlan, Nonce, Plan, Printed, Refusal, Setup, Step, Stopped, Verdict, Words,
+    without_answers,
+};
 use crate::diagnostics;
 
 /// The driver of GHCi.
@@ -18,24 +28,36 @@ pub struct Ghci;
 
 impl Adapter for Ghci {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
+        let (_, stops) = stops(nonce);
         // The plain prompt comes first: where the function does not compile, it is what remains.
-        let static_prompt = format!(":set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
-        (static_prompt + &prompt_function(nonce, &own_handles())).into_bytes()
+        let static_prompt =
+            format!(":set stop {stops}\n:set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
+        // GHCi's complaint about the last line shows whether what GHCi says itself is heard.
+        let all =
+            static_prompt + &prompt::function(nonce, prompt::Parts::Hearing) + &format!(":set -f{}\n", word(nonce));
+        all.into_bytes()
     }
 
     fn unnumbered(&self, nonce: &Nonce, count: usize) -> Setup {
+        use prompt::Parts;
+        // Without an implicit Prelude, the types that GHCi itself writes around the function are not in scope.
+        let function = |parts| {
+            let function = prompt::function(nonce, parts);
+            Setup::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
+        };
         match count {
-            // The static prompt, before the function.
-            1 => Setup::Wait,
-            // The function did not compile: a module that it names is out of reach, or without an implicit Prelude, the
-            // types that GHCi itself writes around it are not in scope.
-            2 => {
-                let function = prompt_function(nonce, RAW_BUFFERS);
-                Setup::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
-            }
-            3 | 4 => Setup::Wait,
+            // 1 is the static prompt, before the function; 3 follows the last line of the installation. Each attempt has
+            // three lines.
+            2 => function(Parts::Hearing),
+            6 => function(Parts::OwnHandles),
+            9 => function(Parts::RawBuffers),
+            count if count < 12 => Setup::Wait,
             _ => Setup::Fallback,
         }
+    }
+
+    fn words(&self, literal: &str) -> Option<String> {
+        report::literal_text(literal)
     }
 
     fn fallback_mark(&self, nonce: &Nonce, number: u64) -> Option<Vec<u8>> {
@@ -52,20 +74,62 @@ impl Adapter for Ghci {
         code::plan(code)
     }
 
+    fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
+        let mut plan = self.plan(code)?;
+        // Each piece may read; those that ask by name are announced already.
+        let mut steps: Vec<Step> = Vec::with_capacity(plan.steps.len() * 2);
+        for step in plan.steps {
+            if self.is_piece(&step) && steps.last().is_none_or(|step| self.is_piece(step)) {
+                steps.push(Step { bytes: announcement(ASKS).into_bytes(), advance: 1, script: None });
+            } else if let Some(last) = steps.last_mut().filter(|last| last.bytes == announcement(SETS).as_bytes()) {
+                last.bytes = announcement(ASKS_AND_SETS).into_bytes();
+            }
+            steps.push(step);
+        }
+        plan.steps = steps;
+        Ok(plan)
+    }
+
+    fn is_piece(&self, step: &Step) -> bool {
+        ![ASKS, SETS, ASKS_AND_SETS].iter().any(|what| step.bytes == announcement(what).as_bytes())
+    }
+
     fn is_quit(&self, code: &str) -> bool {
         code.lines().rev().map(str::trim).find(|line| !line.is_empty()).is_some_and(code::is_quit)
     }
 
     fn classify(&self, printed: Printed<'_>) -> Verdict {
-        // The last word, unless a thread of the program had one more, and in a line of its own, unless the program began it.
-        let says = |line: &str| line == "Interrupted." || printed.interrupting && line.ends_with("Interrupted.");
-        let interrupted = printed.stderr.lines().rev().take(20).any(says);
-        let verdict = diagnostics::judge(printed.code, printed.stdout, printed.stderr);
+        self.judge(printed, Words::default())
+    }
+
+    fn judge(&self, printed: Printed<'_>, words: Words<'_>) -> Verdict {
+        let mut verdict = match words.reports {
+            Some(reports) => report::judge(printed, reports),
+            None => {
+                // The last word, unless a thread of the program had one more, and in a line of its own, unless the program
+                // began it. A program may print it too: it counts only after a signal of ours.
+                let says = |line: &str| line.ends_with("Interrupted.");
+                let interrupted = printed.interrupting && printed.stderr.lines().rev().take(20).any(says);
+                Verdict { interrupted, ..diagnostics::judge(printed.code, printed.stdout, printed.stderr) }
+            }
+        };
         // GHCi turns some signals into exceptions of its own. At its prompt it only says so, and ends; where it goes on,
         // the same words on standard output are the program's.
         let last = printed.stdout.lines().rfind(|line| *line != "Leaving GHCi.").filter(|_| printed.payload.is_empty());
-        let signal = verdict.exception.as_deref().into_iter().chain(last).find_map(signal);
-        Verdict { interrupted, signal, ..verdict }
+        verdict.signal = verdict.exception.as_deref().into_iter().chain(last).find_map(signal);
+        verdict.interrupted |= words.stopped;
+        verdict
+    }
+
+    fn stopped(&self, stdout: &str) -> Stopped {
+        let place = stdout.lines().rev().find_map(|line| line.strip_prefix("Stopped in "));
+        let span = place.and_then(|place| place.rsplit_once(", ")).map(|(_, span)| span);
+        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+        let note = format!(
+            "GHCi stopped it at a breakpoint{place}: it has not ended. `:continue` goes on, `:step` goes one step, `:abandon` \
+             gives it up, `:delete *` removes all breakpoints; meanwhile what is local there is in scope."
+        );
+        Stopped { note, context: span.map(|span| format!("[{span}] ")) }
     }
 
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
@@ -84,20 +148,34 @@ impl Adapter for Ghci {
     fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
         let prefix = format!("unknown command ':{}-", word(nonce));
         let output = without_answers(output, &prefix, &["'\n", "use :? for help.\n"]);
+        // What it says to the last line of the installation, as well.
+        let installed = format!("Some flags have not been recognized: -f{}\n", word(nonce));
         let lines = output.split_inclusive(|&byte| byte == b'\n');
-        lines.filter(|line| *line != b"Interrupted.\n").collect::<Vec<_>>().concat()
+        let kept = |line: &&[u8]| *line != b"Interrupted.\n" && *line != installed.as_bytes();
+        lines.filter(kept).collect::<Vec<_>>().concat()
     }
 
-    fn recover(&self, _code: &str, payload: &str) -> Option<(Step, String)> {
-        // An interrupted load leaves nothing in scope, not even `+`.
-        payload.is_empty().then(|| {
-            let step = Step { bytes: b":module +Prelude\n".to_vec(), advance: 1, script: None };
-            (
-                step,
-                "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back."
-                    .to_owned(),
-            )
-        })
+    fn farewell(&self) -> &'static [u8] {
+        b"Leaving GHCi.\n"
+    }
+
+    fn recover(&self, code: &str, payload: &str) -> Option<(Step, String)> {
+        // An interrupted load leaves nothing in scope, not even `+`; or modules that are not loaded any more, so that
+        // the next evaluation would fail over them whatever it says. Any change of the scope drops those.
+        let step = Step { bytes: b":module +Prelude\n".to_vec(), advance: 1, script: None };
+        let note = match payload.is_empty() {
+            true => "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back.",
+            false => "The load was interrupted: what it did not come to is not in scope. Load again to get it back.",
+        };
+        (payload.is_empty() || self.loads(code)).then(|| (step, note.to_owned()))
+    }
+
+    fn loads(&self, code: &str) -> bool {
+        diagnostics::loads(code)
+    }
+
+    fn interrupt(&self) -> InterruptPlan {
+        InterruptPlan { detaches: true, ..InterruptPlan::default() }
     }
 
     fn quit(&self) -> Vec<u8> {
@@ -132,72 +210,24 @@ fn word(nonce: &Nonce) -> String {
     format!("hob-{}", &nonce.as_str()[..12])
 }
 
-/// Set for one prompt: the code after it asks for input.
-const ASKS: &str = "HOB_ASKS";
+/// Set for one prompt, to what the code after it does.
+const ANNOUNCED: &str = "HOB_ASKS";
+/// It asks for input, sets the buffering of standard output, or both.
+const ASKS: &str = "1";
+const SETS: &str = "2";
+const ASKS_AND_SETS: &str = "3";
 
-/// Characters and nothing else, so that extensions which reinterpret literals do not matter.
-fn characters(text: &str) -> String {
-    let characters: String = text.chars().map(|c| format!("'{c}':")).collect();
-    format!("({characters}Prelude.mempty)")
+/// The name of a variable that is set where GHCi stops at a breakpoint, and the command that sets it, which binds nothing.
+fn stops(nonce: &Nonce) -> (String, String) {
+    let name = word(nonce).replace('-', "_").to_uppercase();
+    let set = format!("_ <- System.Environment.setEnv {} {}", prompt::characters(&name), prompt::characters("1"));
+    (name, set)
 }
 
-/// The line that announces code which asks for input. It binds nothing, not even `it`.
-fn announcement() -> String {
-    let (name, value) = (characters(ASKS), characters("1"));
+/// The line that announces code. It binds nothing, not even `it`.
+fn announcement(what: &str) -> String {
+    let (name, value) = (prompt::characters(ANNOUNCED), prompt::characters(what));
     format!("_ <- System.Environment.setEnv {name} {value}\n")
-}
-
-/// What the prompt function is made of: definitions of `w`, that writes a text as bytes, of `p` and `q`, where to, and of
-/// `r`, that waits for a moment until there is something to read.
-///
-/// `p` and `q` are handles of our own to the two descriptors, without an encoding. They are made of nothing that knows the
-/// types of C: those are 26 more instances of `Num`, as many of `Show`, and GHC would go through all of them whenever it
-/// looks for one, 200 kB and 70 to 100 µs more for every `1+1`.
-///
-/// `r` is where GHCi waits for the next command if that comes soon. At its own prompt it would wait by its event manager,
-/// another thread of the operating system, and each command would have to go from there to the main one: two changes
-/// of threads, often between two processors. Since nothing interrupts it, it takes no longer than 10 ms; a signal at the
-/// prompt has to wait for that. What GHCi has read already it does not see, but then nobody waits for an answer: of code,
-/// each part is sent when the one before it was answered.
-fn own_handles() -> String {
-    let (out, err) = (characters("<stdout>"), characters("<stderr>"));
-    format!(
-        "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
-         d f n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD f GHC.IO.Device.Stream n \
-         System.IO.WriteMode Prelude.False Prelude.Nothing) ; \
-         p = d GHC.IO.FD.stdout {out} ; q = d GHC.IO.FD.stderr {err} ; \
-         r = GHC.IO.Device.ready GHC.IO.FD.stdin Prelude.False (Prelude.fromEnum '\\n')"
-    )
-}
-
-/// The same by what every GHC offers to every program: for one that keeps the inner modules of base to itself. Bytes go
-/// past the encoding of the handles that everyone uses, and nothing is waited for.
-const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
-     (\\ l -> System.IO.hPutBuf h (Prelude.fst l) (Prelude.snd l)) Prelude.>> System.IO.hFlush h ; \
-     p = System.IO.stdout ; q = System.IO.stderr ; r = Prelude.return Prelude.False";
-
-/// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
-/// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
-/// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
-/// as at its own prompt. Letters beyond ASCII in the name of a module are told as `?`. What is the same at every prompt
-/// stands outside of the function, which is byte code and would build it anew; and what only the next command needs comes
-/// after the markers: the buffering, and the wait.
-fn prompt_function(nonce: &Nonce, parts: &str) -> String {
-    let (nonce, asks) = (characters(&format!("{} ", nonce.as_str())), characters(ASKS));
-    format!(
-        ":set prompt-function let {{ \
-         k = {nonce} ; a = {asks} ; z = '\\n' : Prelude.mempty ; o = System.IO.stdout ; \
-         b = System.IO.hSetBuffering o ; \
-         c l = case l Prelude.< '\\DEL' of {{ Prelude.True -> l ; Prelude.False -> '?' }} ; {parts} }} in \
-         \\ms n -> let {{ m = k Prelude.++ Prelude.show n }} in Control.Exception.uninterruptibleMask_ ( \
-         System.IO.hFlush o Prelude.>> \
-         w p (m Prelude.++ (' ' : (Prelude.map c (Prelude.concat ms) Prelude.++ z))) Prelude.>> \
-         System.IO.hFlush System.IO.stderr Prelude.>> \
-         w q (m Prelude.++ (' ' : z)) Prelude.>> \
-         (System.Environment.lookupEnv a Prelude.>>= Prelude.maybe (b System.IO.LineBuffering) \
-         (\\ _ -> System.Environment.unsetEnv a Prelude.>> b System.IO.NoBuffering))) Prelude.>> \
-         r Prelude.>> Prelude.return Prelude.mempty\n"
-    )
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use process::Ladder;
+use process::activity::Activity;
 use process::probe::{Doing, Prober};
+use process::{Ladder, Signal};
 
 use super::{Actor, DRAIN, take};
 use crate::session::cpu::CpuClock;
@@ -14,7 +15,7 @@ impl Actor {
     pub(super) fn probe(&mut self) {
         if self.inputs.code().has_unread() || self.inputs.stdin.has_unread() {
             // It has not even read what was written.
-            return self.on(Event::Probed(Probed::Busy));
+            return self.on(Event::Probed(Probed::Unread));
         }
         let group = self.group.clone();
         let mut prober = self.rest.prober.take().unwrap_or_else(|| Prober::new(&self.group));
@@ -36,9 +37,25 @@ impl Actor {
                 Probed::Replaced(now)
             }
             (Doing::WaitingForInput, ..) => Probed::Waiting,
-            (Doing::Sleeping | Doing::Computing, ..) => Probed::Busy,
+            (Doing::Sleeping, ..) => Probed::Sleeping,
+            (Doing::Computing, ..) => Probed::Computing,
             (Doing::Unknown, ..) => Probed::Unknown,
         }
+    }
+
+    /// SIGINT to the process group; if `guarded`, only where all code that was written has been read.
+    pub(super) fn signal(&mut self, guarded: bool) {
+        if guarded && self.inputs.code().has_unread() {
+            return self.on(Event::Unread);
+        }
+        // The group may be gone already, which the exit tells.
+        let _ = self.group.signal(Signal::INT);
+    }
+
+    /// Looks what goes on in the session; a look that is under way counts no more.
+    pub(super) fn watch(&mut self, window: Duration, age: Duration) {
+        let group = self.group.clone();
+        self.rest.watch = Some(tokio::spawn(async move { Activity::of(&group, window, age).await }));
     }
 
     pub(super) fn measure(&mut self) {

@@ -1,6 +1,6 @@
 //! The end of the process: asked for, or not.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::handle::SessionError;
 use super::super::{InterruptOutcome, SessionEvent, Status, Stream};
@@ -44,18 +44,18 @@ impl Machine {
         let unstarted = matches!(self.phase, Phase::Starting { .. });
         let stopped = self.ending.as_ref().is_some_and(|intent| intent.stopped);
         let ended = Phase::Ended { status, stopped, reason: reason.clone() };
-        let (running, waiters) = match std::mem::replace(&mut self.phase, ended) {
-            Phase::Running(run) => (Some(run.eval), Vec::new()),
-            Phase::Syncing(sync) => (sync.eval(), sync.waiters),
-            Phase::Starting { .. } | Phase::Idle { .. } | Phase::Ended { .. } => (None, Vec::new()),
+        let (running, asked) = match std::mem::replace(&mut self.phase, ended) {
+            Phase::Running(run) => (Some(run.eval), run.asked),
+            Phase::Syncing(mut sync) => (sync.eval(), sync.run_mut().and_then(|run| run.asked.take())),
+            Phase::Starting { .. } | Phase::Idle { .. } | Phase::Ended { .. } => (None, None),
         };
         if let Some(eval) = running {
             self.records.running(eval).notes.push(format!("The session ended: {reason}."));
             self.finish(eval, Some(status), now);
         }
-        for waiter in waiters {
-            let outcome = InterruptOutcome::Ended;
-            self.actions.push(Action::Interrupted { waiter, outcome, eval: running, took: std::time::Duration::ZERO });
+        for waiter in asked.map(|asked| asked.waiters).unwrap_or_default() {
+            let (outcome, took, rest) = (InterruptOutcome::Ended, Duration::ZERO, None);
+            self.actions.push(Action::Interrupted { waiter, outcome, eval: running, took, rest });
         }
         for queued in std::mem::take(&mut self.queue) {
             let record = self.records.running(queued.eval);

@@ -3,8 +3,11 @@
 //! `vocabulary` is what goes in and out; this file holds the state; `starting`, `running` and `syncing` are the phases
 //! of a living session, `ending` what is left when the process has gone.
 
+mod breakpoint;
 mod ending;
+mod interrupting;
 mod records;
+mod resting;
 mod running;
 mod starting;
 mod syncing;
@@ -20,8 +23,10 @@ use std::time::{Duration, Instant};
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
 use super::{Completion, LoadRecord, SessionState, Status, Stream};
-use crate::adapter::{Adapter, Channel, Nonce};
+use crate::adapter::{Adapter, Aside, Channel, Nonce, Said};
 use crate::sessions::Numbers;
+use breakpoint::Breakpoint;
+use interrupting::Behind;
 use records::Records;
 use running::Run;
 use syncing::Sync;
@@ -57,8 +62,17 @@ pub(super) struct Machine {
     load: LoadRecord,
     /// Code that ended well and only defined something, for a new process.
     history: VecDeque<String>,
+    /// Something of an interrupted evaluation that goes on behind the prompt.
+    behind: Option<Behind>,
+    /// The load that was interrupted, until another one ends.
+    cut_load: Option<u64>,
+    /// Input that a program leaves unread is taken back, and does not run as code.
+    takes_back: bool,
     /// Whether the first prompt came.
     prompted: bool,
+    /// Whether the markers ever told what the REPL said, so that they always would.
+    heard: bool,
+    breakpoint: Breakpoint,
     /// Set when the end was asked for, with the reason.
     ending: Option<Intent>,
     actions: Vec<Action>,
@@ -130,7 +144,12 @@ impl Machine {
             barriers: 0,
             load: LoadRecord::default(),
             history: VecDeque::new(),
+            behind: None,
+            takes_back: false,
+            cut_load: None,
             prompted: false,
+            heard: false,
+            breakpoint: Breakpoint::default(),
             ending: None,
             actions: vec![Action::Code { bytes: install, script: None }],
         }
@@ -146,7 +165,10 @@ impl Machine {
         match &self.phase {
             _ if self.ending.is_some() => None,
             Phase::Starting { until, .. } => Some(*until),
-            Phase::Idle { since } => self.bounds.idle.map(|idle| *since + idle),
+            Phase::Idle { since } => {
+                let idle = self.bounds.idle.map(|idle| *since + idle);
+                [idle, self.behind.as_ref().map(|behind| behind.look_at)].into_iter().flatten().min()
+            }
             Phase::Running(run) => Some(run.deadline()),
             Phase::Syncing(sync) => sync.deadline(),
             Phase::Ended { .. } => None,
@@ -156,6 +178,7 @@ impl Machine {
     /// Takes output, and says whose it is.
     pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Owner {
         let side = stream as usize;
+        let bytes = if stream == Stream::Stdout { self.without_context(bytes) } else { bytes };
         match &mut self.phase {
             Phase::Starting { .. } => {
                 self.banner[side].push(bytes);
@@ -164,7 +187,7 @@ impl Machine {
             }
             Phase::Running(run) if !run.has_ended(&self.sides[side]) => {
                 let eval = run.eval;
-                run.heard(now);
+                run.heard(stream, now);
                 self.records.running(eval).output[side].push(bytes);
                 return Owner::Eval(eval);
             }
@@ -193,16 +216,48 @@ impl Machine {
             None => side.unnumbered += 1,
         }
         if number.is_some() && stream == Stream::Stdout {
+            self.breakpoint.prompted();
             payload.clone_into(&mut self.payload);
             if let Some(eval) = open {
                 payload.clone_into(&mut self.records.running(eval).payload);
             }
         }
+        if let (Some(number), Stream::Stderr) = (number, stream) {
+            self.listen(number, Aside::read(payload), open);
+        }
         match self.phase {
             Phase::Starting { .. } => self.starting_marker(number, now),
-            Phase::Running(_) => self.running_marker(now),
+            Phase::Running(_) => self.running_marker(stream, number, now),
             Phase::Syncing(_) => self.syncing_marker(stream, number, now),
             Phase::Idle { .. } | Phase::Ended { .. } => {}
+        }
+    }
+
+    /// Takes what the marker with this number says on standard error.
+    fn listen(&mut self, number: u64, aside: Aside<'_>, eval: Option<u64>) {
+        let mut unasked = false;
+        if let Phase::Running(run) = &mut self.phase {
+            if let Some(count) = aside.unread {
+                run.take_back(count);
+            }
+            // The prompt once more: it had not read the code, so what it said is not about that.
+            unasked = number <= run.before;
+        }
+        self.takes_back |= aside.unread.is_some();
+        let words = match aside.said {
+            Said::Nothing => Some(String::new()),
+            Said::Missed => None,
+            Said::Words(literal) => self.adapter.words(literal),
+        };
+        // Where nothing was ever heard, silence says nothing.
+        self.heard |= words.as_ref().is_some_and(|words| !words.is_empty());
+        let Some(eval) = eval.filter(|_| !unasked) else { return };
+        let record = self.records.running(eval);
+        record.stopped |= aside.stopped;
+        match words {
+            Some(words) if words.is_empty() => {}
+            Some(words) => record.reports.push(words),
+            None => record.unheard = true,
         }
     }
 
@@ -215,8 +270,10 @@ impl Machine {
                 Ok(eval) => self.actions.push(Action::Answer { waiter, eval }),
                 Err(error) => self.actions.push(Action::Refuse { waiter, error }),
             },
-            Event::Input { text, eof, waiter } => self.input(text, eof, waiter, now),
-            Event::Interrupt { waiter } => self.interrupt(waiter, now),
+            Event::Input { eval, text, eof, waiter } => self.input(eval, text, eof, waiter, now),
+            Event::Interrupt { eval, waiter } => self.interrupt(eval, waiter, now),
+            Event::Unread => self.unread(now),
+            Event::Watched(activity) => self.watched(&activity, now),
             Event::Stop { reason } => self.stop(reason, true),
             Event::Kill { reason } => self.kill(reason),
             Event::Probed(probed) => self.probed(probed, now),
@@ -231,8 +288,9 @@ impl Machine {
             Phase::Starting { until, .. } if now >= *until => self.start_timed_out(now),
             Phase::Idle { since } => {
                 if let Some(idle) = self.bounds.idle.filter(|idle| now >= *since + *idle) {
-                    self.stop(format!("it was idle for {}", minutes(idle)), true);
+                    return self.stop(format!("it was idle for {}", minutes(idle)), true);
                 }
+                self.look_behind(now);
             }
             Phase::Running(_) => self.running_tick(now),
             Phase::Syncing(_) => self.syncing_tick(now),
@@ -247,10 +305,12 @@ impl Machine {
         }
         self.forget_withdrawn();
         if self.queue.len() >= self.bounds.queue {
-            let error = SessionError::QueueFull { session: self.name.clone(), limit: self.bounds.queue };
+            let error =
+                SessionError::QueueFull { session: self.name.clone(), limit: self.bounds.queue, runs: self.current() };
             return self.actions.push(refuse(error));
         }
-        let plan = match self.adapter.plan(&code) {
+        let plan = if stdin.is_some() { self.adapter.plan_with_input(&code) } else { self.adapter.plan(&code) };
+        let plan = match plan {
             Ok(plan) => plan,
             Err(refusal) => return self.actions.push(refuse(SessionError::Refused(refusal))),
         };
@@ -329,7 +389,9 @@ impl Machine {
     pub(super) fn state(&self) -> SessionState {
         match &self.phase {
             Phase::Starting { .. } => SessionState::Starting,
+            Phase::Idle { .. } if self.behind.is_some() => SessionState::Uninterruptible,
             Phase::Idle { .. } => SessionState::Idle,
+            Phase::Running(run) if run.asked.is_some() => run.asked_state(),
             Phase::Running(run) if run.is_waiting() => SessionState::WaitingForInput,
             Phase::Running(_) => SessionState::Running,
             Phase::Syncing(sync) => sync.state(),

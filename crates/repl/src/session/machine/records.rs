@@ -28,6 +28,14 @@ pub(in super::super) struct Record {
     pub(in super::super) verdict: Verdict,
     /// What its own last marker said; those of barriers come later.
     pub(in super::super) payload: String,
+    /// How much it had printed on standard error when it was sent a first signal.
+    pub(in super::super) signalled_at: Option<u64>,
+    /// What the REPL itself said, see [`crate::adapter::Aside`].
+    pub(in super::super) reports: Vec<String>,
+    /// Whether some of that may have been missed.
+    pub(in super::super) unheard: bool,
+    /// Whether it stopped at a breakpoint.
+    pub(in super::super) stopped: bool,
     /// The session's processor time when it started, where it was read.
     pub(in super::super) cpu_from: Option<Duration>,
     /// How much of it it took.
@@ -64,6 +72,10 @@ impl Records {
             notes: Vec::new(),
             verdict: Verdict::default(),
             payload: String::new(),
+            signalled_at: None,
+            reports: Vec::new(),
+            unheard: false,
+            stopped: false,
             cpu_from: None,
             cpu: None,
             logged: [0; 2],

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
 use super::super::handle::SessionError;
-use super::super::{InputOutcome, SessionEvent, Status};
+use super::super::{InputOutcome, SessionEvent, SessionState, Status, Stream};
 use super::ending::signal_in_words;
+use super::interrupting::Asked;
+use super::resting::Rhythm;
 use super::syncing::{Sync, Why};
 use super::{Action, Intent, Machine, Phase, Probed, Side, Waiter};
-use crate::adapter::{Printed, Step};
+use crate::adapter::{Adapter, Printed, Step, Words};
 
 /// Silence after which the kernel is asked whether the program waits for input.
 const QUIET: Duration = Duration::from_millis(100);
@@ -19,6 +21,9 @@ const EAGER: Duration = Duration::from_millis(2);
 const PATIENT: Duration = Duration::from_millis(250);
 /// How long a number that is too small is believed to be on its way to the right one.
 const DOUBT: Duration = Duration::from_millis(200);
+
+/// How much input is handed over at once: a pipe holds twice as much.
+const CHUNK: usize = 32 * 1024;
 
 /// How many definitions are remembered for a new process.
 const MAX_HISTORY: usize = 2000;
@@ -40,6 +45,10 @@ pub(super) struct Run {
     /// Lines for the program that it has not asked for yet.
     input: VecDeque<Vec<u8>>,
     close_input: bool,
+    /// Much of it is handed over at once, since what is not read is taken back.
+    bulk: bool,
+    /// What of it was handed over last.
+    handed: Vec<u8>,
     pub(super) fed: bool,
     waiting: bool,
     probe_at: Instant,
@@ -48,16 +57,26 @@ pub(super) struct Run {
     doubt: Option<Instant>,
     /// Another program was found in its place.
     replaced: bool,
+    /// When it prints.
+    pub(super) rhythm: Rhythm,
+    /// An interrupt that somebody asked for.
+    pub(super) asked: Option<Asked>,
 }
 
 impl Run {
     pub(super) fn deadline(&self) -> Instant {
         let probe = if self.probing { self.probe_at + PATIENT } else { self.probe_at };
-        self.doubt.map_or(probe, |doubt| doubt.min(probe))
+        let asked = self.asked.as_ref().and_then(Asked::deadline);
+        [self.doubt, asked].into_iter().flatten().fold(probe, Instant::min)
     }
 
     pub(super) fn is_waiting(&self) -> bool {
         self.waiting
+    }
+
+    /// How it stands, once an interrupt was asked for.
+    pub(super) fn asked_state(&self) -> SessionState {
+        self.asked.as_ref().map_or(SessionState::Running, |asked| asked.state(self.waiting))
     }
 
     /// Whether a stream is past the evaluation.
@@ -65,21 +84,57 @@ impl Run {
         self.steps.is_empty() && seen.number >= self.expected
     }
 
-    /// It printed something, so it is not waiting.
-    pub(super) fn heard(&mut self, now: Instant) {
+    /// It printed something, so it is not waiting. What comes on standard error after a signal may be the REPL's word on it.
+    pub(super) fn heard(&mut self, stream: Stream, now: Instant) {
+        if stream == Stream::Stdout || self.asked.as_ref().is_none_or(|asked| asked.signals == 0) {
+            self.rhythm.printed(now);
+        }
         self.probe_at = self.probe_at.max(now + if self.input.is_empty() { QUIET } else { EAGER });
         self.waiting = false;
+    }
+
+    /// Whether there is input for it that it has not asked for yet.
+    pub(super) fn has_input(&self) -> bool {
+        !self.input.is_empty() || self.close_input
+    }
+
+    /// How many pieces of the code come after the current one.
+    pub(super) fn pieces_left(&self, adapter: &dyn Adapter) -> usize {
+        self.steps.iter().filter(|step| adapter.is_piece(step)).count()
     }
 
     fn pending(&self) -> usize {
         self.input.iter().map(Vec::len).sum()
     }
 
+    /// The next to hand over.
+    fn next_input(&mut self) -> Option<Vec<u8>> {
+        let mut next = self.input.pop_front()?;
+        while let Some(line) = self.input.front().filter(|line| self.bulk && next.len() + line.len() <= CHUNK) {
+            next.extend_from_slice(line);
+            self.input.pop_front();
+        }
+        self.handed.clone_from(&next);
+        Some(next)
+    }
+
+    /// The last bytes that it was handed were not read: the next piece may want them.
+    pub(super) fn take_back(&mut self, count: usize) {
+        let from = self.handed.len().saturating_sub(count);
+        let unread = self.handed.split_off(from);
+        self.handed.clear();
+        if !unread.is_empty() {
+            for line in unread.split_inclusive(|&byte| byte == b'\n').rev() {
+                self.input.push_front(line.to_vec());
+            }
+        }
+    }
+
     fn push_input(&mut self, text: &str) {
         self.input.extend(text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()));
     }
 
-    fn probe_soon(&mut self, now: Instant) {
+    pub(super) fn probe_soon(&mut self, now: Instant) {
         self.probe_gap = EAGER;
         self.probe_at = now + EAGER;
     }
@@ -110,6 +165,8 @@ impl Machine {
             marked: false,
             input: VecDeque::new(),
             close_input: false,
+            bulk: self.takes_back && queued.stdin.is_some(),
+            handed: Vec::new(),
             fed: false,
             waiting: false,
             probe_at: now + QUIET,
@@ -117,6 +174,8 @@ impl Machine {
             probing: false,
             doubt: None,
             replaced: false,
+            rhythm: Rhythm::default(),
+            asked: None,
         };
         if let Some(stdin) = &queued.stdin {
             run.push_input(stdin);
@@ -128,7 +187,10 @@ impl Machine {
         self.phase = Phase::Running(Box::new(run));
     }
 
-    pub(super) fn running_marker(&mut self, now: Instant) {
+    pub(super) fn running_marker(&mut self, stream: Stream, number: Option<u64>, now: Instant) {
+        if self.signalled_marker(stream, number, now) {
+            return;
+        }
         let fallback = self.is_fallback();
         let Phase::Running(run) = &mut self.phase else { return };
         if fallback {
@@ -156,19 +218,28 @@ impl Machine {
         self.number = self.sides[0].number.max(self.sides[1].number);
         self.issued = self.number;
         let Phase::Running(run) = &self.phase else { return };
-        let (eval, fed, last) = (run.eval, run.fed, run.steps.is_empty());
+        let (eval, fed, last, asked) = (run.eval, run.fed, run.steps.is_empty(), run.asked.is_some());
         if fed && self.shares_stdin() {
             // Input that the program left unread would run as code: everything up to a barrier is out of step.
-            return self.synchronize(Why::Input, None, now);
+            return self.synchronize(Why::Input, now);
         }
+        if asked {
+            return self.conclude(None, false, now);
+        }
+        self.piece_ended(eval, last, now);
+    }
+
+    /// Goes on with the next piece, unless this was the last one or the last that should run.
+    fn piece_ended(&mut self, eval: u64, last: bool, now: Instant) {
         if last {
             return self.finish(eval, None, now);
         }
-        if self.judge(eval).error {
+        let verdict = self.judge(eval);
+        if verdict.error || self.records.running(eval).stopped {
             let Phase::Running(run) = &self.phase else { return };
-            let left = run.steps.len();
-            let note =
-                format!("Stopped at the first error; {left} more piece{} of the code did not run.", plural(left));
+            let left = run.pieces_left(&*self.adapter);
+            let at = if verdict.error { "error" } else { "breakpoint" };
+            let note = format!("Stopped at the first {at}; {left} more piece{} of the code did not run.", plural(left));
             self.records.running(eval).notes.push(note);
             return self.finish(eval, None, now);
         }
@@ -189,23 +260,39 @@ impl Machine {
 
     /// After a barrier: goes on with the steps of an evaluation that used its input, or ends it.
     pub(super) fn resume(&mut self, mut run: Run, now: Instant) {
-        let (eval, last) = (run.eval, run.steps.is_empty());
+        let (eval, last, asked) = (run.eval, run.steps.is_empty(), run.asked.is_some());
         run.fed = false;
         self.phase = Phase::Running(Box::new(run));
-        if last || self.judge(eval).error { self.finish(eval, None, now) } else { self.next_step(now) }
+        if asked {
+            return self.conclude(None, false, now);
+        }
+        self.piece_ended(eval, last, now);
     }
 
     /// What the output so far means.
     pub(super) fn judge(&self, eval: u64) -> crate::adapter::Verdict {
         let Some(record) = self.records.get(eval) else { return Default::default() };
-        let (stdout, stderr) = (record.output[0].bytes().0, record.output[1].bytes().0);
-        self.adapter.classify(Printed {
+        let [stdout, stderr] =
+            record.output.each_ref().map(|output| String::from_utf8_lossy(&output.bytes().0).into_owned());
+        let words = Words {
+            reports: (self.heard && !record.unheard).then_some(record.reports.as_slice()),
+            stopped: record.stopped,
+        };
+        let printed = Printed {
             code: &record.code,
-            stdout: &String::from_utf8_lossy(&stdout),
-            stderr: &String::from_utf8_lossy(&stderr),
+            stdout: &stdout,
+            stderr: &stderr,
             payload: &record.payload,
-            interrupting: matches!(&self.phase, Phase::Syncing(sync) if sync.why() == Why::Interrupt),
-        })
+            interrupting: record.signalled_at.is_some(),
+        };
+        let mut verdict = self.adapter.judge(printed, words);
+        if let (true, Some(at), None) = (verdict.interrupted, record.signalled_at, words.reports) {
+            // Where only the text tells, what was printed before the signal says nothing about what it did.
+            let since = record.output[Stream::Stderr as usize].since(at);
+            let since = Printed { stderr: &String::from_utf8_lossy(&since), ..printed };
+            verdict.interrupted = self.adapter.judge(since, words).interrupted;
+        }
+        verdict
     }
 
     /// Ends the evaluation that runs and tells everybody.
@@ -215,6 +302,9 @@ impl Machine {
             Phase::Syncing(sync) => sync.run().map_or(0, Run::pending),
             _ => 0,
         };
+        if self.records.running(eval).stopped {
+            self.stopped_at_breakpoint(eval);
+        }
         let mut verdict = self.judge(eval);
         let load = verdict.load.take();
         let stopped = verdict.interrupted || verdict.signal.is_some();
@@ -228,6 +318,10 @@ impl Machine {
             (false, false) => Status::Done,
         });
         let record = self.records.running(eval);
+        let loads = self.adapter.loads(&record.code);
+        if loads && status == Status::Interrupted && !record.stopped {
+            self.cut_load = Some(eval);
+        }
         if let Some(signal) = signal {
             record.notes.push(format!("It was ended by {}, which somebody else sent.", signal_in_words(signal)));
         }
@@ -238,6 +332,14 @@ impl Machine {
         let dead = matches!(self.phase, Phase::Ended { .. });
         if let (Status::Killed, Some(Intent { reason, .. }), false) = (status, &self.ending, dead) {
             record.notes.push(format!("The session ended: {reason}."));
+        }
+        if let Some(behind) = self.behind.as_ref().filter(|behind| behind.eval != eval) {
+            record.notes.push(format!("{}; its output may stand among this one's.", behind.words(&self.name)));
+        }
+        if let Some(load) = self.cut_load.filter(|_| !loads) {
+            record.notes.push(format!(
+                "Load #{load} was interrupted: what it did not come to is not loaded. repl_reload loads it."
+            ));
         }
         let quiet = record.quiet;
         let duration = record.started.map(|started| now - started).unwrap_or_default();
@@ -268,7 +370,7 @@ impl Machine {
     pub(super) fn running_tick(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         if run.doubt.is_some_and(|doubt| now >= doubt) {
-            return self.synchronize(Why::Doubt, None, now);
+            return self.synchronize(Why::Doubt, now);
         }
         if now >= run.probe_at && !run.probing {
             run.probing = true;
@@ -278,12 +380,17 @@ impl Machine {
             // An answer that is late: the actor still has the question.
             run.probe_at = now;
         }
+        self.interrupting_tick(now);
     }
 
     /// The kernel's answer. Everything printed before it has been handed in, so if the evaluation had ended by then it
     /// would not be running any more, and what waits for input is the program, not the REPL at its prompt.
     pub(super) fn probed(&mut self, probed: Probed, now: Instant) {
-        let Phase::Running(run) = &mut self.phase else { return };
+        let run = match &mut self.phase {
+            Phase::Running(run) => run,
+            Phase::Syncing(_) => return self.syncing_probed(&probed, now),
+            _ => return,
+        };
         if !run.probing {
             return;
         }
@@ -295,11 +402,15 @@ impl Machine {
         }
         run.probe_gap = (run.probe_gap * 3 / 2).min(PATIENT);
         run.probe_at = now + run.probe_gap;
+        if self.interrupting_probed(&probed, now) {
+            return;
+        }
+        let Phase::Running(run) = &mut self.phase else { return };
         match probed {
             Probed::Waiting => self.feed(now),
             Probed::Replaced(command) => self.replaced(&command, now),
             Probed::Unknown if !run.input.is_empty() || run.close_input => self.feed(now),
-            Probed::Busy | Probed::Unknown => {
+            Probed::Sleeping | Probed::Computing | Probed::Unread | Probed::Unknown => {
                 if run.waiting {
                     run.waiting = false;
                     let eval = run.eval;
@@ -330,7 +441,7 @@ impl Machine {
     fn feed(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let eval = run.eval;
-        if let Some(line) = run.input.pop_front() {
+        if let Some(line) = run.next_input() {
             run.fed = true;
             run.waiting = false;
             run.probe_soon(now);
@@ -350,8 +461,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn input(&mut self, text: String, eof: bool, waiter: Waiter, now: Instant) {
-        if let Some(error) = self.has_ended() {
+    pub(super) fn input(&mut self, eval: Option<u64>, text: String, eof: bool, waiter: Waiter, now: Instant) {
+        if let Some(error) = self.is_not_the_one(eval).or_else(|| self.has_ended()) {
             return self.actions.push(Action::Refuse { waiter, error });
         }
         let Phase::Running(run) = &mut self.phase else {
@@ -368,18 +479,13 @@ impl Machine {
     }
 
     /// Goes out of the running evaluation into synchronization.
-    pub(super) fn synchronize(&mut self, why: Why, waiter: Option<Waiter>, now: Instant) {
+    pub(super) fn synchronize(&mut self, why: Why, now: Instant) {
         let run = match std::mem::replace(&mut self.phase, Phase::Idle { since: now }) {
             Phase::Running(run) => Some(*run),
             _ => None,
         };
-        let mut sync = Sync::new(why, run, now);
-        sync.waiters.extend(waiter);
-        self.phase = Phase::Syncing(Box::new(sync));
-        match why {
-            Why::Interrupt => self.begin_interrupt(now),
-            Why::Start | Why::Input | Why::Doubt => self.send_barrier(now),
-        }
+        self.phase = Phase::Syncing(Box::new(Sync::new(why, run, now)));
+        self.send_barrier(now);
     }
 }
 

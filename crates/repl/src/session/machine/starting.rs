@@ -48,8 +48,12 @@ impl Machine {
         let whole = memchr::memrchr(b'\n', open).map_or(0, |at| at + 1);
         let whole = if open.len() - whole > LONG_LINE { open.len() } else { whole };
         if whole > 0 {
-            let bytes = open.drain(..whole).collect();
-            self.actions.push(Action::Log { stream, bytes });
+            let bytes: Vec<u8> = open.drain(..whole).collect();
+            // What the REPL says to the installation may come before the marker on the other stream.
+            let bytes = self.adapter.without_barriers(&bytes, &self.nonce);
+            if !bytes.is_empty() {
+                self.actions.push(Action::Log { stream, bytes });
+            }
         }
     }
 
@@ -79,15 +83,19 @@ impl Machine {
         self.phase = Phase::Idle { since: now };
     }
 
-    /// Takes the REPL's own prompts, printed before ours was installed, off the end of the banner.
+    /// Takes the REPL's own prompts, printed before ours was installed, off the end of the banner, and what it said to that.
     fn trim_banner(&mut self) {
         let (bytes, _) = self.banner[0].bytes();
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
         self.banner[0] = Capture::new();
         self.banner[0].push(&bytes[..end]);
+        let said = self.adapter.without_barriers(&self.banner[1].bytes().0, &self.nonce);
+        self.banner[1] = Capture::new();
+        self.banner[1].push(&said);
     }
 
     pub(super) fn publish_load(&mut self, load: LoadRecord) {
+        self.cut_load = None;
         self.load = load.after(&self.load);
         self.actions.push(Action::Loaded(self.load.clone()));
     }

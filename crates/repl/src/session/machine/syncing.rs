@@ -1,26 +1,31 @@
-//! Getting back in step: barriers, and the interrupt, which is a protocol and not a signal.
+//! Getting back in step: barriers.
 //!
-//! A barrier is a line whose answer is recognisable and comes after everything before it. An interrupt is: signal the
-//! group, see the evaluation's end or give up waiting for it, a barrier, a pause for a signal that is still under way,
-//! a second barrier. With one barrier only, about one interrupt in 25 spoils the next evaluation.
+//! A barrier is a line whose answer is recognisable and comes after everything before it. When the end of an evaluation
+//! that was sent a signal has shown (see `interrupting`), there is a barrier, a pause for a signal that is still under
+//! way, and a second barrier: with one only, about one interrupt in 25 spoils the next evaluation. In the pause we look
+//! whether anything of the evaluation goes on, and while it does the pause is not over (see `resting`).
+//!
+//! Where code has led the stream elsewhere on which the answer would come, only the markers show. Then the kernel is asked:
+//! a REPL that waits for input and has read all there was, with the same number on both streams, is in step.
 
 use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
-use super::super::{InterruptOutcome, SessionState, Status, Stream};
-use super::running::{Run, plural};
-use super::{Action, Machine, Owner, Phase, Side, Waiter};
+use super::super::{SessionState, Stream};
+use super::interrupting::{Asked, GIVE_UP};
+use super::resting::Rest;
+use super::running::Run;
+use super::{Action, Machine, Owner, Phase, Probed, Side, Waiter};
 
-/// A signal sooner than this after the code could hit the REPL while it reads the code.
-const READING: Duration = Duration::from_millis(20);
-/// How long the end of the evaluation may take to show after a signal.
-const SIGNALLED: Duration = Duration::from_millis(250);
-/// How long a barrier may take before something is done about it.
-const BARRIER: Duration = Duration::from_millis(300);
+/// A signal sooner than this after the end of an evaluation could hit the REPL while it reads what that has left.
+const READING: Duration = Duration::from_millis(40);
+/// How long a barrier may take before another is sent after an interrupt: a late signal may have cut it.
+const BARRIER: Duration = Duration::from_secs(1);
 /// The same where no interrupt is wanted: the REPL may be busy with input that a program left unread.
 const PATIENT_BARRIER: Duration = Duration::from_secs(5);
-/// After this the evaluation is called uninterruptible.
-const GIVE_UP: Duration = Duration::from_secs(10);
+/// After this the kernel is asked whether the REPL waits, where its prompts came and the barrier's answer did not; and how
+/// soon again.
+const UNANSWERED: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(50)];
 /// How much of the latest output is searched for a barrier's answer.
 const LISTEN: usize = 16 * 1024;
 
@@ -42,18 +47,26 @@ pub(super) enum Why {
 }
 
 #[derive(Debug)]
-enum Stage {
-    /// Not yet, since the REPL may still read the code.
+pub(super) enum Stage {
+    /// Until a signal is sent: the REPL may still read what it is to hit.
     Held { until: Instant },
-    /// Until the evaluation's end shows.
-    Signalled { until: Instant },
     /// Until the barrier's answer, on whichever stream it comes, and its marker on both.
-    Barrier { until: Instant, echo: Option<Vec<u8>>, echoed: Option<usize>, target: Option<u64> },
-    /// Until a late signal has arrived.
+    Barrier {
+        until: Instant,
+        echo: Option<Vec<u8>>,
+        echoed: Option<usize>,
+        target: Option<u64>,
+        /// The highest number when it was sent, and when the kernel is asked.
+        sent: u64,
+        ask_at: Instant,
+    },
+    /// Until a late signal has arrived and nothing of the evaluation goes on.
     Settling { until: Instant },
     /// Until what the interrupt has lost is restored.
     Recovering { target: u64, until: Instant },
-    /// The evaluation does not react. If it ends after all, a barrier finds out.
+    /// The REPL is at its prompt, but a thread of the evaluation goes on behind it.
+    Behind { look_at: Instant },
+    /// The REPL does not answer. If it does after all, a barrier finds out how things stand.
     GaveUp,
 }
 
@@ -61,19 +74,21 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Sync {
     why: Why,
-    run: Option<Run>,
-    stage: Stage,
+    pub(super) run: Option<Run>,
+    pub(super) stage: Stage,
     /// The evaluation had ended, and what was interrupted is input that it had left.
     overrun: bool,
     /// Barriers that have succeeded.
     passed: usize,
+    /// Their answers go elsewhere.
+    unheard: bool,
     recovered: bool,
-    begun: Instant,
-    pub(super) waiters: Vec<Waiter>,
+    pub(super) begun: Instant,
     /// Output of nobody: what comes after the evaluation's end.
-    strays: [Capture; 2],
+    pub(super) strays: [Capture; 2],
     /// The end of each stream since the barrier was sent.
     listen: [Vec<u8>; 2],
+    pub(super) rest: Rest,
 }
 
 impl Sync {
@@ -81,43 +96,49 @@ impl Sync {
         Sync {
             why,
             run,
-            stage: Stage::Settling { until: now },
+            stage: Stage::GaveUp,
             overrun: false,
             passed: 0,
+            unheard: false,
             recovered: false,
             begun: now,
-            waiters: Vec::new(),
             strays: [Capture::new(), Capture::new()],
             listen: [Vec::new(), Vec::new()],
+            rest: Rest::default(),
         }
-    }
-
-    pub(super) fn why(&self) -> Why {
-        self.why
     }
 
     pub(super) fn run(&self) -> Option<&Run> {
         self.run.as_ref()
     }
 
+    pub(super) fn run_mut(&mut self) -> Option<&mut Run> {
+        self.run.as_mut()
+    }
+
     pub(super) fn eval(&self) -> Option<u64> {
         self.run.as_ref().map(|run| run.eval)
     }
 
+    pub(super) fn overrun(&self) -> bool {
+        self.overrun
+    }
+
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.stage {
+            Stage::Barrier { until, ask_at, echo: Some(_), echoed: None, .. } => Some((*until).min(*ask_at)),
             Stage::Held { until }
-            | Stage::Signalled { until }
             | Stage::Barrier { until, .. }
             | Stage::Settling { until }
             | Stage::Recovering { until, .. } => Some(*until),
+            Stage::Behind { look_at } => Some(*look_at),
             Stage::GaveUp => None,
         }
     }
 
     pub(super) fn state(&self) -> SessionState {
         match (self.why, &self.stage) {
-            (_, Stage::GaveUp) => SessionState::Uninterruptible,
+            (_, Stage::GaveUp | Stage::Behind { .. }) => SessionState::Uninterruptible,
             (Why::Interrupt, _) => SessionState::Interrupting,
             (Why::Start, _) => SessionState::Starting,
             (Why::Input | Why::Doubt, _) => SessionState::Running,
@@ -128,6 +149,7 @@ impl Sync {
     pub(super) fn data(&mut self, side: usize, bytes: &[u8], seen: &Side) -> Owner {
         if let Stage::Barrier { echo: Some(echo), echoed, .. } = &mut self.stage
             && echoed.is_none()
+            && !self.unheard
         {
             let listen = &mut self.listen[side];
             listen.extend_from_slice(bytes);
@@ -160,54 +182,50 @@ impl Sync {
 }
 
 impl Machine {
-    pub(super) fn interrupt(&mut self, waiter: Waiter, now: Instant) {
-        match &mut self.phase {
-            Phase::Running(_) => self.synchronize(Why::Interrupt, Some(waiter), now),
-            Phase::Syncing(sync) if sync.why == Why::Interrupt => {
-                sync.waiters.push(waiter);
-                if matches!(sync.stage, Stage::GaveUp) {
-                    // Somebody asks again: another full round.
-                    sync.begun = now;
-                    self.send_signal(now);
-                }
+    /// Somebody interrupts while the session gets in step.
+    pub(super) fn interrupt_syncing(&mut self, waiter: Waiter, now: Instant) {
+        let Phase::Syncing(sync) = &mut self.phase else { return };
+        let Some(run) = &mut sync.run else { return };
+        let eval = run.eval;
+        let asked = match &mut run.asked {
+            Some(asked) => {
+                asked.again(waiter, now);
+                asked
             }
+            none => none.insert(Asked::new(waiter, None, now)),
+        };
+        let signal = match sync.why {
+            Why::Interrupt => matches!(sync.stage, Stage::GaveUp),
             // Input that the program left unread runs as code, for as long as it likes.
-            Phase::Syncing(sync) if sync.run.is_some() => {
-                sync.overrun = sync.why == Why::Input;
-                (sync.why, sync.passed, sync.begun) = (Why::Interrupt, 0, now);
-                sync.waiters.push(waiter);
-                self.send_signal(now);
-            }
-            // Nothing runs that an interrupt could hit.
             _ => {
-                let outcome = match self.has_ended() {
-                    Some(_) => InterruptOutcome::Ended,
-                    None => InterruptOutcome::Idle,
-                };
-                self.actions.push(Action::Interrupted { waiter, outcome, eval: None, took: Duration::ZERO });
+                sync.overrun = sync.why == Why::Input;
+                (sync.why, sync.passed) = (Why::Interrupt, 0);
+                true
             }
-        }
-    }
-
-    pub(super) fn begin_interrupt(&mut self, now: Instant) {
-        let Phase::Syncing(sync) = &mut self.phase else { return };
-        match sync.run.as_ref().map(|run| run.written + READING) {
-            Some(until) if until > now => sync.stage = Stage::Held { until },
-            _ => self.send_signal(now),
-        }
-    }
-
-    fn send_signal(&mut self, now: Instant) {
-        let signals = self.adapter.interrupt().signal;
-        let Phase::Syncing(sync) = &mut self.phase else { return };
-        sync.stage = Stage::Signalled { until: now + SIGNALLED };
-        if signals {
-            self.actions.push(Action::Signal);
+        };
+        if signal {
+            asked.signals += 1;
+            let record = self.records.running(eval);
+            record.signalled_at.get_or_insert(record.output[Stream::Stderr as usize].total());
+            sync.stage = Stage::Held { until: now.max(sync.begun + READING) };
+            sync.begun = now;
+        } else if let Stage::Behind { look_at } = &mut sync.stage {
+            *look_at = now;
+            self.syncing_tick(now);
         }
     }
 
     pub(super) fn send_barrier(&mut self, now: Instant) {
         self.barriers += 1;
+        let sent = self.sides.iter().map(|side| side.number).max().unwrap_or_default();
+        if let Phase::Syncing(sync) = &mut self.phase
+            && sync.unheard
+        {
+            // Its answer would end up in somebody's file.
+            let (until, echo, sent) = (now + BARRIER, Some(Vec::new()), sent.saturating_sub(1));
+            sync.stage = Stage::Barrier { until, echo, echoed: None, target: None, sent, ask_at: now };
+            return;
+        }
         let fallback = self.is_fallback();
         let (bytes, echo, target) = if fallback {
             let number = self.issued + 1;
@@ -222,7 +240,8 @@ impl Machine {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let patience = if sync.why == Why::Interrupt { BARRIER } else { PATIENT_BARRIER };
         sync.listen.iter_mut().for_each(Vec::clear);
-        sync.stage = Stage::Barrier { until: now + patience, echo, echoed: None, target };
+        let (until, ask_at) = (now + patience, now + UNANSWERED[0]);
+        sync.stage = Stage::Barrier { until, echo, echoed: None, target, sent, ask_at };
     }
 
     pub(super) fn syncing_marker(&mut self, stream: Stream, number: Option<u64>, now: Instant) {
@@ -230,16 +249,6 @@ impl Machine {
         let sides = &self.sides;
         let Phase::Syncing(sync) = &mut self.phase else { return };
         match &mut sync.stage {
-            Stage::Signalled { .. } => {
-                let run = sync.run.as_ref();
-                let ended = match fallback {
-                    true => sides[0].unnumbered > 0,
-                    false => run.is_none_or(|run| sides.iter().all(|side| side.number > run.before)),
-                };
-                if ended {
-                    self.send_barrier(now);
-                }
-            }
             Stage::Barrier { echoed, target, .. } => {
                 if *echoed == Some(stream as usize) && target.is_none() {
                     *target = number;
@@ -262,26 +271,32 @@ impl Machine {
                 sync.begun = now;
                 self.send_barrier(now);
             }
-            Stage::Held { .. } => {
-                let run = sync.run.as_ref();
-                if run.is_some_and(|run| sides.iter().all(|side| side.number >= run.expected)) {
-                    // It ended before the signal was sent: no signal is needed.
-                    self.send_barrier(now);
-                }
+            Stage::Held { .. } | Stage::Settling { .. } | Stage::Behind { .. } => {}
+        }
+    }
+
+    /// Whether the prompts came that follow a barrier, and the barrier's answer did not.
+    fn is_unanswered(&self) -> bool {
+        let Phase::Syncing(sync) = &self.phase else { return false };
+        let [out, err] = &self.sides;
+        matches!(sync.stage, Stage::Barrier { echo: Some(_), echoed: None, sent, .. } if out.number > sent)
+            && out.number == err.number
+    }
+
+    /// What the kernel says of a REPL whose answer to the barrier did not come.
+    pub(super) fn syncing_probed(&mut self, probed: &Probed, now: Instant) {
+        if *probed == Probed::Waiting && self.is_unanswered() {
+            if let Phase::Syncing(sync) = &mut self.phase {
+                sync.unheard = true;
             }
-            Stage::Settling { .. } => {}
+            self.barrier_passed(now);
         }
     }
 
     fn barrier_passed(&mut self, now: Instant) {
-        let settle = self.adapter.interrupt().settle;
         let Phase::Syncing(sync) = &mut self.phase else { return };
         sync.passed += 1;
-        if sync.why == Why::Interrupt && sync.passed < 2 {
-            sync.stage = Stage::Settling { until: now + settle };
-        } else {
-            self.synchronized(now);
-        }
+        if sync.why == Why::Interrupt && sync.passed < 2 { self.settle(now) } else { self.synchronized(now) }
     }
 
     pub(super) fn syncing_tick(&mut self, now: Instant) {
@@ -289,13 +304,23 @@ impl Machine {
         if sync.deadline().is_none_or(|until| now < until) {
             return;
         }
-        if now >= sync.begun + GIVE_UP {
-            return self.give_up();
-        }
-        match sync.stage {
-            Stage::Held { .. } => self.send_signal(now),
-            Stage::Signalled { .. } | Stage::Settling { .. } => self.send_barrier(now),
-            Stage::Barrier { .. } if sync.why == Why::Interrupt => self.send_signal(now),
+        match &mut sync.stage {
+            Stage::Barrier { until, ask_at, .. } if now < *until => {
+                *ask_at = now + UNANSWERED[1];
+                if self.is_unanswered() {
+                    self.actions.push(Action::Probe);
+                }
+            }
+            Stage::Behind { .. } => self.look_at_the_rest(now),
+            Stage::Held { .. } => {
+                if self.adapter.interrupt().signal {
+                    self.actions.push(Action::Signal { guarded: false });
+                }
+                self.send_barrier(now);
+            }
+            // The answer to the look did not come.
+            Stage::Settling { .. } => self.send_barrier(now),
+            _ if now >= sync.begun + GIVE_UP + sync.rest.waited => self.give_up(now),
             // Without an answer to the restoring step a barrier shows where things stand.
             Stage::Barrier { .. } | Stage::Recovering { .. } => self.send_barrier(now),
             Stage::GaveUp => {}
@@ -303,18 +328,14 @@ impl Machine {
     }
 
     /// Tells those who wait that it does not work. The session stays in this state until the evaluation ends by itself.
-    fn give_up(&mut self) {
+    fn give_up(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         if sync.why != Why::Interrupt {
             let why = "it got out of step and did not answer a barrier";
             return self.stop(why.to_owned(), false);
         }
         sync.stage = Stage::GaveUp;
-        let eval = sync.eval();
-        for waiter in sync.waiters.drain(..) {
-            let outcome = InterruptOutcome::Uninterruptible;
-            self.actions.push(Action::Interrupted { waiter, outcome, eval, took: GIVE_UP });
-        }
+        self.tell_of_the_rest("does not answer", now);
     }
 
     /// Both streams are in step again.
@@ -344,34 +365,13 @@ impl Machine {
         self.keep_strays();
         self.cut_echo(eval);
         match why {
-            Why::Interrupt => self.interrupted(eval, now),
+            Why::Interrupt => self.rested(eval, now),
             Why::Input => {
                 let Phase::Syncing(sync) = &mut self.phase else { return };
                 let run = sync.run.take().expect("just seen");
                 self.resume(run, now);
             }
             Why::Doubt | Why::Start => self.finish(eval, None, now),
-        }
-    }
-
-    /// Ends the evaluation that was interrupted, and says so to those who asked for it.
-    fn interrupted(&mut self, eval: u64, now: Instant) {
-        let Phase::Syncing(sync) = &mut self.phase else { return };
-        let took = now - sync.begun;
-        let waiters = std::mem::take(&mut sync.waiters);
-        let (left, overrun) = (sync.run.as_ref().map_or(0, |run| run.steps.len()), sync.overrun);
-        // Without a marker of its own, the barrier was the first thing to answer.
-        let status = None;
-        if left > 0 {
-            let note = format!("{left} more piece{} of the code did not run.", plural(left));
-            self.records.running(eval).notes.push(note);
-        }
-        self.finish(eval, status, now);
-        let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted);
-        let stopped = stopped || left > 0 || overrun;
-        let outcome = if stopped { InterruptOutcome::Interrupted } else { InterruptOutcome::Finished };
-        for waiter in waiters {
-            self.actions.push(Action::Interrupted { waiter, outcome, eval: Some(eval), took });
         }
     }
 
@@ -388,7 +388,9 @@ impl Machine {
             if kept.is_empty() {
                 continue;
             }
-            if let (Why::Input, Stream::Stdout, Some(eval)) = (why, stream, eval) {
+            // At the end of its input the REPL takes its leave, which is no code's output.
+            let is_farewell = kept == self.adapter.farewell();
+            if let (Why::Input, Stream::Stdout, Some(eval), false) = (why, stream, eval, is_farewell) {
                 self.records.running(eval).notes.push(RAN_AS_CODE.to_owned());
             }
             self.between[stream as usize].push(&kept);

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use process::activity::Activity;
+
 use super::super::handle::{Claim, SessionError};
 use super::super::{InputOutcome, InterruptOutcome, LoadRecord, SessionEvent, Stream};
 
@@ -33,7 +35,10 @@ pub(in super::super) enum Probed {
     Waiting,
     /// It waits, and it is another program by now, with this command line.
     Replaced(String),
-    Busy,
+    Sleeping,
+    Computing,
+    /// It has not even read what was written.
+    Unread,
     Unknown,
 }
 
@@ -63,13 +68,19 @@ pub(in super::super) enum Event {
         waiter: Waiter,
     },
     Input {
+        eval: Option<u64>,
         text: String,
         eof: bool,
         waiter: Waiter,
     },
     Interrupt {
+        eval: Option<u64>,
         waiter: Waiter,
     },
+    /// The signal was not sent: the REPL has not read all of the code yet.
+    Unread,
+    /// The answer to [`Action::Watch`], after everything printed before it was handed in.
+    Watched(Activity),
     /// Somebody or some limit ends the process.
     Stop {
         reason: String,
@@ -97,8 +108,11 @@ pub(in super::super) enum Action {
     Feed(Vec<u8>),
     /// Close the program's standard input after what was written.
     CloseStdin,
-    /// SIGINT to the process group.
-    Signal,
+    /// SIGINT to the process group; if `guarded`, only where all code that was written has been read.
+    Signal { guarded: bool },
+    /// See what goes on in the session for so long, and which of its processes began within the last `age`. A later one
+    /// takes the place of an earlier one.
+    Watch { window: Duration, age: Duration },
     /// Ask the kernel about standard input.
     Probe,
     /// End the process.
@@ -110,7 +124,14 @@ pub(in super::super) enum Action {
     /// This is the answer.
     Accept { waiter: Waiter, input: InputOutcome },
     /// This is the answer.
-    Interrupted { waiter: Waiter, outcome: InterruptOutcome, eval: Option<u64>, took: Duration },
+    Interrupted {
+        waiter: Waiter,
+        outcome: InterruptOutcome,
+        eval: Option<u64>,
+        took: Duration,
+        /// What goes on, or what is left behind.
+        rest: Option<String>,
+    },
     /// Output whose owner was open is nobody's.
     Log { stream: Stream, bytes: Vec<u8> },
     /// Tell subscribers.

@@ -62,14 +62,14 @@ async fn a_closed_output_is_an_end_whatever_is_set() {
 async fn input_that_runs_as_code_can_be_interrupted() {
     let session = ghci();
     eval(&session, "import Control.Concurrent").await;
-    // The program reads one character; what is left of the line is code for GHCi, which takes its time.
-    let request = EvalRequest {
-        stdin: Some("xthreadDelay 100000000\n".to_owned()),
-        wait: Duration::from_millis(1000),
-        ..EvalRequest::new("getChar")
-    };
-    let running = session.eval(request).await.expect("taken");
-    assert_eq!((running.status, running.stdout.as_str()), (Status::Running, "'x'\n"), "{running:?}");
+    // The program reads one character, which its code does not tell; what is left of the line is code for GHCi, which
+    // takes its time.
+    eval(&session, "ask :: IO Char\nask = getChar").await;
+    let running = eval(&session, "ask").await;
+    assert_eq!(running.status, Status::WaitingForInput, "{running:?}");
+    session.input("xthreadDelay 100000000\n".to_owned(), false).await.expect("it reads");
+    // It runs for ever.
+    session.wait(Some(running.eval), Duration::from_secs(1), 100).await.expect("an answer");
     let report = session.interrupt(1000).await.expect("an answer");
     assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
     let ended = report.eval.expect("it is about one");
@@ -101,7 +101,7 @@ async fn a_shell_that_is_replaced_by_a_shell_goes_on() {
     assert_eq!((ended.status, ended.stdout.as_str()), (Status::Exited, "meow\n"));
 }
 
-fn bash() -> Handle {
+pub(super) fn bash() -> Handle {
     let profiles = crate::profile::Profiles::builtin();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];
     let launch = profiles.get("bash").expect("built in").launch(env, "/".into(), 8 << 30).expect("it is there");

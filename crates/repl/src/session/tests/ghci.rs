@@ -111,9 +111,9 @@ async fn it_starts_whatever_the_flags() {
 }
 
 /// What the prompt is made of stays out of the way: each instance more in GHC's memory makes every evaluation slower, and
-/// shows in answers and errors.
+/// shows in answers and errors. To hear what GHCi says takes the types of encoders, and with them those of bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_prompt_brings_no_instances_along() {
+async fn the_prompt_brings_no_instances_along_but_those_of_bytes() {
     let mut plain = std::process::Command::new("ghci")
         .args(["-ignore-dot-ghci", "-v0"])
         .stdin(std::process::Stdio::piped())
@@ -126,7 +126,9 @@ async fn the_prompt_brings_no_instances_along() {
     let here = eval(&ghci(), ":info! Num").await.stdout;
     // GHC lists them in no order.
     let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>();
-    assert_eq!(sorted(&here), sorted(&plain));
+    let mut expected = sorted(&plain);
+    expected.extend(["8", "16", "32", "64"].map(|n| format!("instance Num GHC.Word.Word{n} -- Defined in ‘GHC.Word’")));
+    assert_eq!(sorted(&here), expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,4 +164,28 @@ async fn a_module_may_have_any_name() {
         eval(&session, &format!(":load {}", path.display())).await;
         assert_eq!(line(&eval(&session, "here").await), "done | \"7\\n\" | \"\"", "{name}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_evaluation_that_stops_at_a_breakpoint_has_not_ended() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("Stops.hs"), "module Stops where\ntwice :: Int -> Int\ntwice n = n * 2\n")
+        .expect("written");
+    let session = ghci();
+    eval(&session, &format!(":load {}/Stops.hs", directory.path().display())).await;
+    assert_eq!(eval(&session, ":break twice").await.status, Status::Done);
+    let stopped = eval(&session, "twice 4\nputStrLn \"never\"").await;
+    assert_eq!(stopped.status, Status::Interrupted, "{stopped:?}");
+    assert!(stopped.stdout.starts_with("Stopped in Stops.twice, ") && !stopped.stdout.contains("never"), "{stopped:?}");
+    let notes = stopped.notes.join("\n");
+    assert!(notes.contains("1 more piece of the code did not run"), "{notes}");
+    assert!(notes.contains("stopped it at a breakpoint (Stops.twice, ") && notes.contains(":continue"), "{notes}");
+    assert_eq!(eval(&session, "n + 1").await.stdout, "5\n", "what is local there is in scope");
+    assert_eq!(line(&eval(&session, ":continue").await), "done | \"8\\n\" | \"\"");
+    // Not what a program says of one.
+    let said = eval(&session, "putStrLn \"Stopped in Stops.twice, Stops.hs:3:11-15\\n_result :: Int = _\"").await;
+    assert_eq!((said.status, said.notes), (Status::Done, Vec::new()));
+    assert_eq!(eval(&session, ":step twice 3").await.status, Status::Interrupted);
+    assert_eq!(eval(&session, ":abandon").await.status, Status::Done);
+    assert_eq!(line(&eval(&session, ":delete *\ntwice 5").await), "done | \"10\\n\" | \"\"");
 }

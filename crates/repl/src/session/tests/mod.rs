@@ -1,10 +1,18 @@
 //! Sessions on real programs.
 
 mod cabal;
+mod checkout;
 mod ends;
+mod feeding;
 mod ghci;
+mod handles;
+mod haskell;
 mod hostile;
+mod interrupts;
+pub(crate) mod pieces;
+mod settings;
 mod sharing;
+mod soak;
 mod stress;
 
 use std::path::Path;

@@ -118,7 +118,7 @@ async fn a_refusal_that_comes_when_the_time_is_over_is_the_answer() {
     let asked = tokio::spawn(async move { handle.eval(request("1", Duration::ZERO)).await });
     let Some(Command::Eval { reply: refuse, .. }) = received.recv().await else { panic!("it is asked first") };
     let Some(Command::Look { reply: look, .. }) = received.recv().await else { panic!("then its time is over") };
-    let full = SessionError::QueueFull { session: "main".to_owned(), limit: 1 };
+    let full = SessionError::QueueFull { session: "main".to_owned(), limit: 1, runs: None };
     assert!(refuse.send(Err(full)).is_ok() && look.send(Err(SessionError::NothingYet { session: "x".into() })).is_ok());
     let answer = asked.await.expect("no panic").expect_err("it was refused");
     assert!(matches!(answer, SessionError::QueueFull { .. }), "{answer}");

@@ -6,22 +6,22 @@ use std::time::Instant;
 use super::*;
 use crate::session::{InterruptOutcome, Status};
 
-fn count(name: &str, default: u64) -> u64 {
+pub(super) fn count(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
 /// xorshift64*: enough to choose and to time, and repeatable.
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    fn seeded() -> Random {
+    pub(super) fn seeded() -> Random {
         let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
         let seed = count("HOB_STRESS_SEED", clock.as_nanos() as u64 | 1);
         println!("HOB_STRESS_SEED={seed}");
         Random(seed)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;

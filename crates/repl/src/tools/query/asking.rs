@@ -109,7 +109,7 @@ impl Asking {
             self.ask(":reload").await?;
             notes.push(
                 "Information about places is collected at each load from now on (:set +c); for that the modules were \
-                 reloaded once."
+                 reloaded once, and bindings made at the prompt are gone."
                     .to_owned(),
             );
             answer = self.ask(&line).await?;
@@ -266,6 +266,9 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
     Some(output)
 }
 
+/// A source file that is longer is not searched for a name, in bytes.
+const SOURCE_MAX: u64 = 16 * 1024 * 1024;
+
 /// The span as GHCi wants it, its end exclusive, and the name that stands there.
 fn span(position: &Position, file: &str, cwd: &Path) -> Result<(String, String), ToolError> {
     let Position { line, column, .. } = *position;
@@ -273,7 +276,7 @@ fn span(position: &Position, file: &str, cwd: &Path) -> Result<(String, String),
         let end_line = position.end_line.unwrap_or(line);
         return Ok((format!("{line} {column} {end_line} {}", end_column.saturating_add(1)), String::new()));
     }
-    let text = std::fs::read_to_string(cwd.join(file)).map_err(|error| {
+    let text = project::regular::read(&cwd.join(file), SOURCE_MAX).map_err(|error| {
         let problem = ToolError::user(format!("{file} cannot be read: {error}."));
         problem.hint("Give `end_line` and `end_column` too; then the file is not needed.")
     })?;

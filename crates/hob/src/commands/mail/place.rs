@@ -1,0 +1,75 @@
+//! `hob mail`: where this project's mail is; `hob mail keep` and `hob mail switch`: where it goes on when what is
+//! configured is another place than the one that was used last.
+
+use clap::{Args, Subcommand};
+use project::{Config, Project};
+use serde_json::{Value, json};
+
+use crate::commands::call::control_failure;
+use crate::exit::{Exit, Failure};
+use crate::terminal::{self, Style, paint};
+
+/// Show where the mail is kept, and decide where it goes on if that has changed
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct PlaceCommand {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    choice: Option<Choice>,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+enum Choice {
+    /// Go on where the mail is, whatever is configured now
+    Keep,
+    /// Go on with what is configured now; what is elsewhere stays there, and is not shown
+    Switch,
+}
+
+impl PlaceCommand {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let asked = match self.choice {
+            None => return self.show(project),
+            Some(Choice::Keep) => json!({"choose": "keep"}),
+            Some(Choice::Switch) => json!({"choose": "switch"}),
+        };
+        // The daemon decides: what is configured is what it was started with.
+        let mut control = super::super::connect_or_start(project, &super::super::hello(project)?)?;
+        let done = control.request("mail/place", asked, |_, _| {}).map_err(control_failure)?;
+        terminal::line(done["decided"].as_str().unwrap_or_default());
+        if done["open"] == true && done["changed"] == true {
+            terminal::line("The running daemon goes on as it is: `hob stop`, and the next call does as decided.");
+        }
+        Ok(Exit::Done)
+    }
+
+    fn show(&self, project: &Project) -> Result<Exit, Failure> {
+        let place = match super::super::connect(project)? {
+            Some(mut control) => control.request("mail/place", json!({}), |_, _| {}).map_err(control_failure)?,
+            // Nothing is started to look.
+            None => {
+                let look = daemon::mail_home(project, &Config::load(project).map_err(Failure::new)?).look();
+                let (problem, next) = look.problem.unzip();
+                json!({"place": look.place, "problem": problem, "next": next.unwrap_or_default(), "remark": look.remark})
+            }
+        };
+        match self.json {
+            true => terminal::line(format!("{place:#}")),
+            false => place_lines(&place).into_iter().for_each(terminal::line),
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Where the mail is, for people.
+pub(crate) fn place_lines(place: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let mut lines = vec![format!("{}: in {}", paint("mail", Style::Bold), text(&place["place"]).unwrap_or_default())];
+    lines.extend(text(&place["problem"]).map(|problem| format!("  {}", paint(&problem, Style::Red))));
+    let next = place["next"].as_array().into_iter().flatten().filter_map(text);
+    lines.extend(next.map(|next| format!("  {next}")));
+    lines.extend(text(&place["remark"]).map(|remark| format!("  {remark}")));
+    lines
+}

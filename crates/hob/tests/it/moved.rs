@@ -1,0 +1,113 @@
+//! A project is the directory, not its path: what is moved takes its mail along, and what stands at its path afterwards gets
+//! nothing of it, whichever of the two is used first, and whether a daemon runs or not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use testkit::{Ran, TestProject};
+
+use crate::fresh;
+
+/// A project, which a message waits in, and a session.
+struct Moved {
+    project: TestProject,
+}
+
+impl Moved {
+    fn new() -> Moved {
+        let project = fresh();
+        project.run(["quickstart", "--name", "anna", "--role", "dev"]).ok();
+        project.run(["quickstart", "--name", "carl", "--role", "dev"]).ok();
+        project.run(["send", "of the first", "--to", "anna", "--as", "carl"]).ok();
+        project.run(["call", "repl_eval", "--profile", "bash", "--code", "secret=5"]);
+        Moved { project }
+    }
+
+    fn elsewhere(&self) -> PathBuf {
+        self.project.top().join("elsewhere")
+    }
+
+    /// Moves the directory, and makes another one in its place.
+    fn replace(&self) {
+        fs::rename(self.project.root(), self.elsewhere()).unwrap();
+        fs::create_dir(self.project.root()).unwrap();
+    }
+
+    fn run(&self, directory: &Path, args: &[&str]) -> Ran {
+        let mut command = self.project.hob(args);
+        Ran::of(command.current_dir(directory).env("HOB_PROJECT", directory))
+    }
+
+    fn agents(&self, directory: &Path) -> String {
+        self.run(directory, &["agents"]).ok()
+    }
+
+    fn inbox(&self, directory: &Path) -> String {
+        self.run(directory, &["inbox", "--as", "anna"]).stdout
+    }
+
+    fn check_both(&self) {
+        let (here, there) = (self.project.root(), self.elsewhere());
+        assert!(!self.agents(&here).contains("anna"), "the new one has agents of the other");
+        assert!(!self.inbox(&here).contains("of the first"));
+        let sessions = self.run(&here, &["call", "repl_list"]).ok();
+        assert!(sessions.contains("No sessions"), "{sessions}");
+        assert!(self.inbox(&there).contains("of the first"), "the moved one has lost its mail");
+        assert!(self.agents(&there).contains("carl"));
+    }
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        if self.elsewhere().exists() {
+            self.run(&self.elsewhere(), &["stop"]);
+            if self.project.root().exists() {
+                self.run(&self.project.root(), &["stop"]);
+                let _ = fs::remove_dir_all(self.project.root());
+            }
+            let _ = fs::rename(self.elsewhere(), self.project.root());
+        }
+    }
+}
+
+#[test]
+fn what_stands_in_its_place_gets_nothing_of_it() {
+    let moved = Moved::new();
+    moved.project.run(["stop"]).ok();
+    moved.replace();
+    moved.check_both();
+}
+
+#[test]
+fn so_it_is_while_its_daemon_runs() {
+    let moved = Moved::new();
+    let pid = moved.project.daemon_pid().expect("it runs");
+    moved.replace();
+    moved.check_both();
+    let is_left = moved.project.processes().iter().any(|process| process.pid == pid);
+    assert!(!is_left, "nobody finds that daemon any more");
+}
+
+#[test]
+fn it_is_served_where_it_is_now_though_its_daemon_runs() {
+    let moved = Moved::new();
+    fs::rename(moved.project.root(), moved.elsewhere()).unwrap();
+    let read = moved.run(&moved.elsewhere(), &["inbox", "--as", "anna"]);
+    assert!(read.stdout.contains("of the first"), "{read:?}");
+}
+
+#[test]
+fn what_was_set_aside_is_told() {
+    let moved = Moved::new();
+    moved.project.run(["stop"]).ok();
+    moved.replace();
+    let here = moved.project.root();
+    moved.agents(&here);
+    for command in ["status", "doctor"] {
+        let told = moved.run(&here, &[command]);
+        assert!(told.stdout.contains("another directory stood here before"), "{told:?}");
+    }
+    moved.agents(&moved.elsewhere());
+    let told = moved.run(&here, &["status"]);
+    assert!(!told.stdout.contains("another directory stood here before"), "{told:?}");
+}

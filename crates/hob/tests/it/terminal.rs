@@ -1,0 +1,97 @@
+//! A person's terminal is never driven by what a program printed: at a terminal, in a pipe, in JSON.
+
+use testkit::{Ran, TestProject, has_program};
+
+use crate::fresh;
+
+/// Runs a program at a terminal of its own and hands on what it wrote there, without the ends of lines it was given.
+const AT_A_TERMINAL: &str = r#"
+import os, pty, signal, sys
+signal.alarm(300)
+pid, tty = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen = b""
+try:
+    while part := os.read(tty, 4096):
+        seen += part
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
+"#;
+
+fn at_a_terminal(project: &TestProject, args: &[&str]) -> String {
+    let mut words = vec!["-c", AT_A_TERMINAL, env!("CARGO_BIN_EXE_hob")];
+    words.extend(args);
+    Ran::of(project.command("python3").args(words).env("TERM", "xterm").env_remove("NO_COLOR")).ok()
+}
+
+/// Without the colours that hob itself writes.
+fn drives(shown: &str) -> bool {
+    let ours = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[4m", "\u{1b}[0m"];
+    let rest = ours.iter().fold(shown.to_owned(), |text, own| text.replace(own, ""));
+    rest.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
+}
+
+#[test]
+fn nothing_that_a_program_printed_drives_a_terminal() {
+    if !has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    project.write("setup.py", "");
+    let hostile = r"\x1b[2J\x1b]0;title\x07\x9b31m\x08\x7f\x00\r";
+    for code in [
+        format!("print('{hostile}')"),
+        format!("import sys; sys.stderr.write('{hostile}')"),
+        format!("raise ValueError('{hostile}')"),
+        format!("type('{}', (), {{'__repr__': lambda self: '{hostile}'}})()", r"\x1b[2Jname"),
+        format!(
+            "raise SyntaxError('{hostile}', (__import__('sys')._getframe().f_code.co_filename, 1, 1, '{hostile}'))"
+        ),
+    ] {
+        for output in ["text", "json"] {
+            let args = ["call", "repl_eval", "--code", &code, "--output", output];
+            let terminal = at_a_terminal(&project, &args);
+            assert!(
+                !drives(&terminal) && terminal.contains("done") | terminal.contains("error"),
+                "{code}: {terminal:?}"
+            );
+            let piped = project.run(args);
+            assert!(!drives(&piped.stdout) && !drives(&piped.stderr), "{code}: {piped:?}");
+            if output == "json" {
+                // Written as escapes of JSON, and so all there for a program.
+                let value: serde_json::Value = serde_json::from_str(&piped.stdout).expect("JSON");
+                assert!(value["eval"].is_u64(), "{value}");
+            }
+        }
+    }
+    // In the journal of what it printed, in refusals, in lists.
+    for args in
+        [&["call", "repl_read"][..], &["call", "repl_list"], &["call", "repl_eval", "--session", "\u{9b}2J\u{7}"]]
+    {
+        let ran = project.run(args);
+        assert!(!drives(&ran.stdout) && !drives(&ran.stderr), "{args:?}: {ran:?}");
+        assert!(!drives(&at_a_terminal(&project, args)), "{args:?}");
+    }
+}
+
+#[test]
+fn what_was_mistyped_drives_no_terminal() {
+    if !has_program("python3") {
+        return;
+    }
+    let project = fresh();
+    let name = "--a\u{1b}]0;t\u{7}\u{1b}[2J\nline";
+    for args in [&["cure", "check", name][..], &["call", "repl_list", name], &[name], &["stop", name]] {
+        let shown = at_a_terminal(&project, args);
+        let piped = project.run(args);
+        assert!(!drives(&shown) && !drives(&piped.stderr) && piped.code == Some(2), "{args:?}: {shown:?} {piped:?}");
+        assert!(shown.contains("\u{1b}[1m") && shown.contains("Usage"), "{args:?}: {shown:?}");
+        assert!(!shown.lines().chain(piped.stderr.lines()).any(|line| line.starts_with("line")), "{shown:?} {piped:?}");
+    }
+    // Help is as clap has it.
+    assert!(at_a_terminal(&project, &["--help"]).contains("\u{1b}[4mUsage:"));
+    assert!(project.run(["--help"]).ok().contains("\nUsage: hob "));
+}

@@ -1,0 +1,88 @@
+//! `mail/place`: where the mail is, and the decision where it goes on if what is configured is another place.
+
+use std::sync::Arc;
+
+use mcp::wire::build::RpcError;
+use mcp::wire::code::INTERNAL;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{failed, parse, result};
+use crate::desk::Desk;
+use crate::home::{Choice, Home, Look};
+
+/// What to decide, if anything.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Asked {
+    choose: Option<Decision>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Decision {
+    Keep,
+    Switch,
+}
+
+/// Where the mail is.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlaceView {
+    /// In words.
+    pub place: String,
+    /// Why calls are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// What to do about that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
+    /// What else is worth a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// What came of a decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<String>,
+    /// Whether there was anything to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<bool>,
+    /// Whether the mail is open: a decision holds from the daemon's next life on.
+    pub open: bool,
+}
+
+impl PlaceView {
+    /// As a status shows it.
+    pub fn of(desk: &Desk, home: &Home) -> PlaceView {
+        PlaceView::new(home.look(), desk.is_open())
+    }
+
+    fn new(look: Look, open: bool) -> PlaceView {
+        let (problem, next) = look.problem.unzip();
+        PlaceView {
+            place: look.place,
+            problem,
+            next: next.unwrap_or_default(),
+            remark: look.remark,
+            decided: None,
+            changed: None,
+            open,
+        }
+    }
+}
+
+/// `mail/place {choose}`.
+pub async fn place(desk: Arc<Desk>, home: Arc<Home>, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+    let asked: Asked = parse(params)?;
+    let open = desk.is_open();
+    let done = tokio::task::spawn_blocking(move || {
+        let before = home.look();
+        let changed = asked.choose.as_ref().map(|_| before.problem.is_some() || before.remark.is_some());
+        let decided = match asked.choose {
+            None => None,
+            Some(Decision::Keep) => Some(home.choose(Choice::Keep)?),
+            Some(Decision::Switch) => Some(home.choose(Choice::Switch)?),
+        };
+        Ok::<_, crate::StoreError>(PlaceView { decided, changed, ..PlaceView::new(home.look(), open) })
+    });
+    let done = done.await.map_err(|error| RpcError::new(INTERNAL, error.to_string()))?;
+    result(&done.map_err(|error| failed(error.into()))?)
+}

@@ -1,0 +1,453 @@
+//! Where a project's mail is: in a file of its own, or in a space of a database that many machines share.
+//!
+//! What is configured may change by the way: another origin, another name in the settings, a daemon that was started with
+//! the database's address in its environment or without. A store that was used is on record ([`note`]) beside the
+//! identities; what was delivered there goes along where that is safe ([`crate::store::postgres`] says when), and
+//! otherwise no call is served before somebody has decided: every one says where the mail is and how to go on there or here.
+//!
+//! Start with [`Home::open`]. [`Home::look`] tells without opening anything; [`Home::choose`] is the decision.
+
+pub mod note;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::note::{Kind, Note, Place};
+use crate::error::StoreError;
+use crate::identity::Identities;
+use crate::model::{Limits, Space};
+use crate::store::Store;
+use crate::store::postgres::{self, Former, Noted, Own, PostgresOptions, PostgresStore, Why};
+use crate::store::sqlite::{self, SqliteOptions, SqliteStore};
+
+/// Gives the address of the database, if one is configured.
+pub type Database = Box<dyn Fn() -> Result<Option<String>, StoreError> + Send + Sync>;
+
+/// What a home is made from.
+pub struct HomeOptions {
+    /// Where the project's own file, its identities and the record are.
+    pub dir: PathBuf,
+    /// The name of this machine.
+    pub host: String,
+    /// Names this daemon to a database.
+    pub owner: String,
+    /// The space, as the project is called now.
+    pub space: Space,
+    /// The same for people: `the clones of https://example.org/tool`.
+    pub called: String,
+    /// Where versions before this one had the mail of a project without an origin.
+    pub before: Vec<Space>,
+    /// The limits.
+    pub limits: Limits,
+    /// The address of the database.
+    pub database: Database,
+    /// Where the address may be written, for those who are told to.
+    pub address_file: PathBuf,
+}
+
+/// Where a project's mail is.
+pub struct Home {
+    options: HomeOptions,
+    /// Why it was not opened the last time.
+    refused: Mutex<Option<StoreError>>,
+}
+
+/// What [`Home::look`] tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// Where the mail is, as far as can be told without opening it.
+    pub place: String,
+    /// What is wrong with that, and what to do: calls are refused.
+    pub problem: Option<(String, Vec<String>)>,
+    /// What is not wrong, and worth a word.
+    pub remark: Option<String>,
+}
+
+/// A decision between where the mail was and where it would be now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Go on where it was.
+    Keep,
+    /// Go on with what is configured; what is elsewhere stays there.
+    Switch,
+}
+
+impl Home {
+    /// A home. Nothing is opened.
+    pub fn new(options: HomeOptions) -> Home {
+        Home { options, refused: Mutex::default() }
+    }
+
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// When it is away or broken; [`StoreError::Elsewhere`] when the mail is where it cannot be taken from.
+    pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let opened = self.try_open().await;
+        let refused = opened.as_ref().err().filter(|error| matches!(error, StoreError::Elsewhere { .. }));
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused.cloned();
+        opened
+    }
+
+    async fn try_open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let (now, address) = self.now()?;
+        let note = self.note()?;
+        match (&note, address) {
+            (Some(note), Some(address)) if note.is_kept_from(&now) && note.place.store == Kind::Database => {
+                self.connect(address, now, Some(note.place.clone()), true).await
+            }
+            (Some(note), _) if note.is_kept_from(&now) => self.open_file().await,
+            (Some(note), None) if note.place.store == Kind::Database => Err(self.elsewhere(&note.place, None, &now)),
+            (note, None) => {
+                self.is_not_gone(note.as_ref())?;
+                self.open_file().await
+            }
+            (Some(note), Some(address)) if note.place.store == Kind::Database => {
+                self.connect(address, now, Some(note.place.clone()), false).await
+            }
+            (note, Some(address)) => {
+                let file = self.file();
+                let held = tokio::task::spawn_blocking(move || sqlite::count(&file)).await;
+                let held = held.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
+                if held.messages > 0 {
+                    let former = note.as_ref().map_or_else(|| self.own_file(), |note| note.place.clone());
+                    return Err(self.elsewhere(&former, Some(held), &now));
+                }
+                self.connect(address, now, None, false).await
+            }
+        }
+    }
+
+    async fn open_file(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let HomeOptions { space, limits, .. } = &self.options;
+        let options = SqliteOptions { limits: limits.clone(), ..SqliteOptions::new(self.file(), space.clone()) };
+        let opened = tokio::task::spawn_blocking(move || SqliteStore::open(options)).await;
+        let opened = opened.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
+        Ok(Arc::new(opened))
+    }
+
+    async fn connect(
+        &self,
+        url: String,
+        now: Place,
+        noted: Option<Place>,
+        stays: bool,
+    ) -> Result<Arc<dyn Store>, StoreError> {
+        let found = Arc::new(Mutex::new(None));
+        let refuse = {
+            let (now, noted, found) = (now.clone(), noted.clone(), Arc::clone(&found));
+            let file = self.options.address_file.clone();
+            move |why: Why| {
+                let (error, place) = not_along(why, &now, noted.as_ref(), &file);
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = place;
+                error
+            }
+        };
+        let former = Former {
+            noted: noted.as_ref().map(|noted| Noted {
+                store: noted.id.clone(),
+                space: Space::noted(&noted.space),
+                stays,
+            }),
+            perhaps: self.perhaps(),
+            own: self.own(),
+            refuse: Some(Arc::new(refuse)),
+        };
+        // Without its id a database is known by its address.
+        if let Some(noted) = noted.as_ref().filter(|noted| noted.id.is_none() && noted.address != now.address) {
+            return Err(self.elsewhere(noted, None, &now));
+        }
+        let HomeOptions { space, owner, limits, .. } = &self.options;
+        let options = PostgresOptions {
+            url,
+            space: space.clone(),
+            owner: owner.clone(),
+            former,
+            limits: limits.clone(),
+            clock: None,
+        };
+        // On a thread of its own: the future of connecting cannot move between threads.
+        let runtime = tokio::runtime::Handle::current();
+        let connected = tokio::task::spawn_blocking(move || runtime.block_on(PostgresStore::connect(options))).await;
+        let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }));
+        let connected = match connected {
+            Ok(connected) => connected,
+            Err(error) => {
+                // What had not been on record is from now on, so that somebody can decide about it.
+                let place = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(place) = place.filter(|_| noted.is_none()) {
+                    self.write(&Note { place, instead_of: None })?;
+                }
+                return Err(error);
+            }
+        };
+        if !stays {
+            let settled = connected.settled();
+            let (id, space) = (Some(settled.store.clone()), settled.space.to_string());
+            let called = match (&noted, space == now.space) {
+                (Some(noted), false) => noted.called.clone(),
+                _ => now.called.clone(),
+            };
+            let place = Place { id, space, called, ..now };
+            // On record before anything is delivered there.
+            if self.note()?.is_none_or(|note| note.place != place || note.instead_of.is_some()) {
+                self.write(&Note { place, instead_of: None })?;
+            }
+        }
+        Ok(Arc::new(connected))
+    }
+
+    /// Tells where the mail is. Opens nothing but small files; blocks for that long.
+    pub fn look(&self) -> Look {
+        let looked = self.now().and_then(|(now, _)| Ok((now, self.note()?)));
+        let (now, note) = match looked {
+            Ok(looked) => looked,
+            Err(error) => {
+                let hints = error.hints();
+                return Look { place: "not known".to_owned(), problem: Some((error.to_string(), hints)), remark: None };
+            }
+        };
+        if let (Some(error), Some(note)) = (&*self.refused.lock().unwrap_or_else(PoisonError::into_inner), &note)
+            && !note.is_kept_from(&now)
+            && note.place.space != now.space
+        {
+            let problem = Some((error.to_string(), error.hints()));
+            return Look { place: self.shown(&note.place, None), problem, remark: None };
+        }
+        let at = |place: &Place, remark| Look { place: self.shown(place, None), problem: None, remark };
+        let refused = |error: StoreError, former: &Place| {
+            let hints = error.hints();
+            Look { place: self.shown(former, None), problem: Some((error.to_string(), hints)), remark: None }
+        };
+        match note {
+            Some(note) if note.is_kept_from(&now) => {
+                let remark = format!("kept there, though {} is configured", self.shown(&now, None));
+                at(&note.place, Some(remark))
+            }
+            Some(note) if note.place.store == Kind::Database && now.store == Kind::File => {
+                refused(self.elsewhere(&note.place, None, &now), &note.place)
+            }
+            Some(note) if note.place.store == Kind::Database => {
+                let is_other = note.place.id.is_none() && note.place.address != now.address;
+                let remark = match (note.place.address == now.address, note.place.space == now.space) {
+                    _ if is_other => return refused(self.elsewhere(&note.place, None, &now), &note.place),
+                    (true, true) => None,
+                    (false, _) => Some(format!(
+                        "{} is configured: the next call goes on there if it is the same database, and is refused if not",
+                        self.shown(&now, None)
+                    )),
+                    (true, false) if Space::noted(&note.place.space).is_of_path() && is_of_path(&now) => None,
+                    (true, false) => Some(format!(
+                        "{} is configured: the next call takes the mail along, if nobody else's is there, and is refused if not",
+                        self.shown(&now, None)
+                    )),
+                };
+                at(&note.place, remark)
+            }
+            note if now.store == Kind::Database => match sqlite::count(&self.file()) {
+                Ok(held) if held.messages > 0 => {
+                    let former = note.map_or_else(|| self.own_file(), |note| note.place);
+                    refused(self.elsewhere(&former, Some(held), &now), &former)
+                }
+                _ => at(&now, None),
+            },
+            note => match self.is_not_gone(note.as_ref()) {
+                Ok(()) => at(&now, None),
+                Err(error) => refused(error, &now),
+            },
+        }
+    }
+
+    /// An empty file is begun where nobody has been, or somebody has decided so: agents that registered had one.
+    fn is_not_gone(&self, note: Option<&Note>) -> Result<(), StoreError> {
+        let file = self.file();
+        let has_agents = || self.identities().all().iter().any(|identity| !identity.repo_id.is_empty());
+        if note.is_some() || file.symlink_metadata().is_ok() || !has_agents() {
+            return Ok(());
+        }
+        let next = "Agents were registered in it. Put it back, with its -wal file if there is one; or, if the mail is in a \
+                    database, give its address as HOB_MAIL_DATABASE and `hob stop`. `hob mail switch` begins an empty one.";
+        Err(StoreError::Strange { path: file, what: "is not there any more", next: next.to_owned() })
+    }
+
+    /// Decides. Says what came of it.
+    ///
+    /// # Errors
+    /// When there is nothing to decide, or what is chosen needs more than a decision.
+    pub fn choose(&self, choice: Choice) -> Result<String, StoreError> {
+        let (now, _) = self.now()?;
+        let note = self.note()?;
+        let look = self.look();
+        let former = note.as_ref().map_or_else(|| self.own_file(), |note| note.place.clone());
+        if look.problem.is_none() && look.remark.is_none() {
+            return Ok(format!("There is nothing to decide: the mail is in {}.", look.place));
+        }
+        let is_gone = former.store == Kind::File && now.store == Kind::File;
+        match choice {
+            Choice::Switch if is_gone => {
+                self.write(&Note { place: now.clone(), instead_of: None })?;
+                Ok(format!("The mail begins anew in {}.", self.shown(&now, None)))
+            }
+            Choice::Keep if is_gone => self.is_not_gone(note.as_ref()).map(|()| String::new()),
+            Choice::Switch => {
+                let is_same = former.store == Kind::Database && former.address == now.address;
+                let place = Place { id: former.id.clone().filter(|_| is_same), ..now };
+                let text = format!(
+                    "From now on the mail is in {}. What is in {} stays there, and is not shown.",
+                    self.shown(&place, None),
+                    self.shown(&former, None)
+                );
+                self.write(&Note { place, instead_of: None })?;
+                Ok(text)
+            }
+            Choice::Keep if former.store == Kind::Database && former.address != now.address => {
+                Err(self.elsewhere(&former, None, &now))
+            }
+            Choice::Keep => {
+                let text = format!(
+                    "The mail stays in {}, though {} is configured. `hob mail switch` takes that back.",
+                    self.shown(&former, None),
+                    self.shown(&now, None)
+                );
+                self.write(&Note { place: former, instead_of: Some(now) })?;
+                Ok(text)
+            }
+        }
+    }
+
+    /// What is configured, and the address that it takes.
+    fn now(&self) -> Result<(Place, Option<String>), StoreError> {
+        let HomeOptions { space, called, .. } = &self.options;
+        let Some(url) = (self.options.database)()? else { return Ok((self.own_file(), None)) };
+        let reason = || StoreError::Failed { reason: "the database's address is none".to_owned() };
+        let address = postgres::shown(&url).ok_or_else(reason)?;
+        let place = Place {
+            store: Kind::Database,
+            address: Some(address),
+            id: None,
+            space: space.to_string(),
+            called: called.clone(),
+        };
+        Ok((place, Some(url)))
+    }
+
+    fn own_file(&self) -> Place {
+        Place { store: Kind::File, address: None, id: None, space: String::new(), called: String::new() }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.options.dir.join("mail.db")
+    }
+
+    fn note(&self) -> Result<Option<Note>, StoreError> {
+        note::read(&self.options.dir)
+    }
+
+    fn write(&self, note: &Note) -> Result<(), StoreError> {
+        note::write(&self.options.dir, note)
+    }
+
+    /// The spaces where the mail may have been before there was a record.
+    fn perhaps(&self) -> Vec<Space> {
+        let mut perhaps = self.options.before.clone();
+        for identity in self.identities().all() {
+            let space = Space::noted(&identity.repo_id);
+            if !identity.repo_id.is_empty() && !perhaps.contains(&space) {
+                perhaps.push(space);
+            }
+        }
+        perhaps
+    }
+
+    /// The agents whose identities are here.
+    fn own(&self) -> Own {
+        let own = self.identities().all().into_iter();
+        let own = own.map(|one| (one.name, one.worktree.map(|worktree| worktree.display().to_string())));
+        Own { host: self.options.host.clone(), agents: own.collect() }
+    }
+
+    fn identities(&self) -> Identities {
+        Identities::new(self.options.dir.join("identities"))
+    }
+
+    fn shown(&self, place: &Place, held: Option<sqlite::Held>) -> String {
+        match (place.store, held) {
+            (Kind::File, None) => format!("its own file {}", self.file().display()),
+            (Kind::File, Some(held)) => format!(
+                "its own file {} ({} of which {} to be read)",
+                self.file().display(),
+                crate::tools::counted(held.messages, "message") + ",",
+                if held.waiting == 1 { "1 is".to_owned() } else { format!("{} are", held.waiting) },
+            ),
+            (Kind::Database, _) => shown_database(place),
+        }
+    }
+
+    fn elsewhere(&self, former: &Place, held: Option<sqlite::Held>, now: &Place) -> StoreError {
+        let next = match former.store {
+            Kind::File => vec![KEEP_OR_SWITCH.to_owned()],
+            Kind::Database => to_former(former, &self.options.address_file),
+        };
+        StoreError::Elsewhere { former: self.shown(former, held), now: self.shown(now, None), next }
+    }
+}
+
+/// What is said where both are at hand.
+const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` goes on where the mail is; `hob mail switch` goes on with what is \
+                              configured now, and leaves what is in the other one there.";
+
+fn shown_database(place: &Place) -> String {
+    format!("{}, in the space of {} ({})", place.address.as_deref().unwrap_or_default(), place.called, place.space)
+}
+
+fn is_of_path(place: &Place) -> bool {
+    Space::noted(&place.space).is_of_path()
+}
+
+/// How to go on in a database whose address is not configured any more.
+fn to_former(former: &Place, file: &Path) -> Vec<String> {
+    vec![
+        format!(
+            "Nothing was sent or read. To go on there, give its address with the password ({}) as HOB_MAIL_DATABASE, or in \
+             {} (chmod 600), then `hob stop`.",
+            former.address.as_deref().unwrap_or_default(),
+            file.display()
+        ),
+        "`hob mail switch` goes on with what is configured now, and leaves what is in the other one there.".to_owned(),
+    ]
+}
+
+/// What to answer where the mail does not go along, and where it is then.
+fn not_along(why: Why, now: &Place, noted: Option<&Place>, file: &Path) -> (StoreError, Option<Place>) {
+    match why {
+        Why::AnotherDatabase => {
+            let former = noted.cloned().unwrap_or_else(|| now.clone());
+            let next = to_former(&former, file);
+            let error = StoreError::Elsewhere { former: shown_database(&former), now: shown_database(now), next };
+            (error, None)
+        }
+        Why::Others { store, space, names, waiting } => {
+            let former = match noted {
+                Some(noted) => noted.clone(),
+                None => Place {
+                    id: Some(store),
+                    called: "a former name of this project".to_owned(),
+                    space: space.to_string(),
+                    ..now.clone()
+                },
+            };
+            let waits = match waiting {
+                0 => "nothing waits there for this project's agents".to_owned(),
+                1 => "1 message waits there for this project's agents".to_owned(),
+                more => format!("{more} messages wait there for this project's agents"),
+            };
+            let with = format!(
+                "It cannot go along: agents of others are there, or have the same names here ({}); {waits}.",
+                names.join(", ")
+            );
+            let next = vec![with, KEEP_OR_SWITCH.to_owned()];
+            let error = StoreError::Elsewhere { former: shown_database(&former), now: shown_database(now), next };
+            (error, Some(former))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The record of where a project's mail is: a small file beside the identities, which only its owner can have written.
+//! The project's own file needs none; what is in it speaks for itself.
+
+use std::io;
+use std::path::Path;
+
+use project::private;
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+
+/// The record's file.
+const FILE: &str = "mail-place.json";
+/// How long it may be, in bytes.
+const LONGEST: u64 = 16 * 1024;
+
+/// Where the mail is, and in place of what, if somebody decided that it stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Where it is.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What was configured when it was decided that it stays where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<Place>,
+}
+
+/// A store, and the space in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Which kind of store.
+    pub store: Kind,
+    /// The database's address, without a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The database's id, which it keeps under any address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The space.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub space: String,
+    /// What it is called, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub called: String,
+}
+
+/// A kind of store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The project's own file.
+    File,
+    /// A database.
+    Database,
+}
+
+impl Note {
+    /// Whether it was decided that the mail stays here, though that is configured.
+    pub fn is_kept_from(&self, now: &Place) -> bool {
+        let is_same =
+            |place: &Place| (place.store, &place.address, &place.space) == (now.store, &now.address, &now.space);
+        // A database that is kept has to be at hand.
+        let is_at_hand = self.place.store == Kind::File || self.place.address == now.address;
+        self.instead_of.as_ref().is_some_and(is_same) && is_at_hand
+    }
+}
+
+pub(super) fn read(dir: &Path) -> Result<Option<Note>, StoreError> {
+    let path = dir.join(FILE);
+    let strange = |what| {
+        let next = "It says where this project's mail is. Put it back as it was; or, if you know that the mail is in what is \
+                    configured now, delete it.";
+        Err(StoreError::Strange { path: path.clone(), what, next: next.to_owned() })
+    };
+    let bytes = match private::read(&path, LONGEST) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) if path.symlink_metadata().is_err() => return Ok(None),
+        Ok(None) => return strange("is no file of yours that only you can read"),
+        Err(error) => return Err(StoreError::Away { reason: format!("read {}: {error}", path.display()) }),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(note) => Ok(Some(note)),
+        Err(_) => strange("is not what hob wrote"),
+    }
+}
+
+pub(super) fn write(dir: &Path, note: &Note) -> Result<(), StoreError> {
+    let path = dir.join(FILE);
+    let text = serde_json::to_vec_pretty(note).map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+    private::replace(&path, &text).map_err(|error| cannot_write(&path, &error))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> StoreError {
+    let reason = format!("write {}: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => StoreError::ReadOnly { reason },
+        _ => StoreError::Away { reason },
+    }
+}

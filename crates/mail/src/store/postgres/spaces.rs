@@ -1,0 +1,256 @@
+//! Which space of a database a project's mail is in. A project may be called something else than before (another origin,
+//! another name in its settings); then what it has in the former space goes along, if all that is there is its own.
+//! Where others are there too, nothing is moved and nothing is opened: whoever decides is told.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sqlx::{Connection, PgConnection, Row};
+
+use super::{explain, schema};
+use crate::error::StoreError;
+use crate::model::Space;
+
+/// What is known of where a project's mail was.
+#[derive(Clone, Default)]
+pub struct Former {
+    /// This is on record.
+    pub noted: Option<Noted>,
+    /// Without a record: where it may have been, if any of the project's own agents are there.
+    pub perhaps: Vec<Space>,
+    /// The agents that are the project's own.
+    pub own: Own,
+    /// Says what to answer where it cannot go along.
+    pub refuse: Option<Refuse>,
+}
+
+/// What to answer.
+pub type Refuse = Arc<dyn Fn(Why) -> StoreError + Send + Sync>;
+
+/// A place that is on record.
+#[derive(Debug, Clone)]
+pub struct Noted {
+    /// The database's id, if it is known.
+    pub store: Option<String>,
+    /// The space in it.
+    pub space: Space,
+    /// Somebody decided that it stays there, whatever the project is called.
+    pub stays: bool,
+}
+
+/// Agents of a project: who holds a name is on record in the store.
+#[derive(Debug, Clone, Default)]
+pub struct Own {
+    /// The name of this machine.
+    pub host: String,
+    /// Names, and the worktrees that they are bound to. Without one: wherever it stands.
+    pub agents: Vec<(String, Option<String>)>,
+}
+
+/// Why the mail does not go along.
+#[derive(Debug, Clone)]
+pub enum Why {
+    /// This is another database than the one on record.
+    AnotherDatabase,
+    /// In the former space, or in the one that it should go into, there are others.
+    Others {
+        /// The database's id.
+        store: String,
+        /// The former space.
+        space: Space,
+        /// Some of their names.
+        names: Vec<String>,
+        /// How many messages wait there for the project's own agents.
+        waiting: u64,
+    },
+}
+
+/// Where the mail is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// The database's id.
+    pub store: String,
+    /// The space.
+    pub space: Space,
+}
+
+impl fmt::Debug for Former {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Former { noted, perhaps, own, refuse: _ } = self;
+        f.debug_struct("Former").field("noted", noted).field("perhaps", perhaps).field("own", own).finish()
+    }
+}
+
+/// The number of the space, and where it is.
+pub(super) async fn settle(
+    db: &mut PgConnection,
+    store: String,
+    wanted: &Space,
+    former: &Former,
+) -> Result<(i64, Settled), StoreError> {
+    let mut transaction = db.begin().await.map_err(explain)?;
+    let mut settling = Settling { db: &mut transaction, store: &store, former };
+    let (id, space) = settling.settle(wanted).await?;
+    transaction.commit().await.map_err(explain)?;
+    Ok((id, Settled { store, space }))
+}
+
+struct Settling<'a> {
+    db: &'a mut PgConnection,
+    store: &'a str,
+    former: &'a Former,
+}
+
+impl Settling<'_> {
+    async fn settle(&mut self, wanted: &Space) -> Result<(i64, Space), StoreError> {
+        schema::lock(self.db).await.map_err(explain)?;
+        let candidates = match &self.former.noted {
+            Some(Noted { store: Some(store), .. }) if store != self.store => {
+                return Err(self.refuse(Why::AnotherDatabase));
+            }
+            // A directory that was moved is the same project.
+            Some(noted) if noted.stays || (noted.space.is_of_path() && wanted.is_of_path()) => {
+                return self.stay(&noted.space).await;
+            }
+            Some(noted) => vec![noted.space.clone()],
+            None => self.former.perhaps.clone(),
+        };
+        for space in candidates.iter().filter(|space| *space != wanted) {
+            let Some(from) = self.find(space).await.map_err(explain)? else { continue };
+            let is_known = self.former.noted.is_some();
+            if is_known || self.count(from, OWN).await.map_err(explain)? > 0 {
+                self.carry(from, space, wanted).await?;
+            }
+        }
+        self.stay(wanted).await
+    }
+
+    /// The number of a space, which is made if need be.
+    async fn stay(&mut self, space: &Space) -> Result<(i64, Space), StoreError> {
+        let sql = "INSERT INTO space (name) VALUES ($1) ON CONFLICT DO NOTHING";
+        sqlx::query(sql).bind(space.as_str()).execute(&mut *self.db).await.map_err(explain)?;
+        let id = self.find(space).await.map_err(explain)?;
+        let id = id.ok_or_else(|| StoreError::Failed { reason: "the space was not made".to_owned() })?;
+        Ok((id, space.clone()))
+    }
+
+    async fn find(&mut self, space: &Space) -> Result<Option<i64>, sqlx::Error> {
+        let query = sqlx::query("SELECT id FROM space WHERE name = $1").bind(space.as_str());
+        query.fetch_optional(&mut *self.db).await?.map(|row| row.try_get(0)).transpose()
+    }
+
+    /// Takes what is in one space into another.
+    async fn carry(&mut self, from: i64, former: &Space, wanted: &Space) -> Result<(), StoreError> {
+        // Nobody registers anywhere until it is done.
+        let lock = "LOCK TABLE agent IN SHARE ROW EXCLUSIVE MODE";
+        sqlx::query(lock).execute(&mut *self.db).await.map_err(explain)?;
+        let into = self.find(wanted).await.map_err(explain)?;
+        // Agents that nobody holds, as an import leaves them, are in nobody's way.
+        let others = format!("a.host IS NOT NULL AND NOT {OWN}");
+        let mut names = self.names(from, &others).await.map_err(explain)?;
+        if let Some(into) = into {
+            let same = "EXISTS (SELECT 1 FROM agent f WHERE f.space = $4 AND f.name = a.name)";
+            names.extend(self.names_beside(into, &format!("{others} AND {same}"), from).await.map_err(explain)?);
+        }
+        if !names.is_empty() {
+            let waiting = self.count_waiting(from).await.map_err(explain)?;
+            let (store, space) = (self.store.to_owned(), former.clone());
+            return Err(self.refuse(Why::Others { store, space, names, waiting }));
+        }
+        let carried = match into {
+            None => {
+                let sql = "UPDATE space SET name = $2 WHERE id = $1";
+                sqlx::query(sql).bind(from).bind(wanted.as_str()).execute(&mut *self.db).await.map(drop)
+            }
+            Some(into) => self.join(into, from).await,
+        };
+        carried.map_err(explain)
+    }
+
+    fn refuse(&self, why: Why) -> StoreError {
+        match &self.former.refuse {
+            Some(refuse) => refuse(why),
+            None => StoreError::Failed { reason: format!("the mail is elsewhere: {why:?}") },
+        }
+    }
+
+    fn own(&self) -> (Vec<String>, Vec<Option<String>>, String) {
+        let (names, worktrees) = self.former.own.agents.iter().cloned().unzip();
+        (names, worktrees, self.former.own.host.clone())
+    }
+
+    async fn count(&mut self, space: i64, which: &str) -> Result<i64, sqlx::Error> {
+        let (names, worktrees, host) = self.own();
+        let sql = format!("SELECT count(*) FROM agent a WHERE a.space = $5 AND {which}");
+        let query = sqlx::query(&sql).bind(names).bind(worktrees).bind(host).bind(0_i64).bind(space);
+        query.fetch_one(&mut *self.db).await?.try_get(0)
+    }
+
+    async fn names(&mut self, space: i64, which: &str) -> Result<Vec<String>, sqlx::Error> {
+        self.names_beside(space, which, 0).await
+    }
+
+    async fn names_beside(&mut self, space: i64, which: &str, beside: i64) -> Result<Vec<String>, sqlx::Error> {
+        let (names, worktrees, host) = self.own();
+        let sql = format!("SELECT a.name FROM agent a WHERE a.space = $5 AND {which} ORDER BY a.name LIMIT 5");
+        let query = sqlx::query(&sql).bind(names).bind(worktrees).bind(host).bind(beside).bind(space);
+        query.fetch_all(&mut *self.db).await?.iter().map(|row| row.try_get(0)).collect()
+    }
+
+    /// What waits for the project's own agents.
+    async fn count_waiting(&mut self, space: i64) -> Result<u64, sqlx::Error> {
+        let (names, worktrees, host) = self.own();
+        let sql = format!(
+            "SELECT coalesce(sum(b.free[1] + b.free[2] + b.free[3] + b.free[4] + b.leased), 0)::bigint \
+             FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = $5 AND {OWN}"
+        );
+        let query = sqlx::query(&sql).bind(names).bind(worktrees).bind(host).bind(0_i64).bind(space);
+        Ok(query.fetch_one(&mut *self.db).await?.try_get::<i64, _>(0)?.max(0) as u64)
+    }
+
+    /// Moves all that is in one space into another, each agent's mailboxes into one, and removes it.
+    async fn join(&mut self, into: i64, from: i64) -> Result<(), sqlx::Error> {
+        for sql in JOIN {
+            sqlx::query(sql).bind(into).bind(from).execute(&mut *self.db).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Of an agent `a`: it is the project's own. `$4` is only there for those who ask for more.
+const OWN: &str = "(a.host = $3 AND $4::bigint IS NOT NULL AND EXISTS (SELECT 1 FROM \
+                   unnest($1::text[], $2::text[]) AS own(name, worktree) \
+                   WHERE own.name = a.name AND (own.worktree IS NULL OR own.worktree = a.worktree)))";
+
+/// From the space `$2` into `$1`. An id from another system, or a key, stands for one thing: what is there keeps it.
+const JOIN: &[&str] = &[
+    "UPDATE agent SET alias = NULL WHERE space = $2 AND alias IN (SELECT alias FROM agent WHERE space = $1)",
+    "UPDATE delivery d SET agent = t.id, seq = d.seq + b.seq FROM agent o, agent t, mailbox b \
+     WHERE d.agent = o.id AND o.space = $2 AND t.space = $1 AND t.name = o.name AND b.agent = t.id",
+    "UPDATE hint h SET agent = t.id FROM agent o, agent t \
+     WHERE h.agent = o.id AND o.space = $2 AND t.space = $1 AND t.name = o.name",
+    "UPDATE mailbox b SET seq = b.seq + f.seq, tip = b.tip + f.tip, bytes = b.bytes + f.bytes, leased = b.leased + f.leased, \
+     free = ARRAY[b.free[1] + f.free[1], b.free[2] + f.free[2], b.free[3] + f.free[3], b.free[4] + f.free[4]] \
+     FROM mailbox f, agent o, agent t \
+     WHERE f.agent = o.id AND o.space = $2 AND t.space = $1 AND t.name = o.name AND b.agent = t.id",
+    "DELETE FROM mailbox b USING agent o, agent t \
+     WHERE b.agent = o.id AND o.space = $2 AND t.space = $1 AND t.name = o.name",
+    "UPDATE agent t SET fence = greatest(t.fence, o.fence), registered_at = least(t.registered_at, o.registered_at) \
+     FROM agent o WHERE o.space = $2 AND t.space = $1 AND t.name = o.name",
+    "DELETE FROM agent o USING agent t WHERE o.space = $2 AND t.space = $1 AND t.name = o.name",
+    "UPDATE agent SET space = $1 WHERE space = $2",
+    "INSERT INTO member SELECT t.id, m.kind, m.name FROM member m JOIN groups o ON o.id = m.grouping_id \
+     JOIN groups t ON t.space = $1 AND t.name = o.name WHERE o.space = $2 ON CONFLICT DO NOTHING",
+    "DELETE FROM member m USING groups o, groups t \
+     WHERE m.grouping_id = o.id AND o.space = $2 AND t.space = $1 AND t.name = o.name",
+    "DELETE FROM groups o USING groups t WHERE o.space = $2 AND t.space = $1 AND t.name = o.name",
+    "UPDATE groups SET space = $1 WHERE space = $2",
+    "UPDATE message m SET key = NULL, hash = NULL WHERE space = $2 AND key IS NOT NULL AND EXISTS \
+     (SELECT 1 FROM message t WHERE t.space = $1 AND t.sender = m.sender AND t.key = m.key)",
+    "UPDATE message SET space = $1 WHERE space = $2",
+    "UPDATE tomb m SET key = NULL, hash = NULL WHERE space = $2 AND key IS NOT NULL AND EXISTS \
+     (SELECT 1 FROM tomb t WHERE t.space = $1 AND t.sender = m.sender AND t.key = m.key)",
+    "UPDATE tomb SET space = $1 WHERE space = $2",
+    "UPDATE purge SET space = $1 WHERE space = $2",
+    "DELETE FROM space WHERE id = $2 AND $1::bigint IS NOT NULL",
+];

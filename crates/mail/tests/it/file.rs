@@ -1,0 +1,135 @@
+//! What may lie where the files of the mail should be: each is named, with what to do, is left as it is, and nothing hangs.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::mpsc;
+
+use mail::spool::Spool;
+use mail::store::Store;
+use mail::store::sqlite::{examine, examine_spool};
+use mail::{Clock, Limits, Space, StoreError};
+use rustix::fs::{CWD, Mode, mkfifoat};
+
+use crate::place::{LONG, open_sqlite};
+
+/// Whoever opens such a file.
+type Opener = fn(&Path) -> Result<(), StoreError>;
+/// Puts something where a file should be.
+type Put = fn(&Path);
+
+const IN_ITS_PLACE: [(&str, Put); 5] = [
+    ("has 0 bytes, which no store has", |path| std::fs::write(path, "").unwrap()),
+    ("is a directory, not a file", |path| std::fs::create_dir(path).unwrap()),
+    ("is a FIFO, not a file", |path| mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).unwrap()),
+    ("is a link, not a file", |path| symlink("/etc/passwd", path).unwrap()),
+    ("is a socket, not a file", |path| drop(UnixListener::bind(path).unwrap())),
+];
+
+/// What was done within a time that nothing hangs for.
+fn in_time<T: Send + 'static>(what: &str, done: impl FnOnce() -> T + Send + 'static) -> T {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || tell.send(done()));
+    told.recv_timeout(LONG).unwrap_or_else(|_| panic!("{what}: it hangs"))
+}
+
+fn open(path: &Path) -> Result<(), StoreError> {
+    let store = open_sqlite(path, Clock::system(), &Limits::default())?;
+    // Until its writer has ended it may still do something to its files.
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.close());
+    Ok(())
+}
+
+fn spool(path: &Path) -> Result<(), StoreError> {
+    Spool::open(path, &Space::named("test"), 10).map(drop)
+}
+
+/// Opens it as each of those do who do, and gives what they say.
+fn said_of(path: &Path) -> Vec<(String, String)> {
+    let openers: [Opener; 4] = [open, spool, examine, examine_spool];
+    let said = openers.into_iter().map(|opener| {
+        let at = path.to_owned();
+        let error = in_time("opening it", move || opener(&at)).expect_err("it is no store");
+        assert!(matches!(error, StoreError::Strange { .. }), "{error}");
+        (error.to_string(), error.hints().join(" "))
+    });
+    said.collect()
+}
+
+#[test]
+fn whatever_lies_in_the_place_of_a_store_is_named_and_left_alone() {
+    for (what, put) in IN_ITS_PLACE {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mail.db");
+        put(&path);
+        let before = std::fs::symlink_metadata(&path).unwrap();
+        for (said, next) in said_of(&path) {
+            assert_eq!(said, format!("{} {what}", path.display()));
+            assert!(next.contains("begin") && next.contains("mail.db"), "{next}");
+        }
+        let after = std::fs::symlink_metadata(&path).unwrap();
+        assert_eq!((before.ino(), before.mode(), before.len()), (after.ino(), after.mode(), after.len()), "{what}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "{what}: nothing was put beside it");
+    }
+}
+
+#[test]
+fn whatever_lies_beside_a_store_is_named_too() {
+    for suffix in ["-wal", "-shm", "-journal"] {
+        for (what, put) in &IN_ITS_PLACE[1..] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("mail.db");
+            open(&path).unwrap();
+            let beside = dir.path().join(format!("mail.db{suffix}"));
+            let _ = std::fs::remove_file(&beside);
+            put(&beside);
+            for (said, next) in said_of(&path) {
+                assert_eq!(said, format!("{} {what}", beside.display()));
+                assert!(next.contains("Move it aside"), "{next}");
+            }
+            std::fs::remove_file(&beside).or_else(|_| std::fs::remove_dir(&beside)).unwrap();
+            open(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_log_without_its_file_is_no_empty_mailbox() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    open(&path).unwrap();
+    std::fs::copy(&path, dir.path().join("kept")).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(dir.path().join("mail.db-wal"), "what was written last").unwrap();
+    for (said, next) in said_of(&path) {
+        assert!(said.ends_with("mail.db-wal is the log of a file that is not there"), "{said}");
+        assert!(next.contains("put mail.db back"), "{next}");
+    }
+    assert_eq!(std::fs::read(dir.path().join("mail.db-wal")).unwrap(), b"what was written last");
+}
+
+#[test]
+fn a_database_of_another_program_without_a_version_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mail.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE precious (x)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(open(&path), Err(StoreError::Corrupt { .. })));
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn a_store_is_made_whole_and_private() {
+    let dir = tempfile::tempdir().unwrap();
+    let [store, queue] = ["mail.db", "mail-spool.db"].map(|name| dir.path().join(name));
+    // What a life left that was killed while it made one.
+    std::fs::write(dir.path().join(format!("mail.db.new-{}", std::process::id())), "half").unwrap();
+    open(&store).unwrap();
+    spool(&queue).unwrap();
+    for path in [&store, &queue] {
+        assert!(std::fs::metadata(path).unwrap().len() > 0);
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains(".new-")), "{left:?}");
+}

@@ -1,0 +1,77 @@
+//! What goes on in a session that should be at rest: how much of the processors its threads want, and which processes
+//! of it are younger than a given moment.
+//!
+//! A thread that waits for a processor counts like one that has it: on a busy machine, who computes for ever gets little.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::group::Group;
+use crate::probe::threads;
+use crate::procfs::{self, Member};
+
+/// A thread that had less of a processor than one part in so many is at rest: what it waited for one does not count.
+const REST_PART: u64 = 20;
+
+/// What was seen between two looks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Activity {
+    /// How many processors its threads wanted: 0.0 is rest, 1.0 a thread that never pauses, however little it got.
+    pub wanted: f64,
+    /// How many they had.
+    pub had: f64,
+    /// The processes that are younger than asked for and still live, each with the short name of its program.
+    pub young: Vec<(i32, String)>,
+}
+
+impl Activity {
+    /// Looks twice, `window` apart; a process is young that began within the last `age`. Nothing where the session is gone.
+    pub async fn of(group: &Group, window: Duration, age: Duration) -> Activity {
+        let begun = Instant::now();
+        let before = sample(group).await;
+        tokio::time::sleep(window).await;
+        let (Some(before), Some(after)) = (before, sample(group).await) else { return Activity::default() };
+        let passed = u64::try_from((after.at - before.at).as_nanos()).unwrap_or(u64::MAX).max(1);
+        let (mut wanted, mut had) = (0, 0);
+        for (thread, now) in after.times {
+            // Of a thread that was not there before, all that it ever had is of this window.
+            let then = before.times.get(&thread).copied().unwrap_or_default();
+            let (ran, queued) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
+            had += ran;
+            wanted += if ran >= passed / REST_PART { ran + queued } else { ran };
+        }
+        let young = procfs::clock_ticks_ago(age + begun.elapsed());
+        let young = after.members.into_iter().filter(|member| member.start >= young);
+        Activity {
+            wanted: wanted as f64 / passed as f64,
+            had: had as f64 / passed as f64,
+            young: young.map(|member| (member.pid, member.name)).collect(),
+        }
+    }
+}
+
+struct Sample {
+    at: Instant,
+    /// Of each thread.
+    times: HashMap<(i32, i32), (u64, u64)>,
+    members: Vec<Member>,
+}
+
+async fn sample(group: &Group) -> Option<Sample> {
+    let group = group.clone();
+    let look = move || {
+        let members = group.near_members();
+        let at = Instant::now();
+        let threads = members.iter().flat_map(|member| threads(member.pid).map(move |thread| (member.pid, thread)));
+        let times = threads.filter_map(|thread| Some((thread, times(thread)?))).collect();
+        (!members.is_empty()).then_some(Sample { at, times, members })
+    };
+    tokio::task::spawn_blocking(look).await.ok()?
+}
+
+/// How long a thread had a processor, and how long it was in the queue for one, in nanoseconds.
+fn times((pid, thread): (i32, i32)) -> Option<(u64, u64)> {
+    let text = procfs::read_small(pid, &format!("task/{thread}/schedstat"), 256)?;
+    let mut fields = std::str::from_utf8(&text).ok()?.split_ascii_whitespace().map(|field| field.parse().ok());
+    Some((fields.next()??, fields.next()??))
+}

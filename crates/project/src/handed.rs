@@ -1,0 +1,104 @@
+//! The environment of a daemon. Whoever starts one hands it what it needs and nothing else: a process's environment can
+//! be read by every session that it starts (`/proc/PID/environ`), for as long as it runs. What is secret goes through a
+//! pipe, and stays in the daemon's memory.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::Environment;
+
+/// Marks an environment that was handed over; what is secret is on standard input then.
+const MARK: &str = "HOB_HANDED_OVER";
+/// What a daemon itself reads, or what it starts without any caller. `*` stands for anything.
+const NEEDED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HOB_LOG",
+    "HOB_PROJECT",
+    "RUST_BACKTRACE",
+];
+/// What is handed over by the pipe.
+const SECRET: &[&str] = &["HOB_MAIL_DATABASE"];
+/// How much the pipe may hold, in bytes: what it takes without anybody reading.
+const PIPE_MAX: u64 = 64 * 1024;
+
+/// What this process was handed by the pipe.
+static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// Which part of this process's environment a daemon gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// What it needs itself: each session has the environment of its own caller.
+    Needed,
+    /// Also what sessions may have, for those that no caller with an environment starts (HTTP).
+    ForSessions,
+}
+
+/// Prepares a command that becomes a daemon: its environment, and its standard input.
+///
+/// # Errors
+/// When there is no pipe to be had.
+pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
+    let variables = || env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let needed = variables().filter(|(name, _)| NEEDED.iter().any(|pattern| fits(pattern, name)));
+    command.env_clear().envs(needed);
+    if keep == Keep::ForSessions {
+        command.envs(Environment::of_this_process());
+    }
+    command.env(MARK, "1");
+    let secret: BTreeMap<&str, String> = SECRET.iter().filter_map(|name| Some((*name, secret(name)?))).collect();
+    let text = serde_json::to_vec(&secret)?;
+    if secret.is_empty() || text.len() as u64 > PIPE_MAX {
+        // What is longer is no address of a database either.
+        command.stdin(Stdio::null());
+        return Ok(());
+    }
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    File::from(write).write_all(&text)?;
+    command.stdin(read);
+    Ok(())
+}
+
+/// Whether this process's environment was handed over by [`hand_over`].
+pub fn is_handed_over() -> bool {
+    env::var_os(MARK).is_some()
+}
+
+/// Reads what was handed over by the pipe. Call it once, where the daemon begins.
+pub fn take() {
+    let Ok(stdin) = rustix::io::dup(rustix::stdio::stdin()) else { return };
+    let input = File::from(stdin);
+    if !is_handed_over() || !input.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+        return;
+    }
+    let mut text = Vec::new();
+    // What was cut off is no secret of ours.
+    let _ = input.take(PIPE_MAX).read_to_end(&mut text);
+    let _ = HANDED.set(serde_json::from_slice(&text).unwrap_or_default());
+}
+
+/// A variable that may be secret: handed over to a daemon, else as the environment has it. An empty one is none.
+pub(crate) fn secret(name: &str) -> Option<String> {
+    let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
+    handed.or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}

@@ -1,0 +1,51 @@
+//! Files of a project: anything may lie in their place, a pipe that nobody writes to, a device without an end, a link to
+//! either. What is read is a regular file, and no longer than expected.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// The text of a file of at most `most` bytes. It never waits for a writer.
+///
+/// # Errors
+/// When there is none, it is no regular file, is longer or no UTF-8, or cannot be read.
+pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut text = String::new();
+    // The length that a file claims says little below /proc.
+    file.take(most + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > most {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"))),
+        false => Ok(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn regular_files_of_bounded_length_only() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        std::fs::write(at("text"), "twelve bytes").unwrap();
+        symlink(at("text"), at("link")).unwrap();
+        assert_eq!(read(&at("link"), 12).unwrap(), "twelve bytes");
+        assert_eq!(read(&at("text"), 11).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        symlink("/dev/zero", at("zero")).unwrap();
+        symlink("/proc/self/pagemap", at("pages")).unwrap();
+        for name in ["pipe", "zero", ".", "pages"] {
+            read(&at(name), 1000).unwrap_err();
+        }
+        assert_eq!(read(&at("absent"), 1).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,81 @@
+//! Text from outside, shown and never obeyed: what a terminal would act on and people do not see is written out. Names,
+//! paths and values that a checkout brings go through here before anybody judges them.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// A text on one line, with everything written out that would break the line or that is not to be seen.
+pub fn visible(text: &str) -> String {
+    escaped(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// A path on one line, as [`visible`] shows texts: it is no more than a name, which may be anything.
+pub fn path(path: &Path) -> String {
+    visible(&path.to_string_lossy())
+}
+
+/// The text with everything written out that is not to be seen: control characters (line feeds and tabs stay), and
+/// those that turn, hide or break text.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c => push_visible(&mut out, before, c),
+        }
+        before = c;
+    }
+    out
+}
+
+/// Adds a character to a text, written out if it is not to be seen. `before` is the one before it.
+pub fn push_visible(out: &mut String, before: char, c: char) {
+    match c {
+        c if u32::from(c) < 0x80 && c.is_control() => _ = write!(out, "\\x{:02x}", u32::from(c)),
+        c if c.is_control() || is_hidden(c) || (is_joint(c) && !joins(before, c)) => {
+            _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        }
+        c => out.push(c),
+    }
+}
+
+/// Parts of a drawn symbol that have no shape of their own: the colour selector and the joiner of emoji.
+fn is_joint(c: char) -> bool {
+    matches!(c, '\u{fe0f}' | '\u{200d}')
+}
+
+/// Whether a joint stands where it means something: behind a symbol, and no more of them than one of each. Whole texts
+/// can be hidden in what stands elsewhere.
+fn joins(before: char, joint: char) -> bool {
+    let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
+    match (before, joint) {
+        ('\u{fe0f}', '\u{200d}') => true,
+        (before, _) => is_symbol(before) && !is_joint(before),
+    }
+}
+
+/// Characters without a shape of their own that change how others are read: directions, separators of lines and
+/// paragraphs, tags, variation selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
+pub fn is_hidden(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0xad | 0x34f | 0x61c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x200b..=0x200c | 0x200e..=0x200f
+        | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0e | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x1bca0..=0x1bca3
+        | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_shown_is_obeyed() {
+        assert_eq!(
+            visible("a\u{1b}[2J\r\nb\t\u{9b}\u{202e}x\u{2028}"),
+            "a\\x1b[2J\\x0d\\nb\\t\\u{9b}\\u{202e}x\\u{2028}"
+        );
+        assert_eq!(visible("plain ü 漢 🏳\u{fe0f}\u{200d}🌈"), "plain ü 漢 🏳\u{fe0f}\u{200d}🌈");
+    }
+}

@@ -1,0 +1,417 @@
+//! Cuts code into the pieces that GHCi takes one at a time: a command, an import, one statement, or any number of
+//! declarations together.
+//!
+//! Where a piece begins is decided as in a file, by the layout rule: at the first token of a line that stands no further to
+//! the right than the first of all, outside of brackets. What it is stands in [`super::form`]. Comments belong to what
+//! follows them. `:{ … :}` goes to GHCi as its author wrote it.
+
+use super::form::{Form, form, lacks_something, opens_layout};
+use super::lexer::{Kind, Lexer, Token};
+
+/// One piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) kind: UnitKind,
+    /// What to write, without `:{` and `:}`.
+    pub(super) lines: Vec<String>,
+    /// For code that only binds, by `let`.
+    pub(super) binds: bool,
+    /// Whether GHC runs something of it while it reads it.
+    pub(super) splices: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnitKind {
+    /// `:type map`
+    Command,
+    Import,
+    /// Equations, signatures, types, classes, pragmas: neighbours belong together.
+    Declaration,
+    /// Expressions, bindings, `let`.
+    Statement,
+    /// What its author wrapped in `:{ :}`.
+    Block,
+    /// `module M where`, which means nothing at a prompt.
+    Header,
+}
+
+/// What cannot be handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EndsBlock;
+
+/// The pieces of some code, in its order.
+pub(super) fn units(code: &str) -> Result<Vec<Unit>, EndsBlock> {
+    let mut cutter = Cutter { code, lexer: Lexer::new(code), margin: None, item: None, pieces: Vec::new(), lead: None };
+    cutter.run()?;
+    Ok(join(cutter.pieces))
+}
+
+#[derive(Debug)]
+struct Piece {
+    form: Form,
+    splices: bool,
+    lines: Vec<String>,
+}
+
+/// A piece that is being read.
+#[derive(Debug)]
+struct Item<'a> {
+    /// Where its text begins, comments included, and ends.
+    from: usize,
+    to: usize,
+    tokens: Vec<Token<'a>>,
+    depth: usize,
+    /// It is in such a block, see [`Begins::Block`].
+    open_ended: bool,
+}
+
+/// How many tokens a statement may have that goes on in its first column.
+const MAX_LOOSE: usize = 512;
+
+/// What the first token of a line begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    Piece,
+    /// The block that `do` opened at the end of the line before, no further to the right than that line.
+    Block,
+    Nothing,
+}
+
+struct Cutter<'a> {
+    code: &'a str,
+    lexer: Lexer<'a>,
+    /// The column of the first token.
+    margin: Option<usize>,
+    item: Option<Item<'a>>,
+    pieces: Vec<Piece>,
+    /// Where the comments begin that belong to the next piece.
+    lead: Option<usize>,
+}
+
+impl<'a> Cutter<'a> {
+    fn run(&mut self) -> Result<(), EndsBlock> {
+        loop {
+            self.skip_comments();
+            if self.lexer.at_line_start()
+                && self.item.as_ref().is_none_or(|item| item.depth == 0)
+                && self.take_line()?
+            {
+                continue;
+            }
+            let Some(token) = self.lexer.token() else { break };
+            if token.raw {
+                return Err(EndsBlock);
+            }
+            self.take(token);
+        }
+        if self.lexer.is_unterminated() {
+            // GHC says so.
+            match &mut self.item {
+                Some(item) => item.to = self.code.len(),
+                None => {
+                    self.push_text(Form::Statement { binds: false }, false, self.lead.unwrap_or(0), self.code.len())
+                }
+            }
+        }
+        self.close();
+        if self.pieces.is_empty() && !self.code.trim().is_empty() {
+            // Nothing but comments.
+            self.push_text(Form::Statement { binds: false }, false, 0, self.code.len());
+            self.pieces.retain(|piece| !piece.lines.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Comments behind a token, on its line, belong to it; others to what follows.
+    fn skip_comments(&mut self) {
+        loop {
+            let Some(begun) = self.lexer.comment() else { return };
+            let trails = !self.code[..begun].rsplit('\n').next().unwrap_or_default().trim().is_empty();
+            match &mut self.item {
+                Some(item) if trails || item.depth > 0 => item.to = item.to.max(self.lexer.offset()),
+                _ => self.lead = self.lead.or(Some(begun)),
+            }
+        }
+    }
+
+    /// Takes a whole line if it is a command, or the beginning or end of a block.
+    fn take_line(&mut self) -> Result<bool, EndsBlock> {
+        let line = self.lexer.rest_of_line().trim_end();
+        if line == ":{" {
+            self.close();
+            self.lexer.skip_line();
+            let mut lines = Vec::new();
+            while !self.lexer.rest_of_line().is_empty() || self.lexer.offset() < self.code.len() {
+                let line = self.lexer.rest_of_line();
+                self.lexer.skip_line();
+                if line.trim() == ":}" {
+                    break;
+                }
+                lines.push(line.trim_end().to_owned());
+            }
+            while lines.last().is_some_and(String::is_empty) {
+                lines.pop();
+            }
+            if !lines.is_empty() {
+                self.pieces.push(Piece { form: Form::Block, splices: true, lines });
+            }
+            self.lead = None;
+            return Ok(true);
+        }
+        if line == ":}" {
+            // It would end a block of ours.
+            self.close();
+            self.lexer.skip_line();
+            return Ok(true);
+        }
+        let outside = self.item.is_none() || self.margin.is_none_or(|margin| self.lexer.column() <= margin);
+        if outside && is_command(line) {
+            self.close();
+            self.lead = None;
+            self.pieces.push(Piece { form: Form::Command, splices: false, lines: vec![line.to_owned()] });
+            self.lexer.skip_line();
+            return Ok(true);
+        }
+        // `#!/usr/bin/env runghc`
+        if self.item.is_none() && self.lexer.offset() == 0 && line.starts_with("#!") {
+            self.lexer.skip_line();
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn take(&mut self, token: Token<'a>) {
+        if let Some(item) = &self.item {
+            match self.begins(item, &token) {
+                Begins::Piece => self.close(),
+                Begins::Block => self.item.iter_mut().for_each(|item| item.open_ended = true),
+                Begins::Nothing => {}
+            }
+        }
+        if self.item.is_none() {
+            if let Some(flags) = flags(&token) {
+                self.lead = None;
+                self.pieces.extend(flags.map(|line| Piece { form: Form::Command, splices: false, lines: vec![line] }));
+                return;
+            }
+            let line = self.code[..token.start].rfind('\n').map_or(0, |newline| newline + 1);
+            // Behind a pragma on the same line only what is behind it counts.
+            let from = if token.first { line } else { token.start };
+            let margin = self.margin.get_or_insert(token.column);
+            *margin = token.column.min(*margin);
+            let from = self.lead.take().map_or(from, |lead| lead.min(from));
+            self.item = Some(Item { from, to: token.end, tokens: Vec::new(), depth: 0, open_ended: false });
+        }
+        let Some(item) = &mut self.item else { return };
+        self.lead = None;
+        match token.kind {
+            Kind::Open => item.depth += 1,
+            Kind::Close => item.depth = item.depth.saturating_sub(1),
+            _ => {}
+        }
+        item.to = token.end;
+        item.tokens.push(token);
+    }
+
+    /// What a token begins, behind those of a piece.
+    fn begins(&self, item: &Item<'a>, token: &Token<'a>) -> Begins {
+        let Some(last) = item.tokens.last() else { return Begins::Nothing };
+        let indented = self.margin.is_some_and(|margin| token.column > margin);
+        if !token.first || item.depth > 0 || indented || self.continues(token) {
+            return Begins::Nothing;
+        }
+        let gap = self.code[item.to..token.start].matches('\n').count() > 1 && self.lead.is_none();
+        if item.open_ended && !gap {
+            return Begins::Nothing;
+        }
+        // Nobody writes that, and each line would be read again for every further one.
+        if item.tokens.len() > MAX_LOOSE {
+            return Begins::Piece;
+        }
+        match form(&item.tokens) {
+            // In a file, a declaration ends here, whatever it lacks.
+            Form::Declaration { .. } | Form::Import | Form::Header => Begins::Piece,
+            // At a prompt a statement may go on, since nothing around it has a layout.
+            _ if opens_layout(&item.tokens) && !gap => Begins::Block,
+            _ if lacks_something(last, &item.tokens) => Begins::Nothing,
+            _ => Begins::Piece,
+        }
+    }
+
+    /// Whether a token can only go on with what stands before it.
+    fn continues(&self, token: &Token<'_>) -> bool {
+        match token.kind {
+            Kind::Close | Kind::Comma | Kind::Semicolon | Kind::Backquote => true,
+            Kind::Name if token.text == "deriving" => !is_standalone_deriving(&self.code[token.end..]),
+            Kind::Name => matches!(token.text, "then" | "else" | "of" | "in" | "where"),
+            Kind::Operator => {
+                let prefix = matches!(token.text, "!" | "~" | "$" | "$$" | "#" | "?" | "-" | "\\") && token.prefix;
+                !(prefix || token.text == "\\")
+            }
+            _ => false,
+        }
+    }
+
+    /// Ends the piece that is being read.
+    fn close(&mut self) {
+        let Some(item) = self.item.take() else { return };
+        let form = form(&item.tokens);
+        let splices = item.tokens.iter().any(|token| match token.kind {
+            Kind::Operator => token.prefix && matches!(token.text, "$" | "$$"),
+            Kind::Literal => token.text.starts_with('['),
+            _ => false,
+        });
+        self.push_text(form, splices, item.from, item.to);
+    }
+
+    /// The lines from one place to the end of the line of another.
+    fn push_text(&mut self, form: Form, splices: bool, from: usize, to: usize) {
+        let end = self.code[to..].find('\n').map_or(self.code.len(), |newline| to + newline);
+        let line = self.code[..from].rfind('\n').map_or(0, |newline| newline + 1);
+        // What stands before it on its line was another piece.
+        let before: String = self.code[line..from].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let text = before + &self.code[from..end];
+        let mut lines: Vec<String> =
+            text.lines()
+                .map(|line| {
+                    if line.trim() == ":}" || line.trim() == ":{" { String::new() } else { line.trim_end().to_owned() }
+                })
+                .collect();
+        while lines.first().is_some_and(String::is_empty) {
+            lines.remove(0);
+        }
+        if let [line] = lines.as_mut_slice() {
+            *line = line.trim().to_owned();
+        }
+        self.pieces.push(Piece { form, splices, lines });
+    }
+}
+
+/// Whether a line is for GHCi itself: `:t`, `:!`, `:?`, but not `::` nor an operator such as `:|`.
+fn is_command(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix(':') else { return false };
+    match rest.chars().next() {
+        None => true,
+        Some(c) => c.is_alphanumeric() || c.is_whitespace() || matches!(c, '!' | '?' | '{' | '}' | '_'),
+    }
+}
+
+/// The commands that have the effect of a pragma at the head of a file. None for all other pragmas and tokens.
+fn flags(token: &Token<'_>) -> Option<Option<String>> {
+    let flags: Vec<String> = match token.pragma()?.as_str() {
+        "LANGUAGE" => token.pragma_text().split(',').map(|name| format!("-X{}", name.trim())).collect(),
+        "OPTIONS_GHC" | "OPTIONS" => token.pragma_text().split_whitespace().map(str::to_owned).collect(),
+        "OPTIONS_HADDOCK" | "OPTIONS_HUGS" | "OPTIONS_NHC98" | "OPTIONS_JHC" | "OPTIONS_YHC" | "INCLUDE" => Vec::new(),
+        _ => return None,
+    };
+    Some((!flags.is_empty()).then(|| format!(":set {}", flags.join(" "))))
+}
+
+/// `deriving stock instance …`, what stands before `instance` given.
+fn is_standalone_deriving(after: &str) -> bool {
+    let line = after.lines().next().unwrap_or_default();
+    let mut words = line.split_whitespace();
+    match words.next() {
+        Some("instance") => true,
+        Some("stock" | "newtype" | "anyclass") => words.next() == Some("instance"),
+        Some("via") => words.any(|word| word == "instance"),
+        _ => false,
+    }
+}
+
+/// Joins neighbouring declarations, and signatures and splices with them.
+fn join(pieces: Vec<Piece>) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut pieces = pieces;
+    let mut at = 0;
+    while at < pieces.len() {
+        let length = pieces[at..].iter().take_while(|piece| may_declare(&piece.form)).count();
+        settle(&mut pieces[at..at + length]);
+        at += length.max(1);
+    }
+    let mut grows = false;
+    for piece in pieces {
+        let kind = match piece.form {
+            Form::Command => UnitKind::Command,
+            Form::Block => UnitKind::Block,
+            Form::Header => UnitKind::Header,
+            Form::Import => UnitKind::Import,
+            Form::Declaration { .. } => UnitKind::Declaration,
+            Form::Signature { .. } | Form::Splice | Form::Statement { .. } => UnitKind::Statement,
+        };
+        let binds = piece.form == Form::Statement { binds: true };
+        let declares = kind == UnitKind::Declaration;
+        match units.last_mut() {
+            Some(last) if declares && grows => {
+                last.lines.extend(piece.lines);
+                last.splices |= piece.splices;
+            }
+            _ => units.push(Unit { kind, lines: piece.lines, binds, splices: piece.splices }),
+        }
+        grows = declares;
+    }
+    units
+}
+
+fn may_declare(form: &Form) -> bool {
+    matches!(form, Form::Declaration { .. } | Form::Signature { .. } | Form::Splice)
+}
+
+/// Decides, in a row of pieces that may all be declarations, which are: a signature where something in the row binds what it
+/// names, or where declarations stand on both sides; a splice where a declaration stands next to it.
+fn settle(row: &mut [Piece]) {
+    let bound: Vec<String> = row
+        .iter()
+        .filter_map(|piece| match &piece.form {
+            Form::Declaration { binds } => Some(binds.iter().cloned()),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let declares = |piece: &Piece| match &piece.form {
+        Form::Declaration { .. } => true,
+        Form::Signature { names } => names.iter().any(|name| bound.contains(name)),
+        _ => false,
+    };
+    let Some(first) = row.iter().position(declares) else { return };
+    let last = row.iter().rposition(declares).unwrap_or(first);
+    let splices = |piece: &&Piece| piece.form == Form::Splice;
+    let before = row[..first].iter().rev().take_while(splices).count();
+    let after = row[last + 1..].iter().take_while(splices).count();
+    for piece in &mut row[first - before..=last + after] {
+        piece.form = Form::Declaration { binds: Vec::new() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All that has a meaning of its own to a lexer; `¦` stands for the bar.
+    const PARTS: &str = "f|x|1|=| = |\n|\n|\n  |\t|\"|\\|'|''|(|)|[|]|{|}|`|,|;|{-|-}|{-#|#-}|--|-->|::|:|:{|:}|:t |¦]|[e¦|[¦|¦¦]|\
+        [q¦|¦|$(|$|->|<-|do|of|let|in|where|case|if|deriving|import|module|data|pattern|größe|→|λ|\"\"\"|#|#!|M.|M.do|{-# LANGUAGE |\u{feff}|\u{301}|\r\n|e\u{301}|0x|1e";
+
+    proptest! {
+        #[test]
+        fn any_code_is_cut_and_nothing_is_lost(parts in proptest::collection::vec(0usize..80, 0..60)) {
+            let all: Vec<&str> = PARTS.split('|').collect();
+            let code: String = parts.iter().map(|part| all[part % all.len()].replace('¦', "|")).collect();
+            if let Ok(units) = units(&code) {
+                let kept: usize = units.iter().flat_map(|unit| &unit.lines).map(|line| line.matches("größe").count()).sum();
+                // What stands behind `#!` or in a pragma for the head of a file is left out, and comments before commands.
+                prop_assert!(kept <= code.matches("größe").count());
+            }
+        }
+    }
+
+    #[test]
+    fn code_that_opens_again_and_again_is_read_once() {
+        for part in ["[x|", "[x|[", "{-#a -}\n", "{-# ", "\"\"\"", "(\n", "a +\n", "do\n", "x\n", "'", "\"\\", "[e|x|]"]
+        {
+            let code = part.repeat(5_000);
+            assert!(units(&code).is_ok(), "{part}");
+            assert!(units(&(code + "|] #-} \"\"\"")).is_ok(), "{part}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Waiting for a task that may or may not be under way.
+
+use std::future::pending;
+
+use tokio::task::JoinHandle;
+
+/// The result of a task that is under way; forever pending if none is. Cancel safe: the task stays where it is.
+pub(super) async fn joined<T>(task: &mut Option<JoinHandle<T>>) -> Option<T> {
+    match task {
+        Some(handle) => {
+            let result = handle.await.ok();
+            *task = None;
+            result
+        }
+        None => pending().await,
+    }
+}

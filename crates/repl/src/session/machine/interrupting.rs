@@ -1,0 +1,320 @@
+//! The interrupt of a running evaluation: one signal, then patience.
+//!
+//! A second signal is sent only when somebody asks again. It would cut off the cleanup that the first one set going, and
+//! GHC acts on a signal only between two collections, which take seconds with a large heap: after two in a row GHCi
+//! comes back to its prompt while the evaluation's thread goes on behind it, for ever. So from the signal on the
+//! evaluation runs like any other: it may print, sleep, ask for input. When its end shows, `syncing` gets the session in
+//! step and looks whether anything of it is left.
+
+use std::time::{Duration, Instant};
+
+use process::activity::Activity;
+
+use super::super::capture::Capture;
+use super::super::handle::SessionError;
+use super::super::{InterruptOutcome, SessionState, Status, Stream};
+use super::running::plural;
+use super::syncing::Why;
+use super::{Action, Machine, Phase, Probed, Waiter};
+
+/// A signal sooner than this after the code could hit the REPL while it reads the code.
+const READING: Duration = Duration::from_millis(20);
+/// How soon it is tried again where the REPL has not read all of the code.
+const UNREAD: Duration = Duration::from_millis(5);
+/// After this whoever asked is told how things stand.
+pub(super) const GIVE_UP: Duration = Duration::from_secs(10);
+/// A program that waits for input for so long after the signal has caught it.
+const CAUGHT: Duration = Duration::from_secs(1);
+/// How soon we look again at what goes on behind the prompt; it grows to the other.
+const LOOK: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(8)];
+
+/// What an interrupt has come to so far.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// When it was asked for, or asked for again.
+    pub(super) since: Instant,
+    pub(super) waiters: Vec<Waiter>,
+    /// Until when the signal is held back.
+    hold: Option<Instant>,
+    /// How many signals it was sent.
+    pub(super) signals: u32,
+    /// How many of them came before the REPL had begun it.
+    missed: u32,
+    /// Since when it waits for input, as far as was seen.
+    waits: Option<Instant>,
+    doing: &'static str,
+    /// What those who asked were told, after which it goes on.
+    told: Option<InterruptOutcome>,
+}
+
+impl Asked {
+    pub(super) fn new(waiter: Waiter, hold: Option<Instant>, now: Instant) -> Asked {
+        let waiters = vec![waiter];
+        Asked {
+            since: now,
+            waiters,
+            hold,
+            signals: 0,
+            missed: 0,
+            waits: None,
+            doing: "has not read the code",
+            told: None,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let answer = (!self.waiters.is_empty()).then_some(self.since + GIVE_UP);
+        [self.hold, answer].into_iter().flatten().min()
+    }
+
+    pub(super) fn state(&self, waiting: bool) -> SessionState {
+        match self.told {
+            Some(InterruptOutcome::Uninterruptible) => SessionState::Uninterruptible,
+            Some(_) if waiting => SessionState::WaitingForInput,
+            _ => SessionState::Interrupting,
+        }
+    }
+
+    /// Somebody asks again, after an answer.
+    pub(super) fn again(&mut self, waiter: Waiter, now: Instant) {
+        self.waiters.push(waiter);
+        (self.since, self.told, self.waits) = (now, None, None);
+    }
+
+    /// How many signals may have reached the evaluation.
+    pub(super) fn reached(&self) -> u32 {
+        self.signals.saturating_sub(self.missed)
+    }
+}
+
+/// What goes on behind the prompt after an interrupt.
+#[derive(Debug)]
+pub(super) struct Behind {
+    pub(super) eval: u64,
+    pub(super) doing: &'static str,
+    pub(super) look_at: Instant,
+    gap: Duration,
+    /// How much nobody's output there was at the last look.
+    printed: [u64; 2],
+}
+
+impl Behind {
+    pub(super) fn new(eval: u64, doing: &'static str, now: Instant) -> Behind {
+        Behind { eval, doing, look_at: now + LOOK[0], gap: LOOK[0], printed: [0; 2] }
+    }
+
+    /// A clause for whoever uses the session meanwhile.
+    pub(super) fn words(&self, session: &str) -> String {
+        let (eval, doing) = (self.eval, self.doing);
+        format!(
+            "Something of #{eval}, which was interrupted, {doing} (repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} ends it)"
+        )
+    }
+
+    fn look_later(&mut self, now: Instant) {
+        self.gap = (self.gap * 2).min(LOOK[1]);
+        self.look_at = now + self.gap;
+    }
+}
+
+impl Machine {
+    pub(super) fn interrupt(&mut self, eval: Option<u64>, waiter: Waiter, now: Instant) {
+        if let Some(error) = self.is_not_the_one(eval) {
+            return self.actions.push(Action::Refuse { waiter, error });
+        }
+        match &mut self.phase {
+            Phase::Running(run) => {
+                match &mut run.asked {
+                    // One is under way.
+                    Some(asked) if asked.told.is_none() => asked.waiters.push(waiter),
+                    Some(asked) => {
+                        asked.again(waiter, now);
+                        asked.hold = Some(now);
+                    }
+                    None => run.asked = Some(Asked::new(waiter, Some((run.written + READING).max(now)), now)),
+                }
+                self.interrupting_tick(now);
+            }
+            Phase::Syncing(sync) if sync.run().is_some() => self.interrupt_syncing(waiter, now),
+            // Nothing runs that an interrupt could hit.
+            _ => {
+                let outcome = match self.has_ended() {
+                    Some(_) => InterruptOutcome::Ended,
+                    None => InterruptOutcome::Idle,
+                };
+                self.actions.push(Action::Interrupted {
+                    waiter,
+                    outcome,
+                    eval: None,
+                    took: Duration::ZERO,
+                    rest: None,
+                });
+            }
+        }
+    }
+
+    /// Why what is asked for cannot be done to this evaluation.
+    pub(super) fn is_not_the_one(&self, eval: Option<u64>) -> Option<SessionError> {
+        let (eval, session, runs) = (eval?, self.name.clone(), self.current());
+        match self.records.get(eval) {
+            _ if runs == Some(eval) => None,
+            None => Some(SessionError::UnknownEval { session, eval }),
+            Some(record) => Some(SessionError::NotThatOne { session, eval, status: record.status, runs }),
+        }
+    }
+
+    /// Whether what was printed should be read before the next tick: a signal is due, unless the evaluation has ended.
+    pub(in super::super) fn is_about_to_signal(&self, now: Instant) -> bool {
+        matches!(&self.phase, Phase::Running(run) if run.asked.as_ref().is_some_and(|asked| asked.hold.is_some_and(|hold| now >= hold)))
+    }
+
+    /// Sends the signal that is due, and answers when it is time.
+    pub(super) fn interrupting_tick(&mut self, now: Instant) {
+        let sends = self.adapter.interrupt().signal;
+        let Phase::Running(run) = &mut self.phase else { return };
+        let Some(asked) = &mut run.asked else { return };
+        if asked.hold.take_if(|hold| now >= *hold).is_some() {
+            asked.signals += 1;
+            asked.doing = "computes";
+            // Input that it was given need not have been read.
+            let guarded = !run.fed && !run.is_waiting();
+            let eval = run.eval;
+            run.probe_soon(now);
+            let record = self.records.running(eval);
+            record.signalled_at.get_or_insert(record.output[Stream::Stderr as usize].total());
+            if sends {
+                self.actions.push(Action::Signal { guarded });
+            }
+            return;
+        }
+        if !asked.waiters.is_empty() && now >= asked.since + GIVE_UP {
+            let outcome =
+                if asked.doing == "sleeps" { InterruptOutcome::NotYet } else { InterruptOutcome::Uninterruptible };
+            self.tell(outcome, now);
+        }
+    }
+
+    /// The signal was not sent: the REPL has not read all of the code yet.
+    pub(super) fn unread(&mut self, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let Some(asked) = &mut run.asked else { return };
+        asked.hold = Some(now + UNREAD);
+        asked.signals = asked.signals.saturating_sub(1);
+        asked.doing = "has not read the code";
+        if asked.signals == 0 {
+            self.records.running(run.eval).signalled_at = None;
+        }
+    }
+
+    /// Tells those who asked how things stand. The evaluation goes on.
+    fn tell(&mut self, outcome: InterruptOutcome, now: Instant) {
+        let Phase::Running(run) = &mut self.phase else { return };
+        let (eval, Some(asked)) = (Some(run.eval), &mut run.asked) else { return };
+        asked.told = Some(outcome);
+        let (took, rest) = (now - asked.since, Some(asked.doing.to_owned()));
+        for waiter in asked.waiters.drain(..) {
+            self.actions.push(Action::Interrupted { waiter, outcome, eval, took, rest: rest.clone() });
+        }
+    }
+
+    /// A marker of an evaluation that was sent a signal. Returns whether it was.
+    pub(super) fn signalled_marker(&mut self, stream: Stream, number: Option<u64>, now: Instant) -> bool {
+        let fallback = self.is_fallback();
+        let Phase::Running(run) = &mut self.phase else { return false };
+        let Some(asked) = run.asked.as_mut().filter(|asked| asked.signals > 0) else { return false };
+        let before = run.before;
+        // Any newer number ends it: a block of code may have been cut short.
+        let ended = match fallback {
+            true => self.sides[0].unnumbered > 0,
+            false => self.sides.iter().all(|side| side.number > before),
+        };
+        if ended {
+            self.synchronize(Why::Interrupt, now);
+        } else if stream == Stream::Stdout && number.is_some_and(|number| number <= before) {
+            // The prompt once more: the signal came before the code was read, and hit nothing.
+            asked.missed += 1;
+            asked.hold = Some(now + READING);
+        }
+        true
+    }
+
+    /// What the kernel says of an evaluation that was sent a signal. Returns whether that is all there is to it.
+    pub(super) fn interrupting_probed(&mut self, probed: &Probed, now: Instant) -> bool {
+        let Phase::Running(run) = &mut self.phase else { return false };
+        let has_input = run.has_input();
+        let Some(asked) = run.asked.as_mut().filter(|asked| asked.told.is_none()) else { return false };
+        match probed {
+            Probed::Waiting | Probed::Replaced(_) if !has_input => {
+                let waits = *asked.waits.get_or_insert(now);
+                // Where the signal is on its way still, it only looks so.
+                if asked.signals == 0 || now < waits + CAUGHT {
+                    return true;
+                }
+                asked.doing = "waits for input";
+                self.tell(InterruptOutcome::NotYet, now);
+            }
+            Probed::Waiting | Probed::Replaced(_) => asked.waits = None,
+            Probed::Sleeping => (asked.waits, asked.doing) = (None, "sleeps"),
+            Probed::Computing | Probed::Unread => (asked.waits, asked.doing) = (None, "computes"),
+            Probed::Unknown => {}
+        }
+        false
+    }
+
+    /// Ends an evaluation that an interrupt was asked for, and says so to those who asked: it ended before a signal was
+    /// sent, or it was sent one and the session is in step again. `rest` is what is left of it.
+    pub(super) fn conclude(&mut self, rest: Option<String>, overrun: bool, now: Instant) {
+        let run = match &mut self.phase {
+            Phase::Running(run) => Some(&mut **run),
+            Phase::Syncing(sync) => sync.run_mut(),
+            _ => None,
+        };
+        let Some((run, asked)) = run.and_then(|run| run.asked.take().map(|asked| (run, asked))) else { return };
+        let (eval, left) = (run.eval, run.pieces_left(&*self.adapter));
+        let failed = self.judge(eval).error;
+        if left > 0 {
+            let note = format!("{left} more piece{} of the code did not run.", plural(left));
+            self.records.running(eval).notes.push(note);
+        }
+        // Those that ran may have come to their ends: that the others did not run is the interrupt's work too.
+        let cut = left > 0 && !failed;
+        self.finish(eval, cut.then_some(Status::Interrupted), now);
+        let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted);
+        let outcome = match stopped || overrun {
+            _ if self.behind.as_ref().is_some_and(|behind| behind.eval == eval) => InterruptOutcome::Uninterruptible,
+            true => InterruptOutcome::Interrupted,
+            false => InterruptOutcome::Finished,
+        };
+        let took = now - asked.since;
+        for waiter in asked.waiters {
+            self.actions.push(Action::Interrupted { waiter, outcome, eval: Some(eval), took, rest: rest.clone() });
+        }
+    }
+
+    /// Looks whether what went on behind the prompt still does, if it is time.
+    pub(super) fn look_behind(&mut self, now: Instant) {
+        let Some(behind) = self.behind.as_mut().filter(|behind| now >= behind.look_at) else { return };
+        behind.look_at = now + LOOK[1] * 4;
+        self.actions.push(Action::Watch { window: LOOK[0], age: Duration::ZERO });
+    }
+
+    /// What goes on in the session, as it was asked.
+    pub(super) fn watched(&mut self, activity: &Activity, now: Instant) {
+        match &self.phase {
+            Phase::Syncing(_) => self.syncing_watched(activity, now),
+            Phase::Idle { .. } => {
+                let printed = self.between.each_ref().map(Capture::total);
+                if let Some(behind) = &mut self.behind {
+                    // What an evaluation has taken over meanwhile is less than there was.
+                    let prints = std::mem::replace(&mut behind.printed, printed) != printed && printed != [0; 2];
+                    if super::resting::is_at_rest(activity) && !prints {
+                        self.behind = None;
+                    } else {
+                        behind.look_later(now);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Standard input that is given beforehand: it goes in as fast as it is read, and what is not read is taken back.
+
+use std::time::Instant;
+
+use super::ends::bash;
+use super::interrupts::python;
+use super::*;
+use crate::session::Status;
+
+fn with(code: &str, stdin: &str) -> EvalRequest {
+    EvalRequest { stdin: Some(stdin.to_owned()), wait: LONG, ..EvalRequest::new(code) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_lines_go_in_at_once() {
+    let count = super::stress::count("HOB_STRESS_LINES", 5000);
+    let lines: String = (0..count).map(|n| format!("line {n} λ\n")).collect();
+    let sum = (0..count).map(|n| format!("line {n} λ").chars().count()).sum::<usize>();
+    let cases = [
+        ("ghci", ghci(), format!("fmap (sum . map length) (sequence (replicate {count} getLine))"), format!("{sum}\n")),
+        ("python", python(), format!("print(sum(len(input()) for _ in range({count})))"), format!("{sum}\n")),
+        (
+            "bash",
+            bash(),
+            format!("sum=0; for ((n = 0; n < {count}; n++)); do read -r line; ((sum += ${{#line}})); done; echo $sum"),
+            format!("{sum}\n"),
+        ),
+    ];
+    for (name, session, code, expected) in cases {
+        eval(&session, if name == "bash" { "LC_ALL=C.UTF-8" } else { "1" }).await;
+        let begun = Instant::now();
+        let result = session.eval(with(&code, &lines)).await.expect("an answer");
+        println!("{name}: {count} lines in {:?}", begun.elapsed());
+        assert_eq!(
+            (result.status, result.stdout.as_str()),
+            (Status::Done, expected.as_str()),
+            "{name}: {:?}",
+            result.stderr
+        );
+        assert_eq!(result.notes, [] as [&str; 0], "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_to_its_end_did_not_run_as_code() {
+    for code in ["getContents >>= putStr", "interact id", "getLine >>= putStrLn"] {
+        let session = ghci();
+        let running = eval(&session, code).await;
+        assert_eq!(running.status, Status::WaitingForInput, "{code}: {running:?}");
+        session.input("zz\n".to_owned(), true).await.expect("it reads");
+        let ended = session.wait(Some(running.eval), LONG, 100).await.expect("an answer");
+        assert_eq!(ended.stdout, "zz\n", "{code}: {ended:?}");
+        // GHCi reads the same input, and ends with it.
+        let notes = ended.notes.iter().filter(|note| !note.starts_with("The session ended:"));
+        assert_eq!(notes.count(), 0, "{code}: {ended:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_read_is_taken_back() {
+    let ghci = ghci();
+    let cases = [
+        ("getLine", "one\nputStrLn \"never\"\nundefined\n", "\"one\"\n", 27),
+        ("getChar", "xputStrLn \"never\"\n", "'x'\n", 17),
+        ("x <- getLine\ny <- getLine\nputStrLn (y ++ x)", "one\ntwo\nthree\n", "twoone\n", 6),
+        ("return ()", "putStrLn \"never\"\n", "", 17),
+        ("interact (take 2)", "λμν\n", "λμ", 0),
+    ];
+    for (code, stdin, expected, unread) in cases {
+        let result = ghci.eval(with(code, stdin)).await.expect("an answer");
+        assert_eq!((result.status, result.stdout.as_str()), (Status::Done, expected), "{code}: {result:?}");
+        let notes: Vec<String> = (unread > 0)
+            .then(|| format!("The program did not read {unread} bytes of its input."))
+            .into_iter()
+            .collect();
+        assert_eq!(result.notes, notes, "{code}");
+        assert_eq!(line(&eval(&ghci, "1+1").await), "done | \"2\\n\" | \"\"", "{code}");
+    }
+    // What GHCi said comes beside it.
+    let code = "import System.IO\nx <- getLine\nhPutStrLn stderr \"*** Exception: no\" >> getLine >>= ioError . userError\nputStrLn x";
+    let result = ghci.eval(with(code, "one\ntwo\nthree\n")).await.expect("an answer");
+    assert_eq!((result.status, result.exception.as_deref()), (Status::Error, Some("user error (two)")), "{result:?}");
+    assert_eq!(
+        result.notes,
+        [
+            "Stopped at the first error; 1 more piece of the code did not run.",
+            "The program did not read 6 bytes of its input."
+        ]
+    );
+    let result =
+        ghci.eval(with("hPutStrLn stderr \"Interrupted.\" >> getLine", "one\ntwo\n")).await.expect("an answer");
+    assert_eq!(
+        (result.status, result.notes.as_slice()),
+        (Status::Done, &["The program did not read 4 bytes of its input.".to_owned()][..])
+    );
+    let python = python();
+    let result = python.eval(with("input()", "one\ntwo\nthree\n")).await.expect("an answer");
+    assert_eq!(result.notes, ["The program did not read 10 bytes of its input."], "{result:?}");
+    let result = python.eval(with("import sys; sys.stdin.read(2)", "λμν\n")).await.expect("an answer");
+    assert_eq!((result.value.as_deref(), result.notes.len()), (Some("'λμ'"), 1), "{result:?}");
+    let result = python.eval(with("input(), input()", "four\nfive\n")).await.expect("an answer");
+    assert_eq!(result.value.as_deref(), Some("('four', 'five')"), "nothing of the former: {result:?}");
+    let bash = bash();
+    let result = bash.eval(with("read -r x; echo \"<$x>\"", "one\necho never\n")).await.expect("an answer");
+    assert_eq!(
+        (result.stdout.as_str(), result.notes.as_slice()),
+        ("<one>\n", &["The program did not read 11 bytes of its input.".to_owned()][..])
+    );
+    assert_eq!(line(&eval(&bash, "(exit 3)").await), "error | \"\" | \"\"");
+    let result = bash.eval(with("echo $?; head -c 2 >/dev/null", "ab\ncd\n")).await.expect("an answer");
+    assert_eq!(result.stdout, "3\n", "{result:?}");
+    assert_eq!(line(&eval(&bash, "echo 2").await), "done | \"2\\n\" | \"\"");
+}

@@ -1,0 +1,361 @@
+//! Interrupts at random over programs of every kind, in each REPL: those that clean up, collect garbage, flood, catch
+//! everything, sleep, read, wait for children, come to their own end. Every answer is checked against what the program
+//! printed and what the kernel shows.
+//!
+//! Sized for every run; `HOB_STRESS_INTERRUPTS` raises the count, `HOB_STRESS_BUSY` sets busy loops beside them,
+//! `HOB_STRESS_SEED` repeats a run.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command};
+use std::time::Instant;
+
+use super::ends::bash;
+use super::interrupts::python;
+use super::stress::{Random, count};
+use super::*;
+use crate::session::{InterruptOutcome, InterruptReport, Status};
+
+/// What is interrupted.
+struct Program {
+    code: &'static str,
+    /// Given to it when it asks.
+    input: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It ends when it is interrupted, or comes to its own end.
+    Plain,
+    /// Once it has printed `begun`, it prints `cleaned` before it ends.
+    Cleans,
+    /// It goes on as if nothing had been, up to its own end, where it prints `end`.
+    Deaf,
+    /// It catches the interrupt and asks for input; the line makes it end.
+    Asks(&'static str),
+}
+
+use Kind::{Asks, Cleans, Deaf, Plain};
+
+const fn plain(code: &'static str) -> Program {
+    Program { code, input: "", kind: Plain }
+}
+
+const fn of(kind: Kind, code: &'static str) -> Program {
+    Program { code, input: "", kind }
+}
+
+const fn reads(code: &'static str) -> Program {
+    Program { code, input: "some\n", kind: Plain }
+}
+
+/// `MS` stands for a number up to 400, `SEC` for as many milliseconds in seconds.
+const GHCI: &[Program] = &[
+    plain("sum [1..]"),
+    plain("mapM_ print [1..]"),
+    plain("getLine"),
+    reads("interact id"),
+    reads("getContents >>= mapM_ putStrLn . lines"),
+    plain("threadDelay 100000000"),
+    plain("threadDelay MS000"),
+    plain("print (sum [1..MS0000])"),
+    plain("callCommand \"sleep 100\""),
+    plain("callCommand \"sleep SEC\""),
+    plain("callCommand \"trap 'sleep SEC; exit 3' INT; sleep 100\""),
+    plain("let f = do\n      hPutStrLn stderr \"tick\"\n      threadDelay 500\n      f\nf"),
+    plain("forever performMajorGC"),
+    plain("replicateM_ 3 performMajorGC"),
+    plain("print (length (show (product [1 .. 20000 :: Integer])))"),
+    plain("x = 1\nthreadDelay MS00\ny = 2\nthreadDelay MS00\nprint (x + y)"),
+    plain("hPutStrLn stderr \"Interrupted.\" >> threadDelay MS000"),
+    of(Cleans, "bracket_ (putStrLn \"begun\") (threadDelay MS000 >> putStrLn \"cleaned\") (threadDelay 100000000)"),
+    of(
+        Cleans,
+        "(putStrLn \"begun\" >> mapM_ (\\n -> evaluate (sum [1 .. n])) [1000 ..]) `finally` (print (sum [1 .. MS000]) >> putStrLn \"cleaned\")",
+    ),
+    of(
+        Cleans,
+        "(putStrLn \"begun\" >> threadDelay 100000000) `finally` (performMajorGC >> performMajorGC >> putStrLn \"cleaned\")",
+    ),
+    of(
+        Cleans,
+        "(putStrLn \"begun\" >> callCommand \"sleep 100\") `finally` (callCommand \"sleep SEC\" >> putStrLn \"cleaned\")",
+    ),
+    of(
+        Deaf,
+        "let deaf = (evaluate (sum [1 .. 20000]) >> return ()) `catch` \\e -> const (return ()) (e :: SomeException)\nmapM_ (const deaf) [1 .. MS] >> putStrLn \"end\"",
+    ),
+    of(
+        Deaf,
+        "replicateM_ MS (threadDelay 1000 `catch` \\e -> const (return ()) (e :: SomeException)) >> putStrLn \"end\"",
+    ),
+];
+
+const PYTHON: &[Program] = &[
+    plain("while True: pass"),
+    plain("while True: print('flood')"),
+    plain("input()"),
+    reads("for line in sys.stdin: print(line)"),
+    plain("time.sleep(1000)"),
+    plain("time.sleep(SEC)"),
+    plain("print(sum(range(MS * 5000)))"),
+    plain("subprocess.run(['sleep', '1000'])"),
+    plain("subprocess.run(['sleep', 'SEC'])"),
+    plain("[[n] for n in range(3000000)] and gc.collect()"),
+    plain("print('Interrupted.', file=sys.stderr); time.sleep(SEC)"),
+    plain("try:\n    time.sleep(SEC)\nexcept KeyboardInterrupt:\n    raise ValueError('on purpose')"),
+    plain("worker = threading.Thread(target=time.sleep, args=(SEC,))\nworker.start()\nworker.join()"),
+    of(Cleans, "try:\n    print('begun')\n    time.sleep(1000)\nfinally:\n    time.sleep(SEC)\n    print('cleaned')"),
+    of(
+        Cleans,
+        "try:\n    print('begun')\n    while True: pass\nfinally:\n    sum(range(MS * 10000))\n    print('cleaned')",
+    ),
+    of(
+        Cleans,
+        "try:\n    print('begun')\n    subprocess.run(['sleep', '1000'])\nfinally:\n    subprocess.run(['sleep', 'SEC'])\n    print('cleaned')",
+    ),
+    of(
+        Deaf,
+        "for _ in range(MS):\n    try:\n        time.sleep(0.001)\n    except BaseException:\n        pass\nprint('end')",
+    ),
+    of(
+        Deaf,
+        "over = time.monotonic() + SEC\nwhile time.monotonic() < over:\n    try:\n        sum(range(1000))\n    except BaseException:\n        pass\nprint('end')",
+    ),
+    of(Asks("q\n"), "import pdb; pdb.set_trace()\nx = 1"),
+];
+
+const BASH: &[Program] = &[
+    plain("while :; do :; done"),
+    plain("while :; do echo flood; done"),
+    plain("read -r line"),
+    plain("cat"),
+    plain("sleep 1000"),
+    plain("sleep SEC"),
+    plain("sleep 1000 | cat"),
+    plain("for ((i = 0; i < MS * 100; i++)); do :; done"),
+    plain("while :; do sleep 0.01; done"),
+    plain("bash -c 'trap \"sleep SEC; exit 3\" INT; sleep 1000'"),
+    plain("(exit 130); sleep SEC"),
+    plain("echo Interrupted. >&2; sleep SEC"),
+    plain("x=$(sleep 1000)"),
+    of(Cleans, "(trap 'sleep SEC; echo cleaned; exit 130' INT; echo begun; while :; do sleep 1000; done)"),
+    of(
+        Cleans,
+        "(trap 'for ((i = 0; i < MS * 100; i++)); do :; done; echo cleaned; exit 130' INT; echo begun; while :; do :; done)",
+    ),
+    of(Deaf, "(trap '' INT; sleep SEC; echo end)"),
+    of(Deaf, "trap '' INT; sleep SEC; trap - INT; echo end"),
+];
+
+/// Busy loops, ended with the test, and without its help where it is killed.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn loops() -> Busy {
+        let test = std::process::id().to_string();
+        let one = |_| Command::new("sh").args(["-c", "while kill -0 $0; do :; done", &test]).spawn().expect("a shell");
+        Busy((0..count("HOB_STRESS_BUSY", 0)).map(one).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // It may have been ended by somebody else.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The processes of a session, and how long their threads had a processor, in nanoseconds.
+fn processes(leader: u32) -> (Vec<u32>, u64) {
+    let mut found = (Vec::new(), 0);
+    for entry in std::fs::read_dir("/proc").expect("procfs").flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
+        if fields.get(3).and_then(|session| session.parse().ok()) != Some(leader) || fields[0] == "Z" {
+            continue;
+        }
+        found.0.push(pid);
+        for task in std::fs::read_dir(entry.path().join("task")).into_iter().flatten().flatten() {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+            found.1 += text.split(' ').next().and_then(|had| had.parse::<u64>().ok()).unwrap_or(0);
+        }
+    }
+    found
+}
+
+/// Why it is not true that the session is ready, if so.
+async fn is_not_ready(session: &Handle) -> Option<String> {
+    const WINDOW: Duration = Duration::from_millis(40);
+    let info = session.info();
+    let leader = info.pid.filter(|_| info.state == SessionState::Idle);
+    let Some(leader) = leader else { return Some(format!("it is {}", info.state.name())) };
+    let begun = Instant::now();
+    loop {
+        let (left, before) = processes(leader);
+        if left.len() > 1 {
+            let names =
+                left.iter().map(|pid| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+            return Some(format!("left: {:?}", names.collect::<Vec<_>>()));
+        }
+        tokio::time::sleep(WINDOW).await; // sleeps: what it computes meanwhile is looked at
+        let had = processes(leader).1.saturating_sub(before);
+        if u128::from(had) < WINDOW.as_nanos() / 2 {
+            return None;
+        }
+        // GHC collects garbage by itself when it has been at rest for a moment.
+        if begun.elapsed() > Duration::from_secs(5) {
+            return Some(format!("it computes: {had} ns in {WINDOW:?}"));
+        }
+    }
+}
+
+/// Why an answer is not true, if so.
+fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Option<String> {
+    let printed = |word: &str| ended.stdout.lines().any(|line| line == word);
+    let interrupted = ended.status == Status::Interrupted;
+    let wrong = match outcome {
+        InterruptOutcome::Interrupted if !interrupted => "it was not interrupted",
+        InterruptOutcome::Finished if interrupted => "it was interrupted",
+        InterruptOutcome::NotYet if !matches!(kind, Asks(_)) => "it has not ended",
+        // While GHC collects garbage it sees no signal, and a loop of collections leaves it little time between them.
+        InterruptOutcome::Uninterruptible if ended.cpu_ms.is_some_and(|computed| computed > 9_000) => return None,
+        InterruptOutcome::Uninterruptible | InterruptOutcome::Ended => "no program does that",
+        _ if kind == Cleans && printed("begun") && !printed("cleaned") => "the cleanup was cut off",
+        _ if kind == Deaf && ended.status == Status::Done && !printed("end") => "it did not come to its end",
+        _ if !ended.status.is_final() => "it runs",
+        _ => return None,
+    };
+    Some(wrong.to_owned())
+}
+
+/// Interrupts these programs at random moments. `next` is an evaluation, and what it has to give.
+async fn interrupts(name: &str, session: Handle, programs: &[Program], next: impl Fn(u64) -> (String, String)) {
+    let mut random = Random::seeded();
+    let _busy = Busy::loops();
+    let count = count("HOB_STRESS_INTERRUPTS", 20);
+    let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut wrong, mut leftovers, mut untrue, mut again, mut took) = (0, 0, 0, 0, Vec::new());
+    let shell = name == "bash";
+    for n in 0..count {
+        let program = &programs[usize::try_from(random.below(programs.len() as u64)).expect("small")];
+        let ms = random.below(400);
+        let seconds = format!("{:.3}", ms as f64 / 1000.0);
+        let code = program.code.replace("SEC", &seconds).replace("MS", &(ms + 1).to_string());
+        let request = EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) };
+        let stdin = (!program.input.is_empty()).then(|| program.input.to_owned());
+        let running = session.eval(EvalRequest { stdin, ..request }).await.expect("taken");
+        // A third at once, while it is read and begun; the others up to beyond the end of many.
+        let delay = if random.below(3) == 0 { random.below(40) } else { random.below(400) };
+        tokio::time::sleep(Duration::from_millis(delay)).await; // sleeps: the moment is what is tested
+        if matches!(program.kind, Asks(_)) {
+            session.wait(Some(running.eval), LONG, 100).await.expect("it asks");
+        }
+        let case = format!("{name}: interrupt {n} of {code:?} after {delay} ms");
+        let report = session.interrupt(20_000).await.expect("an answer");
+        took.push(report.took);
+        if let (Asks(line), InterruptOutcome::NotYet) = (program.kind, report.outcome) {
+            session.input_to(Some(running.eval), line.to_owned(), false).await.expect("it reads");
+        }
+        *outcomes.entry(outcome_name(report.outcome)).or_default() += 1;
+        let mut report = report;
+        // A signal that comes while a shell has started a process and that is not another program yet is lost on both:
+        // then the answer says that it goes on, and it is asked again.
+        while shell && matches!(report.outcome, InterruptOutcome::NotYet | InterruptOutcome::Uninterruptible) {
+            let runs = report.eval.as_ref().is_some_and(|eval| eval.eval == running.eval && !eval.status.is_final());
+            assert!(runs, "{case}: {report:?}");
+            again += 1;
+            report = match session.interrupt_one(Some(running.eval), 20_000).await {
+                Ok(report) => report,
+                // It has ended meanwhile.
+                Err(_) => {
+                    InterruptReport { outcome: InterruptOutcome::Idle, eval: None, took: Duration::ZERO, rest: None }
+                }
+            };
+        }
+        let ended = session.wait(Some(running.eval), LONG, 20_000).await.expect("it is remembered");
+        if let Some(why) = is_untrue(program.kind, report.outcome, &ended) {
+            println!("{case}: {:?}, {why}: {ended:?}", report.outcome);
+            untrue += 1;
+        }
+        if let (None, Some(why)) = (&report.rest, is_not_ready(&session).await) {
+            println!("{case}: {:?} {:?}, {why}", report.outcome, report.rest);
+            leftovers += 1;
+        }
+        let (code_after, expected) = next(n);
+        let after = eval(&session, &code_after).await;
+        // The library that runs commands complains from a thread of its own about children that were interrupted.
+        let spilt = after.between.is_some() && !code.contains("callCommand");
+        if said(&after) != expected || spilt {
+            println!("{case}: {:?}, then {after:?}", report.outcome);
+            wrong += 1;
+        }
+        assert!(session.is_alive(), "{case}: the session is lost: {:?}", session.info().reason);
+    }
+    took.sort();
+    let at = |part: usize| took[(took.len() - 1) * part / 100];
+    println!(
+        "{name}: {count} interrupts, {outcomes:?}; {wrong} wrong next results, {leftovers} leftovers, {untrue} untrue answers, \
+         0 sessions lost, {again} asked again; p50 {:?}, p95 {:?}, max {:?}",
+        at(50),
+        at(95),
+        at(100)
+    );
+    assert_eq!((wrong, leftovers, untrue), (0, 0, 0), "see above");
+    session.stop("the test is over").await;
+}
+
+fn outcome_name(outcome: InterruptOutcome) -> &'static str {
+    match outcome {
+        InterruptOutcome::Idle => "had ended",
+        InterruptOutcome::Interrupted => "interrupted",
+        InterruptOutcome::Finished => "ended by itself",
+        InterruptOutcome::NotYet => "asked",
+        InterruptOutcome::Uninterruptible => "uninterruptible",
+        InterruptOutcome::Ended => "lost",
+    }
+}
+
+fn said(result: &EvalResult) -> String {
+    let value = result.value.as_ref().map_or(String::new(), |value| format!(" = {value}"));
+    line(result) + &value
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ghci_at_random() {
+    let session = ghci();
+    let modules =
+        ["Control.Concurrent", "Control.Exception", "Control.Monad", "System.IO", "System.Mem", "System.Process"];
+    eval(&session, &modules.map(|module| format!("import {module}\n")).concat()).await;
+    // A collection takes a moment.
+    let heap = "import qualified Data.Map.Strict as M\nheap = M.fromList [(n, show n) | n <- [1 .. 200000 :: Int]]\nlength (concat (M.elems heap))";
+    assert_eq!(eval(&session, heap).await.status, Status::Done);
+    let next = |n| {
+        let code = format!("putStrLn \"out{n}\" >> hPutStrLn stderr \"err{n}\"");
+        (code, format!("done | \"out{n}\\n\" | \"err{n}\\n\""))
+    };
+    interrupts("ghci", session, GHCI, next).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_at_random() {
+    let session = python();
+    eval(&session, "import gc, subprocess, sys, threading, time\nheap = [[n] for n in range(1000000)]").await;
+    let next = |n| {
+        let code = format!("print('out{n}'); print('err{n}', file=sys.stderr); {n} + 1");
+        (code, format!("done | \"out{n}\\n\" | \"err{n}\\n\" = {}", n + 1))
+    };
+    interrupts("python", session, PYTHON, next).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_at_random() {
+    let next = |n: u64| (format!("echo out{n}; echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
+    let session = bash();
+    eval(&session, ":").await;
+    interrupts("bash", session, BASH, next).await;
+}

@@ -1,0 +1,50 @@
+//! What a caller is told who gets a running session that stands in another directory than a session of its own would:
+//! the same relative path and the same project file mean something else there.
+
+use std::path::Path;
+
+use project::Caller;
+
+use super::{Key, Plan, Repl, StartRequest};
+
+impl Repl {
+    /// The note for a caller of the running session of that name; `None` where it is the session that this caller would
+    /// have started.
+    pub(super) fn elsewhere(&self, caller: &Caller, key: &Key, asked: &StartRequest) -> Option<String> {
+        let plan = {
+            let sessions = self.lock();
+            let plan = &sessions.slots.get(key)?.entry.as_ref()?.plan;
+            // Nearly always, and on the way of every evaluation.
+            if asked.cwd.is_none() && asked.env.is_empty() && plan.from == caller.cwd {
+                return None;
+            }
+            plan.clone()
+        };
+        let runs_in = &plan.setup.launch.cwd;
+        let session = &key.name;
+        if asked.env.iter().any(|(name, value)| !has(&plan, name, value)) {
+            return Some(format!(
+                "{session} runs already, in another environment: `env` holds only for a session that is started. Stop it \
+                 first (repl_stop), or name another session."
+            ));
+        }
+        let own = self.setup(caller, key, asked.clone()).ok()?.launch.cwd;
+        let own = own.canonicalize().unwrap_or(own);
+        (own != *runs_in && runs_in.canonicalize().ok().as_ref() != Some(&own)).then(|| {
+            format!(
+                "{session} was started elsewhere and runs in {}, not in {}; repl_start with another `session` and `cwd` \
+                 starts one there.",
+                shown(runs_in),
+                shown(&own)
+            )
+        })
+    }
+}
+
+fn has(plan: &Plan, name: &str, value: &str) -> bool {
+    plan.setup.launch.env.iter().any(|(known, its)| known == name && its == value)
+}
+
+fn shown(path: &Path) -> String {
+    project::visible(&path.to_string_lossy())
+}
