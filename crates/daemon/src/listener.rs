@@ -185,7 +185,7 @@ fn principal(caller: &Caller) -> String {
 
 /// Whoever comes now means the project that stands here now, and this daemon serves the one that stood here before.
 async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
-    let why = format!("this daemon served what stood at {} before", daemon.project.root().display());
+    let why = format!("this daemon served what stood at {} before", project::visible::path(daemon.project.root()));
     let making_room = HelloAck { making_room: true, ..HelloAck::refused(&why, &daemon.life) };
     // A sweep only looks whether anybody listens.
     if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {
