@@ -1,29 +1,36 @@
 //! The packages of a cabal project: `cabal repl` wants one of them, and fails where a project file stands above several.
 
+use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
 /// A project file with more is read no further.
 const MAX_BYTES: u64 = 256 * 1024;
 /// More packages are not looked for.
 const MAX_PACKAGES: usize = 200;
+/// Nor are they behind more names than this, in all directories together: a checkout says where to look.
+const MAX_NAMES: usize = 20_000;
+/// Nor deeper than this.
+const MAX_DEPTH: usize = 32;
 
 /// The directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there is no such
 /// file or it names none that are here.
 pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     let file = dir.join("cabal.project");
     let Ok(text) = project::regular::read(&file, MAX_BYTES) else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut search = Search { root: dir, found: Vec::new(), names_left: MAX_NAMES };
     for pattern in patterns(&text) {
         // Absolute places, addresses and archives are somebody else's code.
         let local = !pattern.starts_with('/') && !pattern.contains("://") && !pattern.contains("..");
         if local && !pattern.ends_with(".tar.gz") {
             let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-            expand(dir, Path::new(""), &parts, &mut found);
+            if parts.len() <= MAX_DEPTH {
+                search.expand(Path::new(""), &parts);
+            }
         }
     }
-    found.sort();
-    found.dedup();
-    found
+    search.found.sort();
+    search.found.dedup();
+    search.found
 }
 
 /// The words of all `packages:` fields.
@@ -54,34 +61,51 @@ fn patterns(text: &str) -> Vec<String> {
     words
 }
 
-fn expand(root: &Path, at: &Path, parts: &[&str], found: &mut Vec<PathBuf>) {
-    if found.len() >= MAX_PACKAGES {
-        return;
-    }
-    let Some((first, rest)) = parts.split_first() else {
-        if entries(&root.join(at)).iter().any(|name| name.ends_with(".cabal")) {
-            found.push(at.to_owned());
-        }
-        return;
-    };
-    if first.ends_with(".cabal") {
-        if entries(&root.join(at)).iter().any(|name| super::detect::matches(first, name)) {
-            found.push(at.to_owned());
-        }
-    } else if first.contains('*') {
-        for name in entries(&root.join(at)).iter().filter(|name| super::detect::matches(first, name)) {
-            if root.join(at).join(name).is_dir() {
-                expand(root, &at.join(name), rest, found);
-            }
-        }
-    } else {
-        expand(root, &at.join(first), rest, found);
-    }
+struct Search<'a> {
+    root: &'a Path,
+    found: Vec<PathBuf>,
+    names_left: usize,
 }
 
-fn entries(dir: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
-    entries.flatten().take(10_000).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+impl Search<'_> {
+    fn expand(&mut self, at: &Path, parts: &[&str]) {
+        if self.found.len() >= MAX_PACKAGES || self.names_left == 0 {
+            return;
+        }
+        let Some((first, rest)) = parts.split_first() else {
+            return self.take(at, "*.cabal");
+        };
+        if first.ends_with(".cabal") {
+            self.take(at, first);
+        } else if first.contains('*') {
+            // A directory behind a link is another one's, or this one again: `*/*/*` over links to `.` has no end.
+            for name in self.names(at, first, |kind| kind.is_dir()) {
+                self.expand(&at.join(name), rest);
+            }
+        } else {
+            self.expand(&at.join(first), rest);
+        }
+    }
+
+    fn take(&mut self, at: &Path, pattern: &str) {
+        if !self.names(at, pattern, |_| true).is_empty() {
+            self.found.push(at.to_owned());
+        }
+    }
+
+    /// The names in a directory that match and are of that kind. A directory that is looked into counts as a name too.
+    fn names(&mut self, at: &Path, pattern: &str, is_wanted: fn(FileType) -> bool) -> Vec<String> {
+        self.names_left = self.names_left.saturating_sub(1);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.root.join(at)).into_iter().flatten().flatten().take(self.names_left) {
+            self.names_left -= 1;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if super::detect::matches(pattern, &name) && entry.file_type().is_ok_and(is_wanted) {
+                names.push(name);
+            }
+        }
+        names
+    }
 }
 
 #[cfg(test)]
@@ -111,5 +135,24 @@ mod tests {
         assert_eq!(check("packages: .\n", &files), [""]);
         assert_eq!(check("packages: nowhere ../up https://x/y.tar.gz /etc\n", &files), [""; 0]);
         assert_eq!(check("with-compiler: ghc\n", &files), [""; 0]);
+    }
+    #[test]
+    fn a_checkout_keeps_nobody_looking() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for n in 0..60 {
+            std::os::unix::fs::symlink(".", dir.path().join(format!("l{n}"))).expect("linked");
+        }
+        std::fs::create_dir(dir.path().join("a")).expect("made");
+        std::fs::write(dir.path().join("a/a.cabal"), "").expect("written");
+        let patterns = ["*/*/*/*/*/*/*/*/*/*/*/*", &"a/".repeat(100_000), &"a ".repeat(100_000)];
+        std::fs::write(dir.path().join("cabal.project"), format!("packages: {}\n", patterns.join(" ")))
+            .expect("written");
+        assert_eq!(packages(dir.path()), [Path::new(""); 0], "too long to be read");
+        std::fs::write(dir.path().join("cabal.project"), format!("packages: {} */*.cabal\n", patterns[0]))
+            .expect("written");
+        assert_eq!(packages(dir.path()), [Path::new("a")]);
+        let deep = format!("packages: {} a\n", &patterns[1][..200_000]);
+        std::fs::write(dir.path().join("cabal.project"), deep).expect("written");
+        assert_eq!(packages(dir.path()), [Path::new("a")]);
     }
 }
