@@ -174,14 +174,17 @@ fn shown(value: &toml::Value) -> String {
 
 /// Where the settings of a file stand.
 struct Places<'a> {
-    text: &'a str,
+    /// Where each line ends.
+    ends: Vec<usize>,
     tree: Option<DeTable<'a>>,
 }
 
 impl<'a> Places<'a> {
     fn of(text: &'a str) -> Places<'a> {
         // A file that does not parse asks for nothing.
-        Places { text, tree: DeTable::parse(text).ok().map(|tree| tree.into_inner()) }
+        let tree = DeTable::parse(text).ok().map(|tree| tree.into_inner());
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        Places { ends, tree }
     }
 
     /// The line of the key at the end of a path, or of the last one on the way that is found.
@@ -189,10 +192,10 @@ impl<'a> Places<'a> {
         let mut line = 1;
         let mut table = self.tree.as_ref();
         for key in path {
-            let Some((at, value)) = table.and_then(|table| table.iter().find(|(name, _)| name.get_ref() == key)) else {
+            let Some((at, value)) = table.and_then(|table| table.get_key_value(*key)) else {
                 break;
             };
-            line = config::line_of(self.text, at.span().start);
+            line = 1 + self.ends.partition_point(|end| *end < at.span().start);
             table = value.get_ref().as_table();
         }
         line
@@ -248,6 +251,19 @@ mod tests {
         );
         check("# [repl.profiles.mine]\n", expect![[""]]);
         check("toolsets = [\"repl\"]\n", expect![[""]]);
+    }
+
+    #[test]
+    fn a_long_file_is_looked_through_once() {
+        use std::fmt::Write as _;
+        let mut text = String::new();
+        for n in 0..20_000 {
+            writeln!(text, "[repl.profiles.a{n}]\nx=1\ny=2\nz=3").unwrap();
+        }
+        let settings = parse(Path::new("hob.toml"), &text).unwrap();
+        // Looked through anew for each of them it takes minutes, and the run of the tests ends it.
+        let requests = requests(&text, &settings);
+        assert_eq!((requests.len(), requests.iter().map(|request| request.line).max()), (80_000, Some(80_000)));
     }
 
     #[test]

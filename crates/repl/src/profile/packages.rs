@@ -147,7 +147,7 @@ mod tests {
         let patterns = ["*/*/*/*/*/*/*/*/*/*/*/*", &"a/".repeat(100_000), &"a ".repeat(100_000)];
         std::fs::write(dir.path().join("cabal.project"), format!("packages: {}\n", patterns.join(" ")))
             .expect("written");
-        assert_eq!(packages(dir.path()), [Path::new(""); 0], "too long to be read");
+        assert!(packages(dir.path()).is_empty(), "too long to be read");
         std::fs::write(dir.path().join("cabal.project"), format!("packages: {} */*.cabal\n", patterns[0]))
             .expect("written");
         assert_eq!(packages(dir.path()), [Path::new("a")]);
