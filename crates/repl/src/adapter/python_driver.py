@@ -8,6 +8,7 @@
 # session runs: that code finds, imports and changes what it would without us. Names are looked up in a copy of the
 # builtins for the same reason.
 import _ast, _frozen_importlib, _io, _signal, builtins, posix, sys
+from _functools import partial
 
 # The longest value that is reported apart from the output, in characters; the same of an exception, of a name.
 LONG = 10000
@@ -64,10 +65,9 @@ class Copy(Kept):
             rest = rest[posix.write(self.number, rest) :]
 
 
-def drawn(steps, driver, after):
+def drawn(step, driver, after):
     try:
-        for said in steps:
-            return said
+        return step()
     except:
         for driver.tracer, driver.profiler, _, _ in after:
             raise
@@ -91,7 +91,7 @@ class Driver:
         self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
         self.each = tools.starmap
         self.tracer = self.profiler = None
-        self.hook = sys.excepthook
+        self.hook, self.display = sys.excepthook, sys.displayhook
         library.lend("linecache")
         self.main = sys.modules["__main__"]
         posix.set_inheritable(frames.fileno(), False)
@@ -165,12 +165,13 @@ class Driver:
             posix._exit(int(failed))
 
     def hand(self, function, *arguments):
-        """Calls what is the session's own, traced and profiled as it asked for, which nothing of ours is: a loop over an
-        iterator sets that, calls, and takes it away again within one step, without a call, line or return of its own."""
+        """Calls what is the session's own, traced and profiled as it asked for, which nothing of ours is: one step of an
+        iterator sets that, calls, and takes it away again, without a call, line or return of its own. The step is taken by
+        `next`, which lets `StopIteration` through as well, behind what no profile counts as a call."""
         each = self.each
         off = [each(gettrace, [()]), each(getprofile, [()]), each(settrace, [(None,)]), each(setprofile, [(None,)])]
         on = [each(settrace, [(self.tracer,)]), each(setprofile, [(self.profiler,)]), each(function, [arguments])]
-        _, _, value, self.tracer, self.profiler, _, _ = drawn(zip(*(on + off)), self, zip(*off))
+        _, _, value, self.tracer, self.profiler, _, _ = drawn(partial(next, zip(*(on + off))), self, zip(*off))
         return value
 
     def put_aside(self):
@@ -205,6 +206,10 @@ class Driver:
         if last is None:
             return {}
         value = self.hand(eval, self.hand(compile, last, name, "eval"), space)
+        display = getattr(sys, "displayhook", self.display)
+        if display is not self.display and display is not getattr(sys, "__displayhook__", None):
+            self.hand(display, value)
+            return {}
         if value is None:
             return {}
         builtins._ = value

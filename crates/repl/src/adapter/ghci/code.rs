@@ -8,9 +8,18 @@ use super::pieces::{EndsBlock, Unit, UnitKind as Kind, units};
 const MAX_PIPED: usize = 48 * 1024;
 
 pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
-    let mut units = units(code).map_err(|EndsBlock| Refusal {
-        message: "a quotation holds a line with nothing but `:}`, which GHCi takes for the end of the code".to_owned(),
-        hint: "Put something else on that line, or put the code in a file and `:load` it.".to_owned(),
+    let mut units = units(code).map_err(|ends| {
+        let (message, hint) = match ends {
+            EndsBlock::Quoted => (
+                "a quotation holds a line with nothing but `:}`, which GHCi takes for the end of the code",
+                "Put something else on that line, or put the code in a file and `:load` it.",
+            ),
+            EndsBlock::Unopened => (
+                "a line holds nothing but `:}`, and no `:{` stands before it",
+                "Leave it out: code of several lines needs neither.",
+            ),
+        };
+        Refusal { message: message.to_owned(), hint: hint.to_owned() }
     })?;
     let mut notes = Vec::new();
     let all = units.len();
@@ -323,6 +332,14 @@ mod tests {
     }
 
     #[test]
+    fn what_begins_with_a_minus_is_a_statement_of_its_own() {
+        assert_eq!(pieces("-1\n- 2"), ["-1", "- 2"]);
+        assert_eq!(pieces("let y = 3\n- 2"), ["let y = 3", "- 2"]);
+        assert_eq!(pieces("1 +\n- 2"), ["1 +\n- 2"]);
+        assert_eq!(pieces("1\n  - 2"), ["1\n  - 2"]);
+    }
+
+    #[test]
     fn expressions_are_no_declarations() {
         check(
             "read \"1\" :: Int\nx :: Int\nlet a = 1 in a\nmap (\\b -> let c = b in c) [1]\nputStrLn \"a = b\"\n1 == 2",
@@ -338,9 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_the_author_are_kept_and_lone_ends_dropped() {
+    fn blocks_of_the_author_are_kept_and_lone_ends_refused() {
         check(
-            ":{\nf x = 1\n:}\nf 2\n:}\n3\n:{\nlet q = 1",
+            ":{\nf x = 1\n:}\nf 2\n3\n:{\nlet q = 1",
             expect![[r#"
             +1 f x = 1
             +1 f 2
@@ -348,16 +365,10 @@ mod tests {
             +1 let q = 1
         "#]],
         );
-        check(
-            "f x =\n  1\n:}\nf 2",
-            expect![[r#"
-            +4 :{
-            f x =
-              1
-            :}
-            +1 f 2
-        "#]],
-        );
+        for lone in ["f x =\n  1\n:}\nf 2", "k = [1\n  ,2\n:}\n  ]", ":}", "f 0 = 1\n:}  \nf n = 2"] {
+            let refused = plan(lone).unwrap_err();
+            assert_eq!(refused.message, "a line holds nothing but `:}`, and no `:{` stands before it", "{lone}");
+        }
     }
 
     /// What each piece is sent as: its lines, or the block's.

@@ -35,9 +35,14 @@ pub(super) enum UnitKind {
     Header,
 }
 
-/// What cannot be handed over.
+/// A line `:}` that cannot be handed over: GHCi takes it for the end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct EndsBlock;
+pub(super) enum EndsBlock {
+    /// In a quotation.
+    Quoted,
+    /// Without a `:{` before it.
+    Unopened,
+}
 
 /// The pieces of some code, in its order.
 pub(super) fn units(code: &str) -> Result<Vec<Unit>, EndsBlock> {
@@ -92,6 +97,9 @@ impl<'a> Cutter<'a> {
     fn run(&mut self) -> Result<(), EndsBlock> {
         loop {
             self.skip_comments();
+            if self.lexer.at_line_start() && self.lexer.rest_of_line().trim_end() == ":}" {
+                return Err(EndsBlock::Unopened);
+            }
             if self.lexer.at_line_start()
                 && self.item.as_ref().is_none_or(|item| item.depth == 0)
                 && self.take_line()?
@@ -100,7 +108,7 @@ impl<'a> Cutter<'a> {
             }
             let Some(token) = self.lexer.token() else { break };
             if token.raw {
-                return Err(EndsBlock);
+                return Err(EndsBlock::Quoted);
             }
             self.take(token);
         }
@@ -156,12 +164,6 @@ impl<'a> Cutter<'a> {
                 self.pieces.push(Piece { form: Form::Block, splices: true, lines });
             }
             self.lead = None;
-            return Ok(true);
-        }
-        if line == ":}" {
-            // It would end a block of ours.
-            self.close();
-            self.lexer.skip_line();
             return Ok(true);
         }
         let outside = self.item.is_none() || self.margin.is_none_or(|margin| self.lexer.column() <= margin);
@@ -245,8 +247,9 @@ impl<'a> Cutter<'a> {
             Kind::Name if token.text == "deriving" => !is_standalone_deriving(&self.code[token.end..]),
             Kind::Name => matches!(token.text, "then" | "else" | "of" | "in" | "where"),
             Kind::Operator => {
-                let prefix = matches!(token.text, "!" | "~" | "$" | "$$" | "#" | "?" | "-" | "\\") && token.prefix;
-                !(prefix || token.text == "\\")
+                let prefix = matches!(token.text, "!" | "~" | "$" | "$$" | "#" | "?") && token.prefix;
+                // Negated or not, what begins with `-` is a statement of its own.
+                !(prefix || matches!(token.text, "-" | "\\"))
             }
             _ => false,
         }

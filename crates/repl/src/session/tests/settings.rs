@@ -303,3 +303,56 @@ async fn python_keeps_the_last_exception_and_asks_the_hook_of_the_session() {
     }
     session.stop("the test is over").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_shows_values_as_the_session_wants_them() {
+    let evaluations = [
+        ("import sys\nsys.displayhook = lambda value: print('shown:', value)\n6 * 7", r#"done | "shown: 42\n" | """#),
+        ("None", r#"done | "shown: None\n" | """#),
+        ("sys.displayhook = sys.__displayhook__\n5", "done | \"\" | \"\" = 5"),
+    ];
+    let session = session("python", Path::new("/"), &[]);
+    for (code, expected) in evaluations {
+        let result = eval(&session, code).await;
+        let value = result.value.as_ref().map_or(String::new(), |value| format!(" = {value}"));
+        assert_eq!(line(&result) + &value, expected, "{code}");
+    }
+    let result = eval(&session, "sys.displayhook = lambda value: 1 / 0\n5").await;
+    assert_eq!(result.exception.as_deref(), Some("ZeroDivisionError: division by zero"));
+    session.stop("the test is over").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_says_which_exception_it_was_also_of_iterators() {
+    let session = session("python", Path::new("/"), &[]);
+    let shown = |code: &str, line: u32, place: &str, exception: &str| {
+        format!(
+            "Traceback (most recent call last):\n  File \"<input {line}>\", line 1, in <module>\n    {code}\n{place}{exception}\n"
+        )
+    };
+    for (number, (code, exception)) in [
+        ("next(iter([]))", "StopIteration"),
+        ("raise StopIteration(5)", "StopIteration: 5"),
+        ("raise GeneratorExit", "GeneratorExit"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let result = eval(&session, code).await;
+        assert_eq!(
+            (result.status, result.exception.as_deref()),
+            (Status::Error, Some(exception)),
+            "{code}: {result:?}"
+        );
+        let number = u32::try_from(number).expect("few") + 3;
+        let places = [String::new(), format!("    {}\n", "^".repeat(code.len()))];
+        let is_shown = places.iter().any(|place| result.stderr == shown(code, number, place, exception));
+        assert!(is_shown, "{code}: {}", result.stderr);
+    }
+    let code = "import sys\n(type(sys.last_value).__name__, [1 for _ in iter(lambda: next(iter([])), 1)])";
+    assert_eq!(eval(&session, code).await.value.as_deref(), Some("('GeneratorExit', [])"));
+    // What `repr` raises is no end of anything either.
+    let result = eval(&session, "class A:\n    def __repr__(self): raise StopIteration\nA()").await;
+    assert_eq!((result.status, result.exception.as_deref()), (Status::Error, Some("StopIteration")));
+    session.stop("the test is over").await;
+}
