@@ -18,14 +18,13 @@ use crate::cure::CureTable;
 pub use crate::duration::Limit;
 pub use crate::mail::MailConfig;
 use crate::mail::MailTable;
-use crate::regular;
 use crate::trust::{self, Request};
 use crate::user::is_absent;
 use crate::visible::path as shown;
-use crate::{Project, Trust, UserConfig, visible};
+use crate::{Project, Trust, UserConfig, owner, regular, visible};
 
 /// The largest configuration file that is read, in bytes.
-const FILE_MAX: u64 = 1024 * 1024;
+pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +36,19 @@ pub enum ConfigError {
     Range { path: PathBuf, key: &'static str, value: u64, range: RangeInclusive<u64> },
     #[error("read {}: {source}; make it a text file that you can read, or move it away", shown(path))]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} belongs to user {owner}, not to you; move it away, or take it over with chown", shown(path))]
+    #[error(
+        "{} belongs to user {owner}, not to you (user {}): refused, because whoever wrote it would decide for you; move it \
+         away, or take it over with chown. If HOME or XDG_CONFIG_HOME is another user's, set it to a directory of your own",
+        shown(path),
+        owner::me()
+    )]
     NotMine { path: PathBuf, owner: u32 },
+    #[error(
+        "{}: {foreign}, who could put another file in its place: refused, because whoever did would decide for you; set HOME or \
+         XDG_CONFIG_HOME to a directory of your own",
+        shown(path)
+    )]
+    ForeignPlace { path: PathBuf, foreign: owner::Foreign },
     #[error("{} has more than {FILE_MAX} bytes; no configuration is that long, so move it away", shown(path))]
     TooLong { path: PathBuf },
     #[error(

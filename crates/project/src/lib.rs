@@ -37,6 +37,7 @@ pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
 pub use hello::{Hello, HelloAck, Readiness, Role};
 pub use lock::{Lock, LockError, served_at};
+pub use owner::Foreign;
 pub use paths::{PathError, Project};
 pub use root::{FindError, FoundBy};
 pub use runtime::temporary;

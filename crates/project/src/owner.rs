@@ -1,8 +1,12 @@
-//! Whom a file belongs to, asked without following links.
+//! Whom a file belongs to, asked without following links, and who else decides what stands at a path.
 
+use std::fmt;
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::visible;
 
 /// The user this process acts as.
 pub(crate) fn me() -> u32 {
@@ -17,4 +21,87 @@ pub(crate) fn is_mine(path: &Path) -> bool {
 /// Whether this is a real directory of this user that nobody else can write to or look into.
 pub(crate) fn is_private_directory(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == me() && metadata.mode() & 0o077 == 0
+}
+
+/// Something that another user may change, or has made.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Foreign {
+    pub(crate) path: PathBuf,
+    pub(crate) owner: u32,
+    mode: u32,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Foreign { path, owner, mode } = self;
+        let path = visible::path(path);
+        match *owner == 0 {
+            true => write!(f, "{path} can be written to by every user (mode {:04o})", mode & 0o7777),
+            false => write!(f, "{path} belongs to user {owner}, not to you (user {})", me()),
+        }
+    }
+}
+
+/// What lets another user decide what stands at `path`, from `base` down to it: a directory, a link or the file itself
+/// that is neither this user's nor root's, or a directory of root's that all may change. Where `base` is not there, the
+/// nearest directory above that is: its owner will decide. In a sticky directory nobody changes what is another's, so
+/// there only what is in it counts.
+pub(crate) fn foreign(base: &Path, path: &Path) -> Option<Foreign> {
+    let mut is_there = false;
+    for at in path.ancestors() {
+        if is_there && !at.starts_with(base) {
+            break;
+        }
+        // A link is asked of, and then what it leads to.
+        let asked = [at.symlink_metadata(), at.metadata()];
+        is_there = asked[0].as_ref().err().is_none_or(|error| error.kind() != io::ErrorKind::NotFound);
+        for metadata in asked.into_iter().flatten() {
+            let mode = metadata.mode();
+            let open_to_all = metadata.is_dir() && metadata.uid() == 0 && mode & 0o1002 == 0o002;
+            if me() != 0 && open_to_all || ![me(), 0].contains(&metadata.uid()) {
+                return Some(Foreign { path: at.to_owned(), owner: metadata.uid(), mode });
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
+    #[test]
+    fn who_else_decides_what_stands_at_a_path() {
+        let temp = tempfile::tempdir().unwrap();
+        let base = temp.path().join("base");
+        let path = base.join("hob/file");
+        assert_eq!(foreign(&base, &path), None, "nothing is there");
+        fs::create_dir_all(base.join("hob")).unwrap();
+        fs::write(&path, "").unwrap();
+        assert_eq!(foreign(&base, &path), None);
+        if me() != 0 {
+            return;
+        }
+        let found = |at: &Path| {
+            lchown(at, Some(12345), None).unwrap();
+            let found = foreign(&base, &path).map(|foreign| foreign.path);
+            lchown(at, Some(0), None).unwrap();
+            found
+        };
+        for at in [&path, path.parent().unwrap(), &base] {
+            assert_eq!(found(at).as_deref(), Some(at));
+        }
+        assert_eq!(found(temp.path()), None, "above the base");
+        // Another's link to what is ours.
+        fs::rename(&path, temp.path().join("mine")).unwrap();
+        symlink(temp.path().join("mine"), &path).unwrap();
+        assert_eq!(foreign(&base, &path), None);
+        assert_eq!(found(&path).as_deref(), Some(&*path));
+        // Where nothing is, whoever may make it.
+        fs::remove_dir_all(&base).unwrap();
+        assert_eq!(found(temp.path()).as_deref(), Some(temp.path()));
+        fs::set_permissions(temp.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    }
 }

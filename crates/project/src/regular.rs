@@ -13,11 +13,21 @@ use rustix::fs::OFlags;
 /// # Errors
 /// When there is none, it is no regular file, is longer or no UTF-8, or cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    text(open(path)?, most)
+}
+
+/// The file, opened: what is asked of it is asked of the one that is read.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
+}
+
+/// What an opened file holds.
+pub(crate) fn text(file: File, most: u64) -> io::Result<String> {
     let mut text = String::new();
     // The length that a file claims says little below /proc.
     file.take(most + 1).read_to_string(&mut text)?;

@@ -2,7 +2,7 @@
 //!
 //! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in the user's configuration directory, in a
 //! file of their own that only hob writes: `trust.toml` beside `config.toml`. An edit of `hob.toml`, by whomever,
-//! withdraws them.
+//! withdraws them. A file that another user wrote, or may put another in the place of, grants nothing.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,7 +15,7 @@ use toml::de::DeTable;
 use crate::Project;
 use crate::config::{self, ConfigError, Settings, parse};
 use crate::identity::Identity;
-use crate::{private, user, visible};
+use crate::{owner, private, user, visible};
 
 /// One thing that counts only when granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -82,7 +82,8 @@ impl Trust {
     }
 
     fn load_from(path: &Path) -> Result<Trust, ConfigError> {
-        config::read(path)?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
+        // Not root's either: what root granted was another's to look at.
+        user::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
     }
 
     /// Whether this text of the project's `hob.toml` is granted.
@@ -104,6 +105,7 @@ impl Trust {
         if requests(&text, &settings) != shown {
             return Err(TrustError::Changed { path: toml });
         }
+        user::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
         trust.grants.retain(|grant| grant.root != project.root());
         let directory = Identity::of(project.root()).map(|identity| identity.to_string());
@@ -292,5 +294,14 @@ mod tests {
         fs::create_dir(&root).unwrap();
         fs::write(project.config_path(), text).unwrap();
         assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
+        // What another wrote, or may replace, grants nothing and keeps no grant.
+        if owner::me() == 0 {
+            std::os::unix::fs::chown(&file, Some(12345), None).unwrap();
+            assert!(matches!(Trust::load_from(&file), Err(ConfigError::NotMine { owner: 12345, .. })));
+            fs::remove_file(&file).unwrap();
+            std::os::unix::fs::chown(file.parent().unwrap(), Some(12345), None).unwrap();
+            assert!(matches!(Trust::grant_in(&file, &project, &asked), Err(TrustError::Config(_))));
+            assert!(!file.exists());
+        }
     }
 }

@@ -1,16 +1,18 @@
 //! The user's own configuration, `$XDG_CONFIG_HOME/hob/config.toml`. What stands here needs no trust: only the user
 //! writes it. Same settings as `hob.toml`, which it is overridden by where that is allowed to, and `environment`.
+//!
+//! It says what runs as this user, and the environment says where it is: what another user has made or may change there
+//! is refused, whether by owning a file, a link or a directory on the way.
 
 use std::env;
-use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::config::{ConfigError, Settings, parse};
-use crate::owner;
+use crate::config::{ConfigError, FILE_MAX, Settings, parse};
+use crate::{owner, regular};
 
 /// The user's configuration. All of it optional.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -36,17 +38,15 @@ impl UserConfig {
     /// Reads it; an absent file is an empty one.
     pub fn load() -> Result<UserConfig, ConfigError> {
         let Some(path) = UserConfig::path() else { return Ok(UserConfig::default()) };
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                let owner = fs::metadata(&path).map_or(owner::me(), |metadata| metadata.uid());
-                if owner != owner::me() && owner != 0 {
-                    return Err(ConfigError::NotMine { path, owner });
-                }
-                parse(&path, &text)
-            }
-            Err(error) if is_absent(&error) => Ok(UserConfig::default()),
-            Err(source) => Err(ConfigError::Read { path, source }),
-        }
+        UserConfig::read(&path)?.map_or_else(|| Ok(UserConfig::default()), |text| parse(&path, &text))
+    }
+
+    /// Reads a file of the user's configuration, as the user or root wrote it; `None` where there is none.
+    ///
+    /// # Errors
+    /// When another user has written it, or may put another in its place.
+    pub fn read(path: &Path) -> Result<Option<String>, ConfigError> {
+        read_of(path, &[owner::me(), 0])
     }
 
     pub(crate) fn into_settings(self) -> Settings {
@@ -57,11 +57,88 @@ impl UserConfig {
 
 /// The directory of the user's configuration.
 pub(crate) fn directory() -> Option<PathBuf> {
+    let (base, below) = place()?;
+    Some(base.join(below))
+}
+
+/// What the environment names, and where below it hob's configuration is.
+fn place() -> Option<(PathBuf, &'static str)> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
-    Some(config.join("hob"))
+    let of_home = || Some((absolute("HOME")?, ".config/hob"));
+    absolute("XDG_CONFIG_HOME").map(|base| (base, "hob")).or_else(of_home)
+}
+
+/// Reads a file of the user's configuration that one of these users wrote.
+pub(crate) fn read_of(path: &Path, writers: &[u32]) -> Result<Option<String>, ConfigError> {
+    let failed = |source| ConfigError::Read { path: path.to_owned(), source };
+    // Opened once: what is asked of the file is asked of the one that is read.
+    let file = match regular::open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(source) => return Err(failed(source)),
+    };
+    refuse_foreign_place(path)?;
+    let owner = file.metadata().map_err(failed)?.uid();
+    if !writers.contains(&owner) {
+        return Err(ConfigError::NotMine { path: path.to_owned(), owner });
+    }
+    match regular::text(file, FILE_MAX) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            Err(ConfigError::TooLong { path: path.to_owned() })
+        }
+        Err(source) => Err(failed(source)),
+    }
+}
+
+/// Refuses a file that stands, or would, where another user decides what stands there: it may be this user's own, and
+/// of quite another meaning (a link into a checkout).
+pub(crate) fn refuse_foreign_place(path: &Path) -> Result<(), ConfigError> {
+    let base = place().map(|(base, _)| base).filter(|base| path.starts_with(base));
+    let base = base.as_deref().or_else(|| path.parent()).unwrap_or(path);
+    match owner::foreign(base, path) {
+        Some(foreign) if foreign.path == path => Err(ConfigError::NotMine { path: foreign.path, owner: foreign.owner }),
+        Some(foreign) => Err(ConfigError::ForeignPlace { path: path.to_owned(), foreign }),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{lchown, symlink};
+
+    #[test]
+    fn only_what_the_user_or_root_wrote_and_nothing_that_waits() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("hob/config.toml");
+        assert_eq!(UserConfig::read(&path).unwrap(), None);
+        fs::create_dir(temp.path().join("hob")).unwrap();
+        assert_eq!(UserConfig::read(&path).unwrap(), None);
+        fs::write(&path, "toolsets = []\n").unwrap();
+        assert_eq!(UserConfig::read(&path).unwrap().as_deref(), Some("toolsets = []\n"));
+        // A dotfile manager's link.
+        fs::rename(&path, temp.path().join("mine")).unwrap();
+        symlink("../mine", &path).unwrap();
+        assert_eq!(UserConfig::read(&path).unwrap().as_deref(), Some("toolsets = []\n"));
+        if owner::me() == 0 {
+            lchown(&path, Some(12345), None).unwrap();
+            assert!(matches!(UserConfig::read(&path), Err(ConfigError::NotMine { owner: 12345, .. })), "a link");
+            lchown(&path, Some(0), None).unwrap();
+            lchown(temp.path().join("mine"), Some(12345), None).unwrap();
+            assert!(matches!(UserConfig::read(&path), Err(ConfigError::NotMine { owner: 12345, .. })), "a file");
+            lchown(temp.path().join("mine"), Some(0), None).unwrap();
+            lchown(temp.path().join("hob"), Some(12345), None).unwrap();
+            assert!(matches!(UserConfig::read(&path), Err(ConfigError::ForeignPlace { .. })), "a directory");
+            lchown(temp.path().join("hob"), Some(0), None).unwrap();
+        }
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(matches!(UserConfig::read(&path), Err(ConfigError::Read { .. })), "a pipe");
+    }
 }

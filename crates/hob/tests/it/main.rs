@@ -6,6 +6,7 @@
 // All of this binary is tests, their helpers too.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod another_user;
 mod checkouts;
 mod completing;
 mod cure;

@@ -313,7 +313,7 @@ impl Profiles {
         for file in files {
             let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let place = file.display().to_string();
-            let text = match read_bounded(&file) {
+            let text = match read(&file, origin) {
                 Ok(text) => text,
                 Err(problem) => {
                     errors.push(ProfileError::Invalid { name, place, problem });
@@ -376,8 +376,18 @@ impl Profiles {
 /// A profile is a page of text; anything larger is a mistake.
 const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
-fn read_bounded(file: &std::path::Path) -> Result<String, String> {
-    project::regular::read(file, MAX_PROFILE_BYTES).map_err(|error| error.to_string())
+fn read(file: &std::path::Path, origin: Origin) -> Result<String, String> {
+    let text = match origin {
+        // A command that counts without a grant: only where nobody else can have put it.
+        Origin::User => {
+            project::UserConfig::read(file).map(Option::unwrap_or_default).map_err(|error| error.to_string())
+        }
+        _ => project::regular::read(file, MAX_PROFILE_BYTES).map_err(|error| error.to_string()),
+    }?;
+    match text.len() as u64 > MAX_PROFILE_BYTES {
+        true => Err(format!("it is longer than {MAX_PROFILE_BYTES} bytes")),
+        false => Ok(text),
+    }
 }
 
 fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile, ProfileError> {
