@@ -41,30 +41,59 @@ impl Identity {
         Some(Identity { directory, file_system, origin: lines.next().map(str::to_owned) })
     }
 
-    /// Whether both are one directory, wherever it is.
+    /// The inode, and when the directory was made, where its file system tells.
+    fn parts(&self) -> (&str, Option<&str>) {
+        let (inode, rest) = self.directory.split_once(' ').unwrap_or((&self.directory, ""));
+        (inode, Some(rest).filter(|made| made.contains('.')))
+    }
+
+    /// Whether the numbers of the file systems say that it is one and the same.
+    fn is_beside(&self, other: &Identity) -> bool {
+        self.file_system != 0 && self.file_system == other.file_system
+    }
+
+    /// Whether it can be told from any other directory that stands at its path one day.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.parts().1.is_some() || self.file_system != 0
+    }
+
+    /// Whether both are one directory, wherever it is: where there is doubt they are not. Inode and time decide alone,
+    /// since the number of a file system may be another after a restart of the machine, and another file system's may be
+    /// any. Without a time, the inode means something only within a file system that has a number (every FAT's root has
+    /// the same one).
     pub(crate) fn is_directory_of(&self, other: &Identity) -> bool {
-        self.directory == other.directory
+        let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
+        let no_doubt = match (made, made_there) {
+            (Some(_), Some(_)) => true,
+            (None, None) => self.is_beside(other),
+            _ => false,
+        };
+        no_doubt && inode == others && made == made_there
     }
 
     /// Whether `other`, at the same path, is another project: another directory, and not of a repository that was cloned
     /// anew.
+    ///
+    /// Where there is doubt, which a grant does not survive, it mostly is another too. State that is set aside waits, is
+    /// told of, and is there again when its directory is; what a stranger has read is not taken back. Only what nothing
+    /// sets apart stays: on a file system that tells neither a time nor a number (FUSE, NFS), the same inode of the same
+    /// device. Else every start there would begin anew.
     pub(crate) fn is_replaced_by(&self, other: &Identity) -> bool {
         let same_clone = self.origin.is_some() && self.origin == other.origin;
-        !same_clone && self.is_another_than(other)
+        let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
+        let nothing_apart = match (made, made_there) {
+            (Some(_), Some(_)) => false,
+            (None, None) => self.directory == other.directory && self.file_system == other.file_system,
+            // It is a sandbox that asks no more than it may.
+            _ => inode == others && self.is_beside(other),
+        };
+        !same_clone && !nothing_apart && !self.is_directory_of(other)
     }
 
-    /// Whether `other`, at the same path, is another directory: where the whole disk was copied, every one is.
-    pub(crate) fn is_another_than(&self, other: &Identity) -> bool {
-        // Some file systems number their directories anew; when one was made stays.
-        let made = |identity: &Identity| identity.directory.split_once(' ').map(|(_, made)| made.to_owned());
-        let same_birth = made(self) == made(other) && self.directory.contains('.');
-        let may_have_been_moved = self.file_system != 0 && self.file_system == other.file_system;
-        may_have_been_moved && !same_birth && !self.is_directory_of(other)
-    }
-
-    /// A number that no other directory of its path has.
+    /// A number that hardly any other directory of its path has.
     pub(crate) fn number(&self) -> String {
-        self.directory.chars().filter(char::is_ascii_digit).collect()
+        let digits: String = self.directory.chars().filter(char::is_ascii_digit).collect();
+        if digits.is_empty() { "0".to_owned() } else { digits }
     }
 }
 
@@ -101,13 +130,37 @@ mod tests {
         let replaced = |other: Identity| before.is_replaced_by(&other);
         assert!(!replaced(before.clone()));
         assert!(!replaced(is("12 1700.000000001", 7, None)), "its origin went");
-        assert!(!replaced(is("99 1700.000000001", 7, None)), "directories were numbered anew");
+        assert!(!replaced(is("12 1700.000000001", 8, None)), "the disk has another number since the machine started");
         assert!(!replaced(is("13 1800.000000001", 7, Some("host/a"))), "cloned anew");
-        assert!(!replaced(is("13 1800.000000001", 8, None)), "copied to another disk");
+        assert!(replaced(is("99 1700.000000001", 7, None)), "made at the same time");
+        assert!(replaced(is("13 1800.000000001", 8, None)), "on another disk");
+        assert!(replaced(is("12 1800.000000001", 0, None)), "on one without a number");
         assert!(replaced(is("13 1800.000000001", 7, None)));
         assert!(replaced(is("12 1800.000000001", 7, Some("host/b"))), "the inode was given anew");
         let (first, second) = (is("12 1700.000000001", 7, None), is("13 1800.000000001", 7, None));
         assert!(first.is_replaced_by(&second), "no origin is no proof");
-        assert!(!is("12 1700.000000001", 0, None).is_replaced_by(&second), "nobody knows where it was");
+    }
+
+    #[test]
+    fn without_a_time_there_is_doubt() {
+        let is = |directory: &str, file_system| Identity { directory: directory.to_owned(), file_system, origin: None };
+        let check = |before: &Identity, now: &Identity| (before.is_directory_of(now), before.is_replaced_by(now));
+        let (same, replaced, doubt) = ((true, false), (false, true), (false, false));
+        let before = is("1 40", 7);
+        assert_eq!(check(&before, &is("1 40", 7)), same);
+        assert_eq!(check(&before, &is("1 41", 7)), same, "devices are numbered anew");
+        assert_eq!(check(&before, &is("2 40", 7)), replaced);
+        assert_eq!(check(&before, &is("1 40", 8)), replaced, "the root of another disk");
+        assert_eq!(check(&before, &is("1 40", 0)), replaced);
+        assert_eq!(check(&before, &is("1 1700.000000001", 7)), doubt);
+        assert_eq!(check(&before, &is("1 1700.000000001", 8)), replaced);
+        let unnumbered = is("1 40", 0);
+        assert_eq!(
+            check(&unnumbered, &unnumbered),
+            doubt,
+            "nothing sets it apart, and nothing says that it is the same"
+        );
+        assert_eq!(check(&unnumbered, &is("1 41", 0)), replaced);
+        assert!(before.is_certain() && is("1 1700.000000001", 0).is_certain() && !unnumbered.is_certain());
     }
 }

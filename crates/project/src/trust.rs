@@ -41,6 +41,12 @@ pub enum TrustError {
     NoPlace,
     #[error("write {}: {source}; check that the directory is yours and the disk not full", visible::path(path))]
     Write { path: PathBuf, source: io::Error },
+    #[error(
+        "the file system of {} tells neither when a directory was made nor a number of its own, so a grant would hold for \
+         whatever is mounted there next; move the project to another disk, or put the settings into your own config.toml",
+        visible::path(root)
+    )]
+    Uncertain { root: PathBuf },
     #[error("{} changed while it was read; look at it again with `hob trust`", visible::path(path))]
     Changed { path: PathBuf },
 }
@@ -65,10 +71,10 @@ struct Grant {
 
 impl Grant {
     fn is_for(&self, root: &Path) -> bool {
+        // Where it is not sure that it is the same one, it is asked again.
         let before = self.directory.as_deref().and_then(Identity::read);
-        let is_another =
-            || before.is_some_and(|before| Identity::of(root).is_none_or(|now| before.is_another_than(&now)));
-        self.root == root && !is_another()
+        let is_same = || before.zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now));
+        self.root == root && is_same()
     }
 }
 
@@ -108,7 +114,9 @@ impl Trust {
         user::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
         trust.grants.retain(|grant| grant.root != project.root());
-        let directory = Identity::of(project.root()).map(|identity| identity.to_string());
+        let identity = Identity::of(project.root()).filter(Identity::is_certain);
+        let Some(identity) = identity else { return Err(TrustError::Uncertain { root: project.root().to_owned() }) };
+        let directory = Some(identity.to_string());
         trust.grants.push(Grant { root: project.root().to_owned(), sha256: sha256(&text), directory });
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
