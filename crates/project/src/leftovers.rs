@@ -130,8 +130,10 @@ fn is_dead(path: &Path) -> bool {
 /// Takes away what is worthless in the state of a project that has been gone for long, and the directory if that is all.
 fn clean_state(directory: &Path) {
     if directory.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink()) {
-        // Left for other environments, to a directory that is gone.
-        if directory.metadata().is_err_and(|error| user::is_absent(&error)) {
+        // Left for other environments, to a directory that is gone from its place. Where the place is gone too, it may be
+        // on a disk that is not mounted now.
+        let is_empty_place = fs::read_link(directory).is_ok_and(|target| target.parent().is_some_and(Path::is_dir));
+        if is_empty_place && directory.metadata().is_err_and(|error| user::is_absent(&error)) {
             let _ = fs::remove_file(directory);
         }
         return;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::root::{CONFIG_FILE, FindError, FoundBy, find};
 use crate::visible::path as shown;
-use crate::{git, origin, runtime, state};
+use crate::{git, origin, owner, runtime, state};
 
 /// The longest path a Unix socket can have: `sun_path` is 108 bytes, the last one a NUL.
 const SOCKET_PATH_MAX: usize = 107;
@@ -25,6 +25,18 @@ pub enum PathError {
         shown(path)
     )]
     NotPrivate { path: PathBuf },
+    #[error(
+        "{foreign}, and the state of projects lies there: refused, because whoever owns it could put other files in their \
+         place; set {variable} to a directory of your own"
+    )]
+    Foreign { foreign: owner::Foreign, variable: &'static str },
+    #[error(
+        "the state of this project (mail, logs) is in {}, and that is not there; the link {} leads to it. Bring the disk \
+         back that it is on; or, if it is gone for good, delete the link, and the project begins anew",
+        shown(target),
+        shown(link)
+    )]
+    Gone { link: PathBuf, target: PathBuf },
     #[error(
         "{} is still in use by the daemon that served this project, or this place, before a directory was moved; it ends by itself once any `hob` command starts a daemon here, or with `kill` and the number in its file `lock`",
         shown(path)
@@ -108,6 +120,20 @@ impl Project {
     /// The state of projects that stood at this path before: each waits for the directory that it belongs to.
     pub fn states_set_aside(&self) -> Vec<PathBuf> {
         state::aside(&self.state_dir)
+    }
+
+    /// Whether the state directory is still that of another directory, which stood at this path before: nothing in it is
+    /// this project's. [`Project::create_state_dir`] sets it aside.
+    pub fn state_is_of_another(&self) -> bool {
+        state::is_of_another(&self.state_dir, &self.root)
+    }
+
+    /// Whether the state directory can be used, or made, as far as can be told without making it.
+    ///
+    /// # Errors
+    /// When it is somewhere that is not there now.
+    pub fn look_at_state(&self) -> Result<(), PathError> {
+        state::usable(&self.state_dir)
     }
 
     /// The lock of the project's daemon.

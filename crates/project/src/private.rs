@@ -17,6 +17,15 @@ use crate::{draft, owner};
 /// # Errors
 /// When it cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    read_without(path, most, 0o077)
+}
+
+/// The same of a file that others may have read.
+pub(crate) fn read_unchanged(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    read_without(path, most, 0o022)
+}
+
+fn read_without(path: &Path, most: u64, rights: u32) -> io::Result<Option<Vec<u8>>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file: File = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -24,7 +33,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error),
     };
     let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.uid() != owner::me() || metadata.mode() & 0o077 != 0 {
+    if !metadata.is_file() || metadata.uid() != owner::me() || metadata.mode() & rights != 0 {
         return Ok(None);
     }
     let mut bytes = Vec::new();

@@ -7,7 +7,8 @@
 //! project stands at that path now, the state is set aside until the moved one is used.
 //!
 //! Without a home of the user's own it is in the temporary directory, where anybody may have made one of its name: it is
-//! checked before anything in it is looked at.
+//! checked before anything in it is looked at. So is a place that the environment names: below a directory of another
+//! user nothing is used, and of links only those that hob left.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use crate::identity::Identity;
 use crate::leftovers;
 use crate::paths::PathError;
+use crate::user::is_absent;
 use crate::{owner, private, runtime};
 
 /// The file that says which directory the root is, beside the one that says where it is.
@@ -32,14 +34,37 @@ pub(crate) fn directory(hash: &str) -> Result<PathBuf, PathError> {
 }
 
 fn directory_in(places: &Places, hash: &str) -> Result<PathBuf, PathError> {
-    // Who only looks leaves nothing behind.
-    if let Some(shared) = places.shared.as_deref().filter(|shared| shared.symlink_metadata().is_ok()) {
-        runtime::private(shared)?;
-    }
+    places.check()?;
     let found = places.all().map(|place| place.join(hash)).find(|path| path.symlink_metadata().is_ok());
-    let path = found.unwrap_or_else(|| places.first().join(hash));
-    // Only the user's own directories are on the way, so this link is one that hob left for other environments.
+    let path = followed(found.unwrap_or_else(|| places.first().join(hash)))?;
     Ok(path.canonicalize().unwrap_or(path))
+}
+
+/// Where a link leads that hob left for other environments: to a directory of the same name, in a place of this user's
+/// own. What is no link leads to itself, and so does a link to what is not there, for [`usable`] to tell of.
+fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
+    let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+    let is_gone = || path.metadata().is_err_and(|error| is_absent(&error));
+    let is_directory = || target.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let named_alike = target.is_absolute() && target.file_name() == path.file_name();
+    if !owner::is_mine(&path) || !named_alike || !is_directory() && !is_gone() {
+        return Err(PathError::NotPrivate { path });
+    }
+    match owner::foreign(target.parent().unwrap_or(&target), &target) {
+        Some(foreign) if !is_gone() => Err(PathError::Foreign { foreign, variable: "XDG_STATE_HOME" }),
+        _ if is_gone() => Ok(path),
+        _ => Ok(target),
+    }
+}
+
+/// Whether the state can be used, or made: no link stands in its place, as it does where what it leads to is not there.
+pub(crate) fn usable(path: &Path) -> Result<(), PathError> {
+    let Ok(target) = fs::read_link(path) else { return Ok(()) };
+    let link = path.to_owned();
+    match path.metadata() {
+        Err(error) if is_absent(&error) => Err(PathError::Gone { link, target }),
+        _ => Err(PathError::NotPrivate { path: link }),
+    }
 }
 
 /// Makes the directory of a project's state: private whatever was there before, and the one that the project had
@@ -52,6 +77,8 @@ fn create_in(places: &Places, path: &Path, root: &Path) -> Result<(), PathError>
     if let Some(shared) = &places.shared {
         runtime::private(shared)?;
     }
+    places.check()?;
+    usable(path)?;
     set_aside(path, root)?;
     // Before any daemon has used it, it is not too late for the one that the project had before.
     if path.join(leftovers::ROOT).symlink_metadata().is_err() {
@@ -81,6 +108,8 @@ struct Places {
     standard: Option<PathBuf>,
     /// The first one, where others could have made it.
     shared: Option<PathBuf>,
+    /// What the environment names for the first one, and the variable.
+    named: Option<(PathBuf, &'static str)>,
 }
 
 impl Places {
@@ -91,11 +120,30 @@ impl Places {
     }
 
     fn new(xdg: Option<PathBuf>, home: Option<PathBuf>, temporary: &Path) -> Places {
-        let standard = home.map(|home| home.join(".local/state/hob"));
+        let of_home = |home: &PathBuf| home.join(".local/state/hob");
+        let standard = home.as_ref().map(of_home);
+        let named = xdg.clone().map(|xdg| (xdg, "XDG_STATE_HOME")).or_else(|| home.clone().map(|home| (home, "HOME")));
         let own = xdg.map(|xdg| xdg.join("hob")).or_else(|| standard.clone());
         let shared = own.is_none().then(|| temporary.join(format!("hob-{}", owner::me())));
         let first = own.or_else(|| shared.clone()).unwrap_or_default();
-        Places { standard: standard.filter(|standard| *standard != first), first, shared }
+        // What is not this user's alone is no place to look in besides.
+        let is_mine = |standard: &PathBuf| home.iter().all(|home| owner::foreign(home, standard).is_none());
+        let standard = standard.filter(|standard| *standard != first && is_mine(standard));
+        Places { standard, first, shared, named }
+    }
+
+    /// Refuses what another user made or may change. Who only looks leaves nothing behind.
+    fn check(&self) -> Result<(), PathError> {
+        if let Some(shared) = self.shared.as_deref().filter(|shared| shared.symlink_metadata().is_ok()) {
+            runtime::private(shared)?;
+        }
+        match &self.named {
+            Some((base, variable)) => match owner::foreign(base, &self.first) {
+                Some(foreign) => Err(PathError::Foreign { foreign, variable }),
+                None => Ok(()),
+            },
+            None => Ok(()),
+        }
     }
 
     fn first(&self) -> &Path {
@@ -126,12 +174,13 @@ fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
     for old in entries.filter(|old| leftovers::is_state(old)) {
         let is_link = old.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink());
-        if is_link || !known(&old).is_some_and(|known| known.is_directory_of(&identity)) {
+        if is_link || !matches!(known(&old), Known::Is(known) if known.is_directory_of(&identity)) {
             continue;
         }
-        // It may also be this very root seen under two paths.
+        // It may also be this very root seen under two paths; what was set aside of it is its own once it is back.
         let Some(former) = leftovers::root_of(&old) else { continue };
-        if Identity::of(&former).is_some_and(|there| there.is_directory_of(&identity)) {
+        let is_back = former == root && old.extension().is_some();
+        if !is_back && Identity::of(&former).is_some_and(|there| there.is_directory_of(&identity)) {
             continue;
         }
         let Some((file, _)) = leftovers::sole_use(&old) else { return Err(PathError::InUse { path: old }) };
@@ -149,21 +198,41 @@ fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
 /// # Errors
 /// While somebody uses it: it is not this project's.
 fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
-    let (Some(known), Some(now)) = (known(path), Identity::of(root)) else { return Ok(()) };
-    if !known.is_replaced_by(&now) {
+    if !is_of_another(path, root) {
         return Ok(());
     }
-    let Some((file, _)) = leftovers::sole_use(path) else {
-        return match leftovers::root_of(path) {
-            Some(_) => Err(PathError::InUse { path: path.to_owned() }),
-            None => Ok(()),
-        };
+    let sole_use = leftovers::sole_use(path);
+    if sole_use.is_none() {
+        if leftovers::root_of(path).is_some() {
+            return Err(PathError::InUse { path: path.to_owned() });
+        }
+        // Somebody is just making it; but where the file that names the root is there and not to be read, nobody does.
+        if path.join(leftovers::ROOT).symlink_metadata().is_err() {
+            return Ok(());
+        }
+    }
+    let number = match known(path) {
+        Known::Is(known) => known.number(),
+        Known::Nothing | Known::Unbelievable => "0".to_owned(),
     };
     let mut aside = path.to_owned().into_os_string();
-    aside.push(format!(".{}", known.number()));
+    aside.push(format!(".{number}"));
+    while Path::new(&aside).symlink_metadata().is_ok() {
+        aside.push("0");
+    }
     fs::rename(path, aside).map_err(|source| PathError::Create { path: path.to_owned(), source })?;
-    drop(file);
+    drop(sole_use);
     Ok(())
+}
+
+/// Whether the state at `path` was left there by another project than the one at `root`.
+pub(crate) fn is_of_another(path: &Path, root: &Path) -> bool {
+    match known(path) {
+        Known::Nothing => false,
+        Known::Unbelievable => true,
+        // A root that is not to be seen takes nothing.
+        Known::Is(known) => Identity::of(root).is_some_and(|now| known.is_replaced_by(&now)),
+    }
 }
 
 /// What was set aside of projects that stood at the path of this state before.
@@ -182,9 +251,25 @@ pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     aside
 }
 
-fn known(path: &Path) -> Option<Identity> {
-    let text = private::read(&path.join(IDENTITY), FILE_MAX).ok().flatten()?;
-    Identity::read(std::str::from_utf8(&text).ok()?)
+/// What the note in a state says of the directory that it belongs to.
+#[derive(PartialEq, Eq)]
+enum Known {
+    /// There is none: the disk was full, or the user took it away, to give the state to whatever stands there.
+    Nothing,
+    /// It is none that hob wrote, or that only this user can have changed: it may have been any other.
+    Unbelievable,
+    Is(Identity),
+}
+
+fn known(path: &Path) -> Known {
+    let note = path.join(IDENTITY);
+    if note.symlink_metadata().is_err_and(|error| is_absent(&error)) {
+        return Known::Nothing;
+    }
+    // It is no secret: after a restore others may be allowed to read it.
+    let text = private::read_unchanged(&note, FILE_MAX).ok().flatten();
+    let identity = text.and_then(|text| Identity::read(std::str::from_utf8(&text).ok()?));
+    identity.map_or(Known::Unbelievable, Known::Is)
 }
 
 /// Puts the state `old` in the place of `path`, which no daemon has used. What is there goes along.
@@ -203,7 +288,7 @@ fn replace_with(path: &Path, old: &Path) -> io::Result<()> {
 /// Notes which directory the state belongs to, for when it is moved.
 pub(crate) fn remember(path: &Path, root: &Path) -> io::Result<()> {
     let Some(identity) = Identity::of(root) else { return Ok(()) };
-    if known(path).as_ref() == Some(&identity) {
+    if known(path) == Known::Is(identity.clone()) {
         return Ok(());
     }
     // On a full disk a project that is moved later is not recognised; no reason to refuse it now.
@@ -337,6 +422,123 @@ mod tests {
         create_in(&places, &path, &root).unwrap();
         assert_eq!(fs::metadata(&above).unwrap().mode() & 0o777, 0o700);
         assert_eq!(directory_in(&places, "00000000000000aa").unwrap(), path.canonicalize().unwrap());
+    }
+
+    #[test]
+    fn what_was_set_aside_is_there_again_with_its_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let place = Places::new(Some(temp.path().join("state")), None, temp.path());
+        let [root, moved] = ["root", "moved"].map(|name| temp.path().join(name));
+        let path = place.first().join(hash_of(&root));
+        let make = || {
+            create_in(&place, &path, &root).unwrap();
+            remember(&path, &root).unwrap();
+            drop(leftovers::Secrets::hold_in(path.clone(), &root).unwrap());
+        };
+        fs::create_dir(&root).unwrap();
+        make();
+        fs::write(path.join("mail.db"), "mail").unwrap();
+        fs::rename(&root, &moved).unwrap();
+        fs::create_dir(&root).unwrap();
+        make();
+        fs::remove_dir(&root).unwrap();
+        fs::rename(&moved, &root).unwrap();
+        assert!(is_of_another(&path, &root));
+        make();
+        assert!(path.join("mail.db").exists());
+        // The user says that what stands there now takes its place.
+        fs::rename(&root, &moved).unwrap();
+        fs::create_dir(&root).unwrap();
+        fs::remove_file(path.join(IDENTITY)).unwrap();
+        make();
+        assert!(path.join("mail.db").exists());
+    }
+
+    #[test]
+    fn a_note_that_is_not_believed_is_anothers() {
+        let temp = tempfile::tempdir().unwrap();
+        let place = Places::new(Some(temp.path().join("state")), None, temp.path());
+        let [root, moved] = ["root", "moved"].map(|name| temp.path().join(name));
+        let path = place.first().join(hash_of(&root));
+        let note = path.join(IDENTITY);
+        let make = || {
+            create_in(&place, &path, &root).unwrap();
+            remember(&path, &root).unwrap();
+            drop(leftovers::Secrets::hold_in(path.clone(), &root).unwrap());
+        };
+        let mode = |mode| fs::set_permissions(&note, fs::Permissions::from_mode(mode)).unwrap();
+        fs::create_dir(&root).unwrap();
+        make();
+        // After a restore it says what it said.
+        fs::write(path.join("mail.db"), "mail").unwrap();
+        mode(0o644);
+        make();
+        assert!(path.join("mail.db").exists());
+        mode(0o644);
+        fs::rename(&root, &moved).unwrap();
+        fs::create_dir(&root).unwrap();
+        make();
+        assert!(!path.join("mail.db").exists());
+        // What others may have written, or nobody can read.
+        let spoils: [(&str, &dyn Fn()); 4] = [
+            ("writable", &|| mode(0o666)),
+            ("empty", &|| fs::write(&note, "").unwrap()),
+            ("a link", &|| {
+                fs::rename(&note, path.join("note")).unwrap();
+                symlink("note", &note).unwrap();
+            }),
+            ("a directory", &|| {
+                fs::remove_file(&note).unwrap();
+                fs::create_dir(&note).unwrap();
+            }),
+        ];
+        for (what, spoil) in spoils {
+            fs::write(path.join("mail.db"), "mail").unwrap();
+            let before = aside(&path).len();
+            spoil();
+            make();
+            assert!(!path.join("mail.db").exists(), "{what}");
+            assert_eq!(aside(&path).len(), before + 1, "{what}");
+        }
+    }
+
+    #[test]
+    fn nothing_below_a_directory_of_another_and_no_link_but_hobs() {
+        let temp = tempfile::tempdir().unwrap();
+        let (xdg, mine) = (temp.path().join("xdg"), temp.path().join("mine"));
+        let places = Places::new(Some(xdg.clone()), None, temp.path());
+        let hash = "00000000000000aa";
+        let path = places.first().join(hash);
+        fs::create_dir_all(places.first()).unwrap();
+        fs::create_dir_all(mine.join(hash)).unwrap();
+        if owner::me() == 0 {
+            for at in [&xdg, places.first()] {
+                std::os::unix::fs::chown(at, Some(12345), None).unwrap();
+                let refused = directory_in(&places, hash).unwrap_err().to_string();
+                assert!(refused.contains("belongs to user 12345") && refused.contains("XDG_STATE_HOME"), "{refused}");
+                assert!(matches!(create_in(&places, &path, temp.path()), Err(PathError::Foreign { .. })));
+                std::os::unix::fs::chown(at, Some(0), None).unwrap();
+            }
+        }
+        // A link to what has another name is none of hob's.
+        fs::set_permissions(&mine, fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(&mine, &path).unwrap();
+        assert!(matches!(directory_in(&places, hash), Err(PathError::NotPrivate { .. })));
+        assert_eq!(fs::metadata(&mine).unwrap().mode() & 0o777, 0o755);
+        fs::remove_file(&path).unwrap();
+        symlink(mine.join(hash), &path).unwrap();
+        assert_eq!(directory_in(&places, hash).unwrap(), mine.join(hash).canonicalize().unwrap());
+        if owner::me() == 0 {
+            std::os::unix::fs::lchown(&path, Some(12345), None).unwrap();
+            assert!(matches!(directory_in(&places, hash), Err(PathError::NotPrivate { .. })), "another's link");
+            std::os::unix::fs::lchown(&path, Some(0), None).unwrap();
+        }
+        // Its disk is away: nobody begins anew in its stead.
+        fs::remove_dir_all(&mine).unwrap();
+        let found = directory_in(&places, hash).unwrap();
+        let refused = create_in(&places, &found, temp.path()).unwrap_err().to_string();
+        assert!(refused.contains(&*path.to_string_lossy()) && refused.contains(&*mine.to_string_lossy()), "{refused}");
+        assert!(!mine.exists());
     }
 
     #[test]

@@ -316,7 +316,9 @@ impl Profiles {
             let text = match read(&file, origin) {
                 Ok(text) => text,
                 Err(problem) => {
-                    errors.push(ProfileError::Invalid { name, place, problem });
+                    let error = ProfileError::Invalid { name: name.clone(), place, problem };
+                    self.leave_out(&name, error.clone());
+                    errors.push(error);
                     continue;
                 }
             };
