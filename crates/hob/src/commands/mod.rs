@@ -115,18 +115,28 @@ fn cwd() -> Result<PathBuf, Failure> {
     })
 }
 
-/// Where the state of other directories waits that stood at the project's path before this one.
-fn set_aside(project: &Project) -> impl Iterator<Item = String> {
-    let state = project.state_dir().to_owned();
-    project.states_set_aside().into_iter().map(move |aside| {
-        let (aside, state) = (aside.display().to_string(), state.display().to_string());
-        format!(
+/// Where the state of other directories waits that stood at the project's path before this one, and what to do.
+fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
+    let shown = |path: &Path| project::visible(&path.display().to_string());
+    let state = project.state_dir();
+    let still_there = project.state_is_of_another().then(|| {
+        let text = format!(
+            "another directory stood here before: its mail and logs are in {0}, and are set aside when hob is used here, until it \
+             is used where that one was moved to. If this one takes its place, delete the file root-inode in {0}",
+            shown(state)
+        );
+        (state.to_owned(), text)
+    });
+    let aside = project.states_set_aside().into_iter().map(|aside| {
+        let text = format!(
             "another directory stood here before: its mail and logs wait in {} until hob is used where it was moved to. If this \
-             one takes its place, `hob stop`, move {} away, and the other there",
-            project::visible(&aside),
-            project::visible(&state)
-        )
-    })
+             one takes its place, `hob stop`, move {} away, the other there, and delete the file root-inode in it",
+            shown(&aside),
+            shown(state)
+        );
+        (aside, text)
+    });
+    still_there.into_iter().chain(aside).collect()
 }
 
 fn hello(project: &Project) -> Result<Hello, Failure> {

@@ -22,23 +22,33 @@ pub(crate) struct StatusCommand {
 
 impl StatusCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let status = match super::connect(project)? {
-            Some(mut control) => control.status().map_err(control_failure)?,
-            None if self.json => json!({"running": false, "root": project.root(), "state": project.state_dir()}),
+        let running = match super::connect(project)? {
+            Some(mut control) => Some(control.status().map_err(control_failure)?),
+            None => None,
+        };
+        let changed = running.as_ref().and_then(|status| changed_since(project, status));
+        let unusable = project.look_at_state().err().map(|error| error.to_string());
+        let (former, set_aside): (Vec<_>, Vec<_>) = super::set_aside(project).into_iter().unzip();
+        let notices: Vec<String> = changed.into_iter().chain(unusable).chain(set_aside).collect();
+        if self.json {
+            let not_running = || json!({"running": false, "root": project.root(), "state": project.state_dir()});
+            let mut status = running.unwrap_or_else(not_running);
+            if let Some(status) = status.as_object_mut().filter(|_| !notices.is_empty()) {
+                status.insert("set_aside".to_owned(), json!(former));
+                status.insert("notices".to_owned(), json!(notices));
+            }
+            terminal::json(&status);
+            return Ok(Exit::Done);
+        }
+        match running {
+            Some(status) => terminal::print(&text(&status)),
             None => {
                 let root = project::visible::path(project.root());
                 terminal::line(format!("No daemon runs for {root}; it starts when it is needed."));
-                return Ok(Exit::Done);
             }
-        };
-        match self.json {
-            true => terminal::json(&status),
-            false => {
-                terminal::print(&text(&status));
-                for notice in changed_since(project, &status).into_iter().chain(super::set_aside(project)) {
-                    terminal::line(paint(&notice, Style::Yellow));
-                }
-            }
+        }
+        for notice in notices {
+            terminal::line(paint(&notice, Style::Yellow));
         }
         Ok(Exit::Done)
     }

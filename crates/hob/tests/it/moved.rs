@@ -2,6 +2,7 @@
 //! nothing of it, whichever of the two is used first, and whether a daemon runs or not.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use testkit::{Ran, TestProject};
@@ -19,7 +20,7 @@ impl Moved {
         project.run(["quickstart", "--name", "anna", "--role", "dev"]).ok();
         project.run(["quickstart", "--name", "carl", "--role", "dev"]).ok();
         project.run(["send", "of the first", "--to", "anna", "--as", "carl"]).ok();
-        project.run(["call", "repl_eval", "--profile", "bash", "--code", "secret=5"]);
+        project.run(["call", "repl_start", "--profile", "bash"]).ok();
         Moved { project }
     }
 
@@ -102,12 +103,36 @@ fn what_was_set_aside_is_told() {
     moved.project.run(["stop"]).ok();
     moved.replace();
     let here = moved.project.root();
+    let state = moved.project.state_dir().to_string_lossy().into_owned();
+    let check = |where_it_waits: &str| {
+        for command in [&["status"][..], &["status", "--json"], &["doctor"]] {
+            let told = moved.run(&here, command);
+            assert!(told.stdout.contains("another directory stood here before"), "{told:?}");
+            assert!(told.stdout.contains(where_it_waits), "{told:?}");
+        }
+        let status = moved.run(&here, &["status", "--json"]).ok();
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        assert!(status["set_aside"][0].as_str().unwrap().starts_with(where_it_waits), "{status}");
+    };
+    // Before anything is started, while a daemon runs, and after it has come and gone.
+    check(&state);
+    assert_eq!(moved.project.daemon_pid(), None);
     moved.agents(&here);
-    for command in ["status", "doctor"] {
-        let told = moved.run(&here, &[command]);
-        assert!(told.stdout.contains("another directory stood here before"), "{told:?}");
-    }
+    check(&format!("{state}."));
+    moved.run(&here, &["stop"]).ok();
+    check(&format!("{state}."));
     moved.agents(&moved.elsewhere());
     let told = moved.run(&here, &["status"]);
     assert!(!told.stdout.contains("another directory stood here before"), "{told:?}");
+}
+
+#[test]
+fn it_is_believed_to_be_the_same_by_its_note_only() {
+    let moved = Moved::new();
+    moved.project.run(["stop"]).ok();
+    // As after a restore, or `chmod -R`.
+    let note = moved.project.state_dir().join("root-inode");
+    fs::set_permissions(&note, fs::Permissions::from_mode(0o644)).unwrap();
+    moved.replace();
+    moved.check_both();
 }

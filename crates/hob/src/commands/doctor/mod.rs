@@ -98,7 +98,7 @@ fn project_findings(project: &Project) -> Vec<Finding> {
     findings.extend(inner_root(project));
     findings.extend(config(project));
     findings.push(state(project));
-    findings.extend(super::set_aside(project).map(|text| Finding::note("set aside", text)));
+    findings.extend(super::set_aside(project).into_iter().map(|(_, text)| Finding::note("set aside", text)));
     findings.extend(brought(project));
     findings
 }
@@ -147,6 +147,9 @@ fn config(project: &Project) -> Vec<Finding> {
 
 fn state(project: &Project) -> Finding {
     let dir = project.state_dir();
+    if let Err(error) = project.look_at_state() {
+        return Finding::problem("state", error.to_string());
+    }
     // The nearest directory that exists is the one that would be written to.
     let existing = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     match project::private::try_to_write(existing) {
