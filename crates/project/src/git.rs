@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::regular;
 
+/// How many linked worktrees of a bare repository are looked at.
+const LINKS_MAX: usize = 1000;
+
 /// Where a directory stands in a git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worktree {
@@ -30,23 +33,83 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
     })
 }
 
-/// `.git` is a file: a linked worktree, a submodule, or a repository whose directory was put elsewhere. Only the
-/// first has a common directory, and it counts only if the repository has this worktree among its own; otherwise any
-/// checkout could claim to belong to another project.
-fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
+/// The configuration that git would use at `root`, the top of a worktree or a bare repository: that of its git directory,
+/// which no checkout can bring, since git tracks nothing of that name.
+pub(crate) fn configuration(root: &Path) -> Option<String> {
+    read_small(&common_dir_at(root)?.join("config"))
+}
+
+/// The directory of the repository at `root`.
+fn common_dir_at(root: &Path) -> Option<PathBuf> {
+    let dot_git = root.join(".git");
+    match dot_git.metadata() {
+        // One that says that it shares another's is no repository's own: git makes none such.
+        Ok(metadata) if metadata.is_dir() => {
+            Some(dot_git).filter(|dot_git| is_repository(dot_git) && !dot_git.join("commondir").exists())
+        }
+        Ok(_) => linked(root, &dot_git).or_else(|| separate(root, &dot_git)),
+        // A checkout may hold all that a bare repository has. What tells this one is a worktree of it, elsewhere, whose
+        // `.git` names it.
+        Err(_) => {
+            let links = root.join("worktrees").read_dir().ok()?.take(LINKS_MAX).flatten();
+            let mut worktrees = links.filter_map(|link| read_line(&link.path().join("gitdir"))).map(PathBuf::from);
+            let root = root.canonicalize().ok()?;
+            worktrees
+                .any(|dot_git| {
+                    let top = dot_git.parent().filter(|_| dot_git.is_absolute());
+                    top.and_then(|top| linked(top, &dot_git)).is_some_and(|common| common == root)
+                })
+                .then_some(root)
+        }
+    }
+}
+
+/// The directory of a submodule, or of a repository whose directory was put elsewhere: not that of another worktree.
+fn separate(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
     }
-    let git_dir = top.join(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start()).canonicalize().ok()?;
+    let git_dir = top.join(named_by(dot_git)?).canonicalize().ok()?;
+    let top = top.canonicalize().ok()?;
+    if !is_repository(&git_dir) || git_dir.join("commondir").exists() {
+        return None;
+    }
+    let is_of_top = match core(&git_dir, "worktree") {
+        Some(_) => configured_worktree(&git_dir).is_some_and(|worktree| worktree == top),
+        // What is called `.git` belongs to the directory around it, and a bare one elsewhere to nobody.
+        None => git_dir.starts_with(&top) || !git_dir.ends_with(".git") && !is_bare(&git_dir),
+    };
+    is_of_top.then_some(git_dir)
+}
+
+fn is_repository(git_dir: &Path) -> bool {
+    git_dir.join("HEAD").is_file() && git_dir.join("objects").is_dir()
+}
+
+/// What a `.git` that is a file names.
+fn named_by(dot_git: &Path) -> Option<PathBuf> {
+    Some(PathBuf::from(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start()))
+}
+
+/// `.git` is a file: a linked worktree, a submodule, or a repository whose directory was put elsewhere. Only the
+/// first has a common directory, and it counts only if the repository has this worktree among its own; otherwise any
+/// checkout could claim to belong to another project. Returns the common directory.
+fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
+    if dot_git.symlink_metadata().ok()?.is_symlink() {
+        return None;
+    }
+    let git_dir = top.join(named_by(dot_git)?).canonicalize().ok()?;
     let common = git_dir.join(read_line(&git_dir.join("commondir"))?).canonicalize().ok()?;
-    let is_repository = common.join("HEAD").is_file() && common.join("objects").is_dir();
-    if !is_repository || git_dir.parent() != Some(&common.join("worktrees")) {
+    if !is_repository(&common) || git_dir.parent() != Some(&common.join("worktrees")) {
         return None;
     }
     let back = git_dir.join(read_line(&git_dir.join("gitdir"))?);
-    if back.canonicalize().ok()? != dot_git.canonicalize().ok()? {
-        return None;
-    }
+    (back.canonicalize().ok()? == dot_git.canonicalize().ok()?).then_some(common)
+}
+
+/// The main worktree of the repository that a linked worktree belongs to.
+fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
+    let common = linked(top, dot_git)?;
     // Only if it is a worktree of this very repository: a repository that came in an archive may name any directory.
     if let Some(elsewhere) = configured_worktree(&common).filter(|path| git_dir_of(path).as_ref() == Some(&common)) {
         return Some(elsewhere);
@@ -63,24 +126,33 @@ fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return dot_git.canonicalize().ok();
     }
-    worktree.join(read_line(&dot_git)?.strip_prefix("gitdir:")?.trim_start()).canonicalize().ok()
+    worktree.join(named_by(&dot_git)?).canonicalize().ok()
 }
 
 /// `core.worktree`: where a submodule's main worktree is.
 fn configured_worktree(common: &Path) -> Option<PathBuf> {
-    let config = read_small(&common.join("config"))?;
+    common.join(core(common, "worktree")?).canonicalize().ok().filter(|path| path.is_dir())
+}
+
+fn is_bare(git_dir: &Path) -> bool {
+    core(git_dir, "bare").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// A setting of the section `core`.
+fn core(git_dir: &Path, wanted: &str) -> Option<String> {
+    let config = read_small(&git_dir.join("config"))?;
     let mut in_core = false;
     let mut found = None;
     for line in config.lines().map(str::trim) {
         if line.starts_with('[') {
             in_core = line.eq_ignore_ascii_case("[core]");
         } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
-            && key.trim().eq_ignore_ascii_case("worktree")
+            && key.trim().eq_ignore_ascii_case(wanted)
         {
             found = Some(value.trim().trim_matches('"').to_owned());
         }
     }
-    common.join(found?).canonicalize().ok().filter(|path| path.is_dir())
+    found
 }
 
 fn read_line(path: &Path) -> Option<String> {

@@ -3,13 +3,11 @@
 
 use std::path::Path;
 
-use crate::git::read_small;
+use crate::git;
 
-/// The normalised address of `origin` of the repository whose main worktree (or bare repository) is `root`.
+/// The normalised address of `origin` of the repository whose worktree or bare repository `root` is.
 pub(crate) fn origin(root: &Path) -> Option<String> {
-    let inside = root.join(".git/config");
-    let text = read_small(&inside).or_else(|| read_small(&root.join("config")))?;
-    normalised(&url_of_origin(&text)?)
+    normalised(&url_of_origin(&git::configuration(root)?)?)
 }
 
 /// `remote.origin.url` of a git configuration (git-config(1), "SYNTAX"; without includes).
@@ -66,13 +64,88 @@ mod tests {
         assert_eq!(normalised(""), None);
     }
 
+    const CONFIG: &str = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = x:y\n[remote \"origin\"]\n\tfetch = +a:b\n\turl = h:p.git\n";
+
     #[test]
     fn read_from_the_configuration() {
+        assert_eq!(url_of_origin(CONFIG).as_deref(), Some("h:p.git"));
+        assert_eq!(url_of_origin("[remote \"fork\"]\nurl = x:y\n"), None);
+    }
+
+    #[test]
+    fn as_git_itself_has_it() {
         let temp = tempfile::tempdir().unwrap();
-        let config = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = x:y\n[remote \"origin\"]\n\tfetch = +a:b\n\turl = h:p.git\n";
-        assert_eq!(origin(temp.path()), None);
-        std::fs::create_dir(temp.path().join(".git")).unwrap();
-        std::fs::write(temp.path().join(".git/config"), config).unwrap();
-        assert_eq!(origin(temp.path()).as_deref(), Some("https://h/p"));
+        let top = temp.path().canonicalize().unwrap();
+        let at = |name: &str| top.join(name);
+        let is = |name: &str| origin(&at(name)).unwrap_or_default();
+        let from = |name: &str| at(name).to_str().unwrap().to_owned();
+        git(&top, &["init", "-q", "source"]);
+        git(&at("source"), &["commit", "-q", "--allow-empty", "-m", "first"]);
+        assert_eq!(is("source"), "");
+        git(&top, &["clone", "-q", &from("source"), "clone"]);
+        git(&at("clone"), &["worktree", "add", "-q", "../linked"]);
+        git(&top, &["clone", "-q", "--separate-git-dir=apart", &from("source"), "separate"]);
+        git(&top, &["clone", "-q", "--bare", &from("source"), "bare"]);
+        git(&top, &["init", "-q", "super"]);
+        git(&at("super"), &["submodule", "--quiet", "add", &from("bare"), "sub"]);
+        // What is tracked, and called as git's own, says nothing.
+        for name in ["clone", "linked", "separate", "super/sub"] {
+            std::fs::write(at(name).join("config"), CONFIG).unwrap();
+        }
+        for name in ["clone", "linked", "separate"] {
+            assert_eq!(is(name), from("source"), "{name}");
+        }
+        assert_eq!(is("super/sub"), from("bare"));
+        // A bare repository is told by its worktrees.
+        assert_eq!(is("bare"), "");
+        git(&at("bare"), &["config", "remote.origin.url", "h:p"]);
+        git(&at("bare"), &["worktree", "add", "-q", "../of-bare"]);
+        assert_eq!((is("bare"), is("of-bare")), ("https://h/p".to_owned(), "https://h/p".to_owned()));
+        // One within the directory whose `.git` names it.
+        git(&top, &["clone", "-q", "--bare", &from("source"), "around/inner"]);
+        std::fs::write(at("around/.git"), "gitdir: ./inner\n").unwrap();
+        assert_eq!(is("around"), from("source"));
+    }
+
+    #[test]
+    fn a_checkout_says_nothing_of_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let (victim, plain) = (top.join("victim"), top.join("plain"));
+        std::fs::create_dir(&plain).unwrap();
+        std::fs::write(plain.join("config"), CONFIG).unwrap();
+        assert_eq!(origin(&plain), None);
+        // All that a bare repository has, and worktrees that know nothing of it.
+        git(&top, &["init", "-q", "victim"]);
+        git(&victim, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git(&victim, &["remote", "add", "origin", "h:victim"]);
+        git(&victim, &["worktree", "add", "-q", "../linked"]);
+        std::fs::write(plain.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        for name in ["objects", "refs", "worktrees/linked"] {
+            std::fs::create_dir_all(plain.join(name)).unwrap();
+        }
+        let linked = format!("{}/.git\n", top.join("linked").display());
+        std::fs::write(plain.join("worktrees/linked/gitdir"), linked).unwrap();
+        assert_eq!(origin(&plain), None);
+        // A `.git` that names somebody else's.
+        for theirs in [victim.join(".git"), victim.join(".git/worktrees/linked")] {
+            std::fs::write(plain.join(".git"), format!("gitdir: {}\n", theirs.display())).unwrap();
+            assert_eq!(origin(&plain), None, "{}", theirs.display());
+        }
+        std::fs::remove_file(plain.join(".git")).unwrap();
+        std::fs::create_dir(plain.join(".git")).unwrap();
+        assert_eq!(origin(&plain), None, "an empty `.git` is none");
+    }
+
+    fn git(cwd: &Path, args: &[&str]) {
+        let command = std::process::Command::new("git")
+            .current_dir(cwd)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"])
+            .args(["-c", "init.defaultBranch=main"])
+            .args(args)
+            .env_remove("GIT_DIR")
+            .output()
+            .expect("git runs");
+        assert!(command.status.success(), "git {args:?}: {command:?}");
     }
 }
