@@ -62,6 +62,10 @@ pub enum ServeError {
     Replaced,
     #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or it was started by hand and the project moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
     OutOfReach { pid: Option<u32> },
+    #[error(
+        "the process {pid} holds the lock of this project and is no daemon of hob; `ps -p {pid}` shows what it is: end it, then try again"
+    )]
+    HeldByOther { pid: u32 },
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error("HTTP is served on this machine only, and {address} is not: name 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
@@ -204,20 +208,38 @@ fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
                 if socket::connect(project)?.is_some() {
                     return Ok(None);
                 }
-                if !ended && let Some(pid) = pid.filter(|pid| project::served_at(project, *pid).is_some()) {
-                    ended = true;
-                    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-                    // One that is gone by now has made room too.
-                    let _ = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
+                if !ended && let Some(pid) = pid {
+                    ended = end_moved(project, pid);
                 }
                 if Instant::now() > deadline {
-                    return Err(ServeError::OutOfReach { pid });
+                    return Err(match pid.filter(|pid| !project::serves(*pid)) {
+                        Some(pid) => ServeError::HeldByOther { pid },
+                        None => ServeError::OutOfReach { pid },
+                    });
                 }
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Ends the daemon `pid` if it serves the project where that was before it was moved. Says whether it did.
+fn end_moved(project: &Project, pid: u32) -> bool {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
+    // Held before it is looked at: a number may be another process's a moment later.
+    let held = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+    if project::served_at(project, pid.as_raw_pid().unsigned_abs()).is_none() {
+        return false;
+    }
+    // One that is gone by now has made room too.
+    let _ = match held {
+        Ok(held) => rustix::process::pidfd_send_signal(&held, rustix::process::Signal::TERM),
+        // Not every kernel has them.
+        Err(rustix::io::Errno::NOSYS) => rustix::process::kill_process(pid, rustix::process::Signal::TERM),
+        Err(error) => Err(error),
+    };
+    true
 }
 
 async fn serve_until_stopped(

@@ -36,7 +36,7 @@ pub use caller::{Caller, Known};
 pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
 pub use hello::{Hello, HelloAck, Readiness, Role};
-pub use lock::{Lock, LockError, served_at};
+pub use lock::{Lock, LockError, served_at, serves};
 pub use owner::Foreign;
 pub use paths::{PathError, Project};
 pub use root::{FindError, FoundBy};

@@ -88,11 +88,10 @@ fn is_unwritable(error: &io::Error) -> bool {
 }
 
 /// Where the project stood when the daemon `pid` began to serve it, if it was moved since: nobody finds that daemon any more.
+/// `None` for whatever else it may be: a name among a process's arguments is no proof.
 pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
-    let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let mut arguments = arguments.split(|byte| *byte == 0);
-    arguments.find(|argument| *argument == b"--project")?;
-    let former = PathBuf::from(std::ffi::OsStr::from_bytes(arguments.next()?));
+    let process = Holder::of(pid)?;
+    let former = process.is_hob().then(|| root_of_daemon(&process.arguments()))??;
     let here = std::fs::metadata(project.root()).ok()?;
     match std::fs::metadata(&former) {
         Ok(there) => (there.dev(), there.ino()) != (here.dev(), here.ino()),
@@ -101,12 +100,26 @@ pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     .then_some(former)
 }
 
+/// Whether the process `pid` is a daemon of this user's, whoever started it.
+pub fn serves(pid: u32) -> bool {
+    Holder::of(pid).is_some_and(|holder| holder.is_daemon())
+}
+
+/// The root that a daemon serves, by the arguments with which front-ends start theirs; what somebody started by hand is
+/// theirs to end.
+fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
+    let [_, rest @ ..] = arguments else { return None };
+    let [serve, background, project, root] = rest else { return None };
+    let is_ours = serve == b"serve" && background == b"--background" && project == b"--project";
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(root))).filter(|root| is_ours && root.is_absolute())
+}
+
 /// Needs no right to write, so that it works for a read-only project too.
 fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
     // Where it cannot be read, the lock in the state directory has to do.
     let Ok(root) = File::open(project.root()) else { return Ok(None) };
     match flock(&root, FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => match root_holder(&root) {
+        Err(rustix::io::Errno::WOULDBLOCK) => match lock_holder(&root) {
             // Whoever may read the directory may lock it, another user and `flock . make` too: only daemons count.
             Some(holder) if !holder.is_daemon() => Ok(None),
             holder => Err(LockError::Held { pid: holder.map(|holder| holder.pid) }),
@@ -123,19 +136,37 @@ struct Holder {
 }
 
 impl Holder {
-    /// Whether it is a daemon of this user, as far as its command line tells.
+    fn of(pid: u32) -> Option<Holder> {
+        Some(Holder { pid, uid: std::fs::metadata(format!("/proc/{pid}")).ok()?.uid() })
+    }
+
+    /// Whether it is a daemon of this user.
     fn is_daemon(&self) -> bool {
-        let serves = || {
-            let arguments = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
-            arguments.split(|byte| *byte == 0).any(|argument| argument == b"serve")
+        let serves = || self.arguments().iter().any(|argument| argument == b"serve");
+        self.pid == std::process::id() || self.is_hob() && serves()
+    }
+
+    /// Whether it is this user's and runs a program of the name of this one, which an upgrade may have replaced. Only
+    /// the kernel's word counts: anybody's arguments may say anything.
+    fn is_hob(&self) -> bool {
+        let name = |process: &str| {
+            let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+            let name = program.file_name()?.as_bytes().to_owned();
+            Some(name.strip_suffix(b" (deleted)").map(<[u8]>::to_owned).unwrap_or(name))
         };
-        self.uid == owner::me() && (self.pid == std::process::id() || serves())
+        self.uid == owner::me() && name(&self.pid.to_string()).is_some_and(|theirs| Some(theirs) == name("self"))
+    }
+
+    fn arguments(&self) -> Vec<Vec<u8>> {
+        let line = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let line = line.strip_suffix(&[0]).unwrap_or(&line);
+        line.split(|byte| *byte == 0).map(<[u8]>::to_owned).collect()
     }
 }
 
-/// Who holds the lock of a directory, where the kernel says so (proc_locks(5)).
-fn root_holder(root: &File) -> Option<Holder> {
-    let metadata = root.metadata().ok()?;
+/// Who holds the lock of a file or directory, where the kernel says so (proc_locks(5)).
+fn lock_holder(locked: &File) -> Option<Holder> {
+    let metadata = locked.metadata().ok()?;
     let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
     let name = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
     let inode = format!(":{}", metadata.ino());
@@ -144,8 +175,8 @@ fn root_holder(root: &File) -> Option<Holder> {
         // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
         let mut words = line.split_whitespace().skip(1);
         let (kind, pid, locked) = (words.next()?, words.nth(2)?.parse().ok()?, words.next()?);
-        let uid = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
-        (kind == "FLOCK" && locked.ends_with(&inode)).then_some((locked == name, Holder { pid, uid }))
+        let holder = Holder::of(pid).filter(|_| kind == "FLOCK" && locked.ends_with(&inode))?;
+        Some((locked == name, holder))
     });
     // On some file systems the device has another number here than stat(2) gives; then a process of ours is likelier.
     holders.max_by_key(|(exact, holder)| (*exact, holder.uid == owner::me())).map(|(_, holder)| holder)
@@ -157,7 +188,11 @@ fn note(file: &mut File) -> io::Result<()> {
     writeln!(file, "{} {VERSION}", std::process::id())
 }
 
+/// Who holds the lock file: as the kernel says, else as it was noted.
 fn holder(file: &mut File) -> Option<u32> {
+    if let Some(holder) = lock_holder(file) {
+        return Some(holder.pid);
+    }
     let mut text = String::new();
     file.take(64).read_to_string(&mut text).ok()?;
     text.split_whitespace().next()?.parse().ok()
@@ -181,6 +216,29 @@ mod tests {
         );
         drop(lock);
         Lock::acquire(&project).unwrap();
+    }
+
+    #[test]
+    fn only_what_front_ends_start_is_known_by_its_arguments() {
+        let root = |line: &str| root_of_daemon(&line.split(' ').map(|word| word.into()).collect::<Vec<_>>());
+        assert_eq!(root("hob serve --background --project /a/b"), Some("/a/b".into()));
+        for other in [
+            "hob serve --background --project app",
+            "hob serve --project /a/b",
+            "hob serve --background --project /a/b --more",
+            "flock . sh serve --background --project /a/b",
+            "sh -c exit serve --project app",
+            "",
+        ] {
+            assert_eq!(root(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_program() {
+        assert!(Holder::of(std::process::id()).unwrap().is_hob());
+        assert!(Holder::of(std::os::unix::process::parent_id()).is_none_or(|parent| !parent.is_hob()));
+        assert!(!serves(std::os::unix::process::parent_id()));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What goes wrong on other people's machines: each is one clear sentence with the next step, and nothing hangs.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 use testkit::{Ran, has_program, kill_hard, until};
@@ -259,6 +260,26 @@ fn a_project_that_somebody_else_has_locked() {
     let mut command = project.command("flock");
     command.args([".", env!("CARGO_BIN_EXE_hob"), "call", "repl_list"]);
     Ran::of(&mut command).ok();
+}
+
+/// Whatever its arguments say, it is nobody's daemon.
+#[test]
+fn a_process_that_is_no_daemon_gets_no_signal() {
+    if !has_program("flock") {
+        return;
+    }
+    for arguments in [&["serve", "--project", "app"][..], &["serve", "--background", "--project", "/nowhere/at/all"]] {
+        let project = fresh();
+        let mut command = project.command("flock");
+        command.args([".", "sh", "-c", "echo locked; read line; exit 7"]).args(arguments);
+        let mut locked = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(locked.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "locked\n");
+        project.run(["call", "repl_list"]).ok();
+        drop(locked.stdin.take());
+        assert_eq!(locked.wait().unwrap().code(), Some(7), "{arguments:?}");
+    }
 }
 
 #[test]
