@@ -152,7 +152,8 @@ impl Entry {
     }
 
     /// Whether this starts hob. In the user's own configuration the name is enough. A project's came with a checkout,
-    /// which can bring a program of that name and have the real one load something: there it is what we would write.
+    /// which can bring a program of that name, have the real one load something, or serve another project under another
+    /// agent's name: there it is what we would write, to the last argument.
     pub(crate) fn is_hob(&self, scope: Scope) -> bool {
         match scope {
             Scope::User => self.is_named_hob(),
@@ -162,7 +163,7 @@ impl Entry {
                     path.is_absolute() && path.canonicalize().ok().is_some_and(|path| Some(path) == ours())
                 };
                 (self.command == "hob" || is_ours(Path::new(&self.command)))
-                    && self.args.first().is_some_and(|first| first == "mcp")
+                    && self.args == Entry::new(String::new()).args
                     && self.more.is_empty()
             }
         }
@@ -175,7 +176,11 @@ impl Entry {
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = std::iter::once(&self.command).chain(&self.args).map(|word| project::visible(word));
+        let words = std::iter::once(&self.command).chain(&self.args).map(|word| match project::visible(word) {
+            // Where one ends, and whether there is one.
+            word if word.is_empty() || word.contains(' ') => format!("\"{word}\""),
+            word => word,
+        });
         write!(f, "`{}`", words.collect::<Vec<_>>().join(" "))?;
         match &*self.more {
             [] => Ok(()),

@@ -179,7 +179,7 @@ fn a_foreign_entry_of_our_name_stays() {
 fn a_project_cannot_pass_its_own_program_for_hob() {
     let already = || expect!["Ok(Already)"];
     for harmless in [
-        r#"{"command": "hob", "args": ["mcp", "repl"]}"#,
+        r#"{"command": "hob", "args": ["mcp"]}"#,
         r#"{"type": "stdio", "command": "hob", "args": ["mcp"], "env": {}, "timeout": 9}"#,
     ] {
         check_taken(JSON, harmless, already(), already());
@@ -189,6 +189,14 @@ fn a_project_cannot_pass_its_own_program_for_hob() {
     assert_eq!(JSON.add(&text, &ours(), Scope::Project), Ok(Added::Already));
     check_taken(JSON, r#"{"command": "/opt/hob", "args": ["mcp"]}"#, expect!["starts `/opt/hob mcp`"], already());
     check_taken(JSON, r#"{"command": "./bin/hob", "args": ["mcp"]}"#, expect!["starts `./bin/hob mcp`"], already());
+    check_taken(
+        JSON,
+        r#"{"command": "hob", "args": ["mcp", "--project", "/else where", "--as", "planner", "--takeover", ""]}"#,
+        expect![[r#"starts `hob mcp --project "/else where" --as planner --takeover ""`"#]],
+        already(),
+    );
+    check_taken(TOML, "command = 'hob'\nargs = ['mcp', 'repl']", expect!["starts `hob mcp repl`"], already());
+    check_taken(TOML, "command = 'hob'", expect!["starts `hob`"], already());
     check_taken(
         VSCODE,
         r#"{"command": "hob", "args": ["mcp"], "env": {"LD_PRELOAD": "./x.so"}, "envFile": ".e", "cwd": "x\u001b[2J"}"#,

@@ -289,6 +289,10 @@ fn a_program_of_the_checkout_is_not_vouched_for() {
     for (entry, said) in [
         (r#"{"command": "./bin/hob\u202e", "args": ["mcp"]}"#, "`./bin/hob\\u{202e} mcp`"),
         (r#"{"command": "hob", "args": ["mcp"], "env": {"LD_PRELOAD": "./x.so"}}"#, "`hob mcp` with `env`"),
+        (
+            r#"{"command": "hob", "args": ["mcp", "--project", "/elsewhere", "--as", "planner", "--takeover"]}"#,
+            "`hob mcp --project /elsewhere --as planner --takeover`",
+        ),
     ] {
         let project = fresh();
         project.write(".mcp.json", &format!(r#"{{"mcpServers": {{"hob": {entry}}}}}"#));
