@@ -49,6 +49,12 @@ pub enum ConfigError {
         shown(path)
     )]
     ForeignPlace { path: PathBuf, foreign: owner::Foreign },
+    #[error(
+        "{} is a link that leads out of the project, to {}; nothing of that is read: put a file in its place, or link to one inside of the project",
+        shown(path),
+        shown(to)
+    )]
+    LeadsOut { path: PathBuf, to: PathBuf },
     #[error("{} has more than {FILE_MAX} bytes; no configuration is that long, so move it away", shown(path))]
     TooLong { path: PathBuf },
     #[error(
@@ -133,7 +139,7 @@ impl Config {
     pub fn load(project: &Project) -> Result<Config, ConfigError> {
         let mut config = Config::of_user()?;
         let path = project.config_path();
-        if let Some(text) = read(&path)? {
+        if let Some(text) = read_of(project)? {
             let mut settings: Settings = parse(&path, &text)?;
             let requests = trust::requests(&text, &settings);
             if !requests.is_empty() && !Trust::load()?.covers(project, &text) {
@@ -149,7 +155,7 @@ impl Config {
     /// Reads a project's `hob.toml` alone, for its mistakes and for what it asks beyond the safe set.
     pub fn requests(project: &Project) -> Result<Vec<Request>, ConfigError> {
         let path = project.config_path();
-        let Some(text) = read(&path)? else { return Ok(Vec::new()) };
+        let Some(text) = read_of(project)? else { return Ok(Vec::new()) };
         let settings: Settings = parse(&path, &text)?;
         Config::default().apply(&path, settings.clone(), Source::Project)?;
         Ok(trust::requests(&text, &settings))
@@ -279,6 +285,17 @@ pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
+/// The text of a project's `hob.toml`. Mistakes in it are shown with what stands there, so it is not read through a link to
+/// what does not belong to the project.
+pub(crate) fn read_of(project: &Project) -> Result<Option<String>, ConfigError> {
+    let path = project.config_path();
+    match path.canonicalize() {
+        Ok(to) if !to.starts_with(project.root()) => Err(ConfigError::LeadsOut { path, to }),
+        // What is not there, or cannot be seen, is not read either.
+        found => read(&found.unwrap_or(path)),
+    }
+}
+
 pub(crate) fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     match regular::read(path, FILE_MAX) {
@@ -321,6 +338,32 @@ mod tests {
         assert_eq!(config.repl_profile.as_deref(), Some("cabal"));
         assert_eq!(config.repl_profiles["mine"].table["command"][0].as_str(), Some("mine"));
         assert_eq!(settings("").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn no_link_leads_out_of_the_project() {
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let root = top.join("root");
+        std::fs::create_dir_all(root.join("etc")).unwrap();
+        let project = Project::find(Some(&root), Path::new("/")).unwrap();
+        std::fs::write(top.join("secret"), "s3cret\n").unwrap();
+        std::fs::write(root.join("etc/hob.toml"), "toolsets = [\"mail\"]\n").unwrap();
+        let load = || (Config::load(&project), Config::requests(&project).map(|_| ()));
+        for leads_out in [top.join("secret"), "../secret".into(), "etc/../../secret".into()] {
+            symlink(&leads_out, project.config_path()).unwrap();
+            let (loaded, requests) = load();
+            for error in [loaded.unwrap_err().to_string(), requests.unwrap_err().to_string()] {
+                let shown = error.replace(&top.display().to_string(), "");
+                expect![[r#"
+                    /root/hob.toml is a link that leads out of the project, to /secret; nothing of that is read: put a file in its place, or link to one inside of the project"#]]
+                .assert_eq(&shown);
+            }
+            std::fs::remove_file(project.config_path()).unwrap();
+        }
+        symlink("etc/hob.toml", project.config_path()).unwrap();
+        assert_eq!(load().0.unwrap().toolsets, ["mail"]);
     }
 
     #[test]

@@ -8,22 +8,25 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// The text of a file of at most `most` bytes. It never waits for a writer.
+/// Opens a file to be read. It never waits for a writer.
 ///
 /// # Errors
-/// When there is none, it is no regular file, is longer or no UTF-8, or cannot be read.
-pub fn read(path: &Path, most: u64) -> io::Result<String> {
-    text(open(path)?, most)
-}
-
-/// The file, opened: what is asked of it is asked of the one that is read.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+/// When there is none, it is no regular file, or cannot be read.
+pub fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     }
+}
+
+/// The text of a file of at most `most` bytes. It never waits for a writer.
+///
+/// # Errors
+/// When there is none, it is no regular file, is longer or no UTF-8, or cannot be read.
+pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    text(open(path)?, most)
 }
 
 /// What an opened file holds.

@@ -106,7 +106,7 @@ impl Trust {
 
     fn grant_in(file: &Path, project: &Project, shown: &[Request]) -> Result<(), TrustError> {
         let toml = project.config_path();
-        let text = config::read(&toml)?.unwrap_or_default();
+        let text = config::read_of(project)?.unwrap_or_default();
         let settings: Settings = parse(&toml, &text)?;
         if requests(&text, &settings) != shown {
             return Err(TrustError::Changed { path: toml });
@@ -160,7 +160,7 @@ pub(crate) fn requests(text: &str, settings: &Settings) -> Vec<Request> {
             match (key.as_str(), value) {
                 ("env", toml::Value::Table(variables)) => {
                     for (variable, value) in variables {
-                        let sets = format!("runs it with {}={}", visible(variable), shown(value));
+                        let sets = format!("runs it with {}={}", key_shown(variable), shown(value));
                         ask(&["env", variable], sets);
                     }
                 }
@@ -171,15 +171,38 @@ pub(crate) fn requests(text: &str, settings: &Settings) -> Vec<Request> {
         }
     }
     if let Some(space) = &settings.mail.space {
-        let asks = format!("reads and sends the mail of the space \"{}\", where a database is shared", visible(space));
+        let asks = format!("reads and sends the mail of the space {}, where a database is shared", quoted(space));
         requests.push(places.request(&["mail", "space"], asks));
     }
     requests
 }
 
-/// A value on one line, as it stands in the file.
+/// A value on one line, its texts as basic strings of TOML whatever way they were written.
 fn shown(value: &toml::Value) -> String {
-    visible(value.to_string().trim_end())
+    match value {
+        toml::Value::String(text) => quoted(text),
+        toml::Value::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
+        toml::Value::Table(table) => {
+            let pairs = table.iter().map(|(key, value)| format!("{} = {}", key_shown(key), shown(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        value => visible(value.to_string().trim_end()),
+    }
+}
+
+fn key_shown(key: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    match !key.is_empty() && key.chars().all(is_bare) {
+        true => key.to_owned(),
+        false => quoted(key),
+    }
+}
+
+/// Nothing stands in it that is not in the text, and what is not to be seen is written out.
+fn quoted(text: &str) -> String {
+    // A backslash of the text's own must not pass for one of ours.
+    format!("\"{}\"", visible(&text.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 
 /// Where the settings of a file stand.
@@ -253,10 +276,19 @@ mod tests {
                 repl.profiles.b\x1b[2J.command (line 8): runs the command ["x\u{202e}"]
                 repl.profiles.b\x1b[2J.driver (line 7): sets driver = "ghci"
                 repl.profiles.b\x1b[2J.env.A (line 15): runs it with A="1"
-                repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="""\n./x.so\n"""
+                repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="./x.so\n"
                 repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] behind its arguments
                 repl.profiles.b\x1b[2J.requires (line 11): looks for the programs ["y"]
                 mail.space (line 21): reads and sends the mail of the space "theirs", where a database is shared
+            "#]],
+        );
+        check(
+            "[repl.profiles.a]\ncommand = ['a\\nb', \"a\\nb\\\"\\u2800\\u00a0\"]\nenv.PATH = \"a\\nb\"\n\
+             at = { n = 1, \"odd key\" = [\"\"\"\nc\n\"\"\"], none = {} }\n",
+            expect![[r#"
+                repl.profiles.a.command (line 2): runs the command ["a\\nb", "a\nb\"\u{2800}\u{a0}"]
+                repl.profiles.a.at (line 4): sets at = { n = 1, none = {}, "odd key" = ["c\n"] }
+                repl.profiles.a.env.PATH (line 3): runs it with PATH="a\nb"
             "#]],
         );
         check("# [repl.profiles.mine]\n", expect![[""]]);

@@ -4,9 +4,19 @@
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text on one line, with everything written out that would break the line or that is not to be seen.
+/// A text on one line, with everything written out that would break the line, that is not to be seen, or that looks like
+/// a space and is none: in a name it matters, in running text French and Japanese are full of it.
 pub fn visible(text: &str) -> String {
-    escaped(text).replace('\n', "\\n").replace('\t', "\\t")
+    let mut out = String::with_capacity(text.len());
+    for c in escaped(text).chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if is_blank(c) => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A path on one line, as [`visible`] shows texts: it is no more than a name, which may be anything.
@@ -38,6 +48,12 @@ pub fn push_visible(out: &mut String, before: char, c: char) {
         }
         c => out.push(c),
     }
+}
+
+/// Characters that look like a space, and are none to who splits words: other spaces, and the pattern of Braille without
+/// dots.
+fn is_blank(c: char) -> bool {
+    c == '\u{2800}' || c.is_whitespace() && !c.is_ascii()
 }
 
 /// Parts of a drawn symbol that have no shape of their own: the colour selector and the joiner of emoji.
@@ -76,6 +92,7 @@ mod tests {
             visible("a\u{1b}[2J\r\nb\t\u{9b}\u{202e}x\u{2028}"),
             "a\\x1b[2J\\x0d\\nb\\t\\u{9b}\\u{202e}x\\u{2028}"
         );
+        assert_eq!(visible("a\u{2800}b\u{a0}c\u{2003}d\u{3000}e f"), "a\\u{2800}b\\u{a0}c\\u{2003}d\\u{3000}e f");
         assert_eq!(visible("plain ü 漢 🏳\u{fe0f}\u{200d}🌈"), "plain ü 漢 🏳\u{fe0f}\u{200d}🌈");
     }
 }

@@ -282,6 +282,30 @@ fn a_process_that_is_no_daemon_gets_no_signal() {
     }
 }
 
+/// Nobody ever writes to it.
+#[test]
+fn a_text_in_a_pipe() {
+    let project = fresh();
+    assert!(project.command("mkfifo").arg("pipe").status().unwrap().success());
+    for args in [&["send", "--to", "anna", "--file", "pipe"][..], &["reply", "msg_1", "--file", "pipe"]] {
+        let said = failure(project.run(args), 1);
+        assert_says(&said, &["read pipe: it is not a regular file", "`--file -`"]);
+    }
+}
+
+#[test]
+fn a_configuration_that_leads_out_of_the_project() {
+    let project = fresh();
+    fs::write(project.top().join("secret"), "s3cret\n").unwrap();
+    std::os::unix::fs::symlink("../secret", project.root().join("hob.toml")).unwrap();
+    for args in [&["doctor"][..], &["trust"], &["call", "repl_list"]] {
+        let ran = project.run(args);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert_says(&said, &["hob.toml is a link that leads out of the project"]);
+        assert!(ran.code != Some(0) && !said.contains("s3cret"), "{ran:#?}");
+    }
+}
+
 #[test]
 fn a_socket_path_that_is_too_long() {
     let project = fresh();

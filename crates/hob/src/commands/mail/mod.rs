@@ -161,11 +161,11 @@ fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure>
     };
     let done = match from.as_os_str() == "-" {
         true => std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read),
-        false => std::fs::File::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
+        false => project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
     };
     done.map_err(|error| {
         Failure::new(format_args!("read {}: {error}", project::visible::path(&from)))
-            .hint("Give a text file, in UTF-8.")
+            .hint("Give a text file, in UTF-8; what a pipe or a program writes is read from stdin, with `--file -`.")
     })?;
     Ok(read)
 }
