@@ -25,6 +25,7 @@ pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
     let [status_of, shutdown_of, events_of] = [(); 3].map(|()| Arc::downgrade(daemon));
     let [confirming, importing, tokens, placed] = [(); 4].map(|()| daemon.parts.desk().clone());
     let home = daemon.parts.home().clone();
+    let root = daemon.project.root().to_owned();
     add_subscriptions(server, daemon.parts.desk())
         .method("status", move |_, _| status(status_of.clone()))
         .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
@@ -32,7 +33,7 @@ pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
         .method("mail/confirm", move |cx, _| ::mail::control::confirm(confirming.clone(), cx))
         .method("mail/token", move |cx, params| ::mail::control::token(tokens.clone(), cx, params))
         .method("mail/place", move |_, params| ::mail::control::place(placed.clone(), home.clone(), params))
-        .method("mail/import", move |cx, params| ::mail::control::import(importing.clone(), cx, params))
+        .method("mail/import", move |cx, params| ::mail::control::import(importing.clone(), root.clone(), cx, params))
 }
 
 /// Adds `subscribe`, which agents have over HTTP too.

@@ -2,26 +2,31 @@
 //! file of messages an agent). Only reads and understands; [`crate::Mail`] takes it in.
 //!
 //! The log is merged from several machines, so that an event may stand in it twice and in any order: events count once
-//! by their id, and are applied by time.
+//! by their id, and are applied by time. What is not imported is dropped as it is read.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
+mod place;
+
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use project::regular;
+use project::visible::path as shown;
 use serde::Deserialize;
 
+use self::place::Log;
 use crate::time;
-use project::visible::path as shown;
 
 /// The longest line that is read, in bytes.
 const LINE_MAX: u64 = 8 << 20;
 /// How long a log may be, all files of it together, in bytes.
 const LOG_MAX: u64 = 512 << 20;
-/// The longest path that one may be redirected to, in bytes.
-const PATH_MAX: u64 = 4096;
+/// How many events are imported at once, and how long their lines may be together, in bytes: they are in memory until all
+/// are read.
+const EVENTS_MAX: usize = 200_000;
+const EVENTS_BYTES_MAX: usize = 128 << 20;
 
 /// Everything that was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -96,14 +101,32 @@ pub enum ImportError {
         shown(path)
     )]
     TooLong { path: PathBuf },
+    #[error(
+        "the log in {} has more to import than is taken at once ({EVENTS_MAX} events, {} MiB); import it in parts: put events.jsonl \
+         and some of the files in messages into a directory of their own, and name that",
+        shown(path),
+        EVENTS_BYTES_MAX >> 20
+    )]
+    TooMuch { path: PathBuf },
+    #[error(
+        "{} leads out of {}, to {}, which is read only for who names it: see whose log that is, then `hob import thrum` with that \
+         path",
+        shown(path),
+        shown(home),
+        shown(to)
+    )]
+    LeadsOut { path: PathBuf, to: PathBuf, home: PathBuf },
 }
 
-/// Reads the log of a `.thrum` directory, or of the repository around it.
-pub fn read(dir: &Path) -> Result<Found, ImportError> {
-    let log = log_dir(dir).ok_or_else(|| ImportError::NoLog { path: dir.to_owned() })?;
-    let mut events = BTreeMap::new();
+/// Reads the log of a `.thrum` directory, or of the repository around it, for the project at `root` (without links). What
+/// the project's own leads to is read within the repository.
+pub fn read(dir: &Path, root: &Path) -> Result<Found, ImportError> {
+    let place = Log::of(dir, root)?;
+    let log = place.dir.clone();
+    let mut events = Events::default();
     let mut found = Found::default();
     let mut files = vec![log.join("events.jsonl"), log.join("messages.jsonl")];
+    place.check(&log.join("messages"))?;
     let messages = fs::read_dir(log.join("messages")).into_iter().flatten().flatten().map(|entry| entry.path());
     files.extend(messages.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")));
     files.sort();
@@ -114,42 +137,55 @@ pub fn read(dir: &Path) -> Result<Found, ImportError> {
         return Err(ImportError::TooLong { path: log });
     }
     for path in files {
-        read_file(&path, &mut events, &mut found.unreadable)
+        place.check(&path)?;
+        let is_all = read_file(&path, &mut events, &mut found.unreadable)
             .map_err(|source| ImportError::Read { path: path.clone(), source })?;
+        if !is_all {
+            return Err(ImportError::TooMuch { path: log });
+        }
     }
-    Picture::of(events.into_values()).into_found(found)
+    Picture::of(events.by_time).into_found(found)
 }
 
-/// Where the log is: in the directory itself, in its `sync`, or in the repository's worktree for it.
-fn log_dir(dir: &Path) -> Option<PathBuf> {
-    let redirect = redirect(&dir.join("redirect")).map(|text| PathBuf::from(text.trim()));
-    let dir = redirect.unwrap_or_else(|| dir.to_owned());
-    let above = dir.parent().map(|above| above.join(".git/thrum-sync/a-sync"));
-    let places = [Some(dir.clone()), Some(dir.join("sync")), Some(dir.join(".git/thrum-sync/a-sync")), above];
-    places.into_iter().flatten().find(|place| place.join("events.jsonl").is_file())
+/// What is imported. Any other kind may have any shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum Kind {
+    #[serde(rename = "agent.register")]
+    Register,
+    #[serde(rename = "agent.cleanup")]
+    CleanUp,
+    #[serde(rename = "message.create")]
+    Write,
+    #[serde(rename = "message.edit")]
+    Edit,
+    #[serde(rename = "message.delete")]
+    Delete,
+    #[serde(rename = "group.create")]
+    CreateGroup,
+    #[serde(rename = "group.delete")]
+    DeleteGroup,
+    #[serde(rename = "group.update")]
+    UpdateGroup,
+    #[serde(rename = "group.member.add")]
+    AddMember,
+    #[serde(rename = "group.member.remove")]
+    RemoveMember,
+    #[serde(other)]
+    Other,
 }
 
-/// What a file of one path holds.
-fn redirect(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    open(path).ok()?.take(PATH_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
-/// Opens a file to be read. Never waits, as a pipe in the place of one would make whoever opens it.
-fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
-    }
+/// The kind alone.
+#[derive(Debug, Deserialize)]
+struct Typed {
+    #[serde(rename = "type")]
+    kind: Kind,
 }
 
 /// One event, as much of it as matters here.
 #[derive(Debug, Deserialize)]
 struct Event {
     #[serde(rename = "type")]
-    kind: String,
+    kind: Kind,
     #[serde(default)]
     timestamp: String,
     #[serde(default)]
@@ -181,7 +217,7 @@ struct Event {
     #[serde(default)]
     refs: Vec<Pair>,
     #[serde(default)]
-    fields: BTreeMap<String, String>,
+    fields: Fields,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -190,38 +226,81 @@ struct Body {
     content: String,
 }
 
+#[derive(Debug, Default, Deserialize)]
+struct Fields {
+    description: Option<String>,
+}
+
 #[derive(Debug, Deserialize)]
 struct Pair {
     #[serde(rename = "type")]
-    kind: String,
+    kind: PairKind,
     value: String,
 }
 
-/// Events by time, then id.
-type Events = BTreeMap<(u64, String), Event>;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PairKind {
+    Group,
+    Mention,
+    ReplyTo,
+    #[serde(other)]
+    Other,
+}
 
-fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Result<()> {
-    let mut reader = BufReader::new(open(path)?);
+/// What is to be imported, as far as it was read.
+#[derive(Default)]
+struct Events {
+    /// By time, then id.
+    by_time: BTreeMap<(u64, String), Event>,
+    /// How long their lines are.
+    bytes: usize,
+}
+
+impl Events {
+    /// Keeps an event; says whether there was room.
+    fn keep(&mut self, mut event: Event, length: usize, otherwise: impl FnOnce() -> String) -> bool {
+        let at = time::parse(&std::mem::take(&mut event.timestamp)).unwrap_or_default();
+        let id = match event.event_id.is_empty() {
+            true => otherwise(),
+            false => std::mem::take(&mut event.event_id),
+        };
+        for pairs in [&mut event.scopes, &mut event.refs] {
+            pairs.retain(|pair| pair.kind != PairKind::Other);
+            pairs.shrink_to_fit();
+        }
+        if let Entry::Vacant(place) = self.by_time.entry((at, id)) {
+            place.insert(event);
+            self.bytes += length;
+        }
+        self.by_time.len() <= EVENTS_MAX && self.bytes <= EVENTS_BYTES_MAX
+    }
+}
+
+/// Says whether there was room for all of it.
+fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Result<bool> {
+    let mut reader = BufReader::new(regular::open(path)?);
     let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
         if reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line)? == 0 {
-            return Ok(());
+            return Ok(true);
         }
         number += 1;
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice::<Event>(&line) {
-            Ok(event) => {
-                let at = time::parse(&event.timestamp).unwrap_or_default();
-                let id = match event.event_id.is_empty() {
-                    true => format!("{}:{number}", path.display()),
-                    false => event.event_id.clone(),
-                };
-                events.entry((at, id)).or_insert(event);
-            }
+        match serde_json::from_slice::<Typed>(&line).map(|typed| typed.kind) {
+            Ok(Kind::Other) => {}
+            Ok(_) => match serde_json::from_slice(&line) {
+                Ok(event) => {
+                    if !events.keep(event, line.len(), || format!("{}:{number}", path.display())) {
+                        return Ok(false);
+                    }
+                }
+                Err(_) => *unreadable += 1,
+            },
             Err(_) => *unreadable += 1,
         }
         // The rest of a line that is longer than any event.
@@ -243,23 +322,21 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(events: impl Iterator<Item = Event>) -> Picture {
+    fn of(events: BTreeMap<(u64, String), Event>) -> Picture {
         let mut picture = Picture::default();
         let mut deleted = BTreeSet::new();
-        for event in events {
-            let at = time::parse(&event.timestamp).unwrap_or_default();
-            match event.kind.as_str() {
-                "agent.register" => picture.registered(event),
-                "agent.cleanup" => _ = picture.agents.remove(&event.agent_id),
-                "message.create" => picture.written(event, at),
-                "message.edit" => {
+        for ((at, _), event) in events {
+            match event.kind {
+                Kind::Register => picture.registered(event),
+                Kind::CleanUp => _ = picture.agents.remove(&event.agent_id),
+                Kind::Write => picture.written(event, at),
+                Kind::Edit => {
                     if let Some(message) = picture.messages.get_mut(&event.message_id) {
                         message.content = event.body.content;
                     }
                 }
-                "message.delete" => _ = deleted.insert(event.message_id),
-                kind if kind.starts_with("group.") => picture.grouped(event),
-                _ => {}
+                Kind::Delete => _ = deleted.insert(event.message_id),
+                _ => picture.grouped(event),
             }
         }
         // A deletion counts even where the clocks of two machines put it before the message.
@@ -275,8 +352,8 @@ impl Picture {
     }
 
     fn written(&mut self, event: Event, at: u64) {
-        let group = |scope: &&Pair| scope.kind == "group";
-        let mention = |pair: &&Pair| pair.kind == "mention";
+        let group = |scope: &&Pair| scope.kind == PairKind::Group;
+        let mention = |pair: &&Pair| pair.kind == PairKind::Mention;
         let mut to: Vec<String> = event
             .scopes
             .iter()
@@ -286,7 +363,7 @@ impl Picture {
             .collect();
         to.extend(event.refs.iter().filter(mention).map(|who| who.value.trim_start_matches('@').to_owned()));
         to.dedup();
-        let reply_to = event.refs.iter().find(|pair| pair.kind == "reply_to").map(|pair| pair.value.clone());
+        let reply_to = event.refs.iter().find(|pair| pair.kind == PairKind::ReplyTo).map(|pair| pair.value.clone());
         let message = FoundMessage {
             id: event.message_id.clone(),
             from: event.agent_id,
@@ -305,25 +382,20 @@ impl Picture {
             return;
         }
         let member = (event.member_type, event.member_value);
-        match event.kind.as_str() {
-            "group.create" => {
+        match event.kind {
+            Kind::CreateGroup => {
                 self.group_names.insert(event.group_id, name.clone());
                 let (description, created_by) = (event.description, event.created_by);
                 let group = FoundGroup { name: name.clone(), description, created_by, members: BTreeSet::new() };
                 self.groups.entry(name).or_insert(group);
             }
-            "group.delete" => _ = self.groups.remove(&name),
+            Kind::DeleteGroup => _ = self.groups.remove(&name),
             kind => {
                 let Some(group) = self.groups.get_mut(&name) else { return };
                 match kind {
-                    "group.member.add" => _ = group.members.insert(member),
-                    "group.member.remove" => _ = group.members.remove(&member),
-                    "group.update" => {
-                        if let Some(description) = event.fields.get("description") {
-                            group.description.clone_from(description);
-                        }
-                    }
-                    _ => {}
+                    Kind::AddMember => _ = group.members.insert(member),
+                    Kind::RemoveMember => _ = group.members.remove(&member),
+                    _ => group.description = event.fields.description.unwrap_or(std::mem::take(&mut group.description)),
                 }
             }
         }
@@ -371,6 +443,7 @@ fn legal(name: &str) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use std::fs::File;
 
     const EVENTS: &str = r#"{"type":"agent.register","timestamp":"2026-02-13T10:00:00Z","event_id":"evt_1","v":1,"agent_id":"planner","kind":"agent","name":"planner","role":"planner","module":"all"}
 {"type":"agent.register","timestamp":"2026-02-13T10:00:01Z","event_id":"evt_2","v":1,"agent_id":"agent:dev:1A2B","kind":"agent","role":"dev","module":"auth"}
@@ -397,18 +470,36 @@ rubbish
         let temp = tempfile::tempdir().unwrap();
         let file = |name: &str| temp.path().join(name);
         mkfifoat(CWD, file("redirect"), Mode::RWXU).unwrap();
-        assert!(matches!(read(temp.path()), Err(ImportError::NoLog { .. })));
+        assert!(matches!(read(temp.path(), temp.path()), Err(ImportError::NoLog { .. })));
         fs::write(file("events.jsonl"), EVENTS).unwrap();
         fs::create_dir(file("messages")).unwrap();
         mkfifoat(CWD, file("messages/a.jsonl"), Mode::RWXU).unwrap();
         std::os::unix::fs::symlink("/dev/zero", file("messages/b.jsonl")).unwrap();
-        assert_eq!(read(temp.path()).unwrap().agents.len(), 2);
+        assert_eq!(read(temp.path(), temp.path()).unwrap().agents.len(), 2);
         File::create(file("messages/c.jsonl")).unwrap().set_len(1 << 40).unwrap();
-        assert!(matches!(read(temp.path()), Err(ImportError::TooLong { .. })));
+        assert!(matches!(read(temp.path(), temp.path()), Err(ImportError::TooLong { .. })));
         fs::remove_file(file("messages/c.jsonl")).unwrap();
         fs::remove_file(file("redirect")).unwrap();
         File::create(file("redirect")).unwrap().set_len(1 << 40).unwrap();
-        assert!(read(temp.path()).is_err(), "a path of NULs leads nowhere");
+        assert!(read(temp.path(), temp.path()).is_err(), "a path of NULs leads nowhere");
+    }
+
+    #[test]
+    fn what_is_not_imported_takes_no_room_and_what_is_has_a_limit() {
+        let temp = tempfile::tempdir().unwrap();
+        let write = |line: &str, times: usize| {
+            fs::write(temp.path().join("events.jsonl"), format!("{EVENTS}{}", line.repeat(times))).unwrap();
+            read(temp.path(), temp.path())
+        };
+        let few = write("", 0).unwrap();
+        assert_eq!(write("{\"type\":\"\"}\n", EVENTS_MAX + 1).unwrap(), few);
+        assert_eq!(write("{\"type\":\"group.x\",\"name\":7}\n", 3).unwrap(), few, "of whatever shape");
+        // The same event again and again is one.
+        assert_eq!(write("{\"type\":\"message.delete\",\"event_id\":\"x\"}\n", EVENTS_MAX + 1).unwrap(), few);
+        let error = write("{\"type\":\"message.delete\"}\n", EVENTS_MAX).unwrap_err().to_string();
+        assert!(error.contains("more to import than is taken at once (200000 events, 128 MiB)"), "{error}");
+        let long = format!("{{\"type\":\"message.edit\",\"message_id\":\"{}\"}}\n", "x".repeat(4 << 20));
+        assert!(matches!(write(&long, 33), Err(ImportError::TooMuch { .. })));
     }
 
     #[test]
@@ -417,11 +508,11 @@ rubbish
         let log = temp.path().join(".git/thrum-sync/a-sync");
         fs::create_dir_all(log.join("messages")).unwrap();
         fs::create_dir(temp.path().join(".thrum")).unwrap();
-        assert!(matches!(read(&temp.path().join(".thrum")), Err(ImportError::NoLog { .. })));
+        assert!(matches!(read(&temp.path().join(".thrum"), Path::new("/nowhere")), Err(ImportError::NoLog { .. })));
         fs::write(log.join("events.jsonl"), EVENTS).unwrap();
         fs::write(log.join("messages/planner.jsonl"), MESSAGES).unwrap();
-        let found = read(&temp.path().join(".thrum")).unwrap();
-        assert_eq!(read(temp.path()).unwrap(), found, "the repository may be named too");
+        let found = read(&temp.path().join(".thrum"), Path::new("/nowhere")).unwrap();
+        assert_eq!(read(temp.path(), temp.path()).unwrap(), found, "the repository may be named too");
         let agents: Vec<String> =
             found.agents.iter().map(|a| format!("{} = {} ({}, {:?})", a.id, a.name, a.role, a.module)).collect();
         let groups: Vec<String> =

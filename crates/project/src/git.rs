@@ -33,6 +33,11 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
     })
 }
 
+/// The main worktree of the repository that a path (absolute, without links) lies in.
+pub fn main_worktree(path: &Path) -> Option<PathBuf> {
+    worktree(path).map(|worktree| worktree.main)
+}
+
 /// The configuration that git would use at `root`, the top of a worktree or a bare repository: that of its git directory,
 /// which no checkout can bring, since git tracks nothing of that name.
 pub(crate) fn configuration(root: &Path) -> Option<String> {

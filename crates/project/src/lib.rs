@@ -35,6 +35,7 @@ pub mod visible;
 pub use caller::{Caller, Known};
 pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
+pub use git::main_worktree;
 pub use hello::{Hello, HelloAck, Readiness, Role};
 pub use lock::{Lock, LockError, served_at, serves};
 pub use owner::Foreign;

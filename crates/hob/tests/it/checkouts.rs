@@ -285,6 +285,25 @@ fn a_log_that_is_a_pipe_is_no_log() {
 }
 
 #[test]
+fn a_log_that_is_elsewhere_is_read_only_by_name() {
+    let victim = Victim::new();
+    victim.project.write("hob.toml", "");
+    let log = victim.project.top().join("theirs/.thrum");
+    fs::create_dir_all(&log).unwrap();
+    let line = r#"{"type":"agent.register","event_id":"1","agent_id":"theirs","name":"theirs"}"#;
+    fs::write(log.join("events.jsonl"), line).unwrap();
+    victim.project.write(".thrum/redirect", log.to_str().unwrap());
+    for args in [&["import", "thrum"][..], &["import", "thrum", ".thrum"]] {
+        let ran = victim.run(args);
+        assert!(ran.code == Some(1) && ran.stderr.contains(log.to_str().unwrap()), "{ran:#?}");
+    }
+    assert!(!victim.run(&["agents"]).stdout.contains("theirs"));
+    let named = victim.run(&["import", "thrum", log.to_str().unwrap()]).ok();
+    assert!(named.contains("Took over 1 agent"), "{named}");
+    victim.run(&["stop"]);
+}
+
+#[test]
 fn a_program_of_the_checkout_is_not_vouched_for() {
     for (entry, said) in [
         (r#"{"command": "./bin/hob\u202e", "args": ["mcp"]}"#, "`./bin/hob\\u{202e} mcp`"),

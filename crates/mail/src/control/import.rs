@@ -27,13 +27,18 @@ struct ImportFrom {
     thrum: PathBuf,
 }
 
-/// `mail/import {thrum}`: the answer counts what was new.
-pub async fn import(desk: Arc<Desk>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+/// `mail/import {thrum}`, in the project at `root`: the answer counts what was new.
+pub async fn import(
+    desk: Arc<Desk>,
+    root: PathBuf,
+    cx: Context,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
     let params = params.ok_or_else(|| RpcError::new(INVALID_PARAMS, "`thrum` is missing"))?;
     let ImportFrom { thrum } =
         serde_json::from_str(params.get()).map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))?;
     let mail = desk.mail().await.map_err(refused)?;
-    let found = tokio::task::spawn_blocking(move || import::read(&thrum))
+    let found = tokio::task::spawn_blocking(move || import::read(&thrum, &root))
         .await
         .map_err(|error| RpcError::new(INTERNAL, error.to_string()))?
         .map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))?;
