@@ -153,7 +153,7 @@ impl Entry {
 
     /// Whether this starts hob. In the user's own configuration the name is enough. A project's came with a checkout,
     /// which can bring a program of that name, have the real one load something, or serve another project under another
-    /// agent's name: there it is what we would write, to the last argument.
+    /// agent's name: there it is what we would write, to the last argument, but for which tools it is to serve.
     pub(crate) fn is_hob(&self, scope: Scope) -> bool {
         match scope {
             Scope::User => self.is_named_hob(),
@@ -163,9 +163,19 @@ impl Entry {
                     path.is_absolute() && path.canonicalize().ok().is_some_and(|path| Some(path) == ours())
                 };
                 (self.command == "hob" || is_ours(Path::new(&self.command)))
-                    && self.args == Entry::new(String::new()).args
+                    && self.only_chooses_tools()
                     && self.more.is_empty()
             }
+        }
+    }
+
+    /// `hob mcp`, `hob mcp repl,mail`, `hob mcp --profile thrum`.
+    fn only_chooses_tools(&self) -> bool {
+        let is_name = |word: &&String| !word.starts_with('-') && !word.is_empty();
+        match self.args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["mcp", "--profile", profile] => !profile.starts_with('-'),
+            ["mcp", ..] => self.args.iter().skip(1).all(|word| is_name(&word)),
+            _ => false,
         }
     }
 

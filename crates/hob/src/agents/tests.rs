@@ -180,6 +180,8 @@ fn a_project_cannot_pass_its_own_program_for_hob() {
     let already = || expect!["Ok(Already)"];
     for harmless in [
         r#"{"command": "hob", "args": ["mcp"]}"#,
+        r#"{"command": "hob", "args": ["mcp", "repl,mail"]}"#,
+        r#"{"command": "hob", "args": ["mcp", "--profile", "thrum"]}"#,
         r#"{"type": "stdio", "command": "hob", "args": ["mcp"], "env": {}, "timeout": 9}"#,
     ] {
         check_taken(JSON, harmless, already(), already());
@@ -195,7 +197,12 @@ fn a_project_cannot_pass_its_own_program_for_hob() {
         expect![[r#"starts `hob mcp --project "/else where" --as planner --takeover ""`"#]],
         already(),
     );
-    check_taken(TOML, "command = 'hob'\nargs = ['mcp', 'repl']", expect!["starts `hob mcp repl`"], already());
+    check_taken(
+        TOML,
+        "command = 'hob'\nargs = ['mcp', '--profile', 'thrum', '--as', 'x']",
+        expect!["starts `hob mcp --profile thrum --as x`"],
+        already(),
+    );
     check_taken(TOML, "command = 'hob'", expect!["starts `hob`"], already());
     check_taken(
         VSCODE,
