@@ -99,7 +99,7 @@ async fn check(profile: &str, sample: Sample<'_>) {
     let exit = eval(&session, sample.exit).await;
     assert_eq!(exit.status, Status::Exited, "{exit:?}");
     until(&session, |state| state == SessionState::Exited).await;
-    assert_eq!(session.info().reason.as_deref(), Some("it was asked to quit"));
+    assert_eq!(session.info().reason.as_deref(), Some("it exited with status 3"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -82,7 +82,7 @@ impl Machine {
             .map(|signal| (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal))));
         match (death.code, death.signal) {
             (Some(_), _) if let Some(verdict) = signalled => verdict,
-            (Some(_), _) if quit => (Status::Exited, "it was asked to quit".to_owned()),
+            (Some(0), _) if quit => (Status::Exited, "it was asked to quit".to_owned()),
             (Some(code), _) if matches!(self.phase, Phase::Starting { .. }) => {
                 (Status::Exited, format!("it exited with status {code} before its first prompt"))
             }
