@@ -82,6 +82,84 @@ async fn bash_functions_and_aliases_of_the_names_of_builtins_break_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_functions_of_the_names_of_builtins_are_not_called_by_hob() {
+    for body in ["pwd", "exit 3", "cd /tmp; x=9", "echo B; return 7", "trap 'echo E' ERR; set -x"] {
+        for named in [
+            "builtin() { BODY; }",
+            "builtin() { BODY; }; command() { BODY; }",
+            "builtin() { BODY; }; enable() { BODY; }",
+        ] {
+            let defined = named.replace("BODY", body);
+            let evaluations = [
+                (&*defined, r#"done | "" | """#),
+                ("echo $?", r#"done | "0\n" | """#),
+                ("(exit 4)", r#"error | "" | """#),
+                ("echo $? $PWD-$x", r#"done | "4 /-\n" | """#),
+                ("set -eu; shopt -q inherit_errexit || echo $-", r#"done | "ehiuBs\n" | """#),
+                ("set +eu; set -o | grep -c 'posix.*off'", r#"done | "1\n" | """#),
+                ("trap 'echo E' ERR; declare -F builtin", r#"done | "builtin\n" | """#),
+                ("(exit 5)", r#"error | "E\n" | """#),
+                ("unset -f builtin command enable; echo $? ${POSIXLY_CORRECT-none}", r#"done | "0 none\n" | """#),
+                ("echo a", r#"done | "a\n" | """#),
+            ];
+            check("bash", &evaluations).await.stop("the test is over").await;
+        }
+    }
+    // Two that call each other for good, but only when they are called.
+    let evaluations = [
+        ("builtin() { echo B; }; echo() { builtin echo E; }", r#"done | "" | """#),
+        ("true; set -T; g() { :; }; trap g DEBUG", r#"done | "" | """#),
+        ("/bin/echo a", r#"done | "a\n" | """#),
+        ("trap -p DEBUG", r#"done | "trap -- 'g' DEBUG\n" | """#),
+    ];
+    check("bash", &evaluations).await.stop("the test is over").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_in_posix_mode_has_its_traps_and_no_others() {
+    let evaluations = [
+        ("set -o posix", r#"done | "" | """#),
+        ("true", r#"done | "" | """#),
+        ("trap 'echo D' DEBUG", r#"done | "" | """#),
+        ("false", r#"error | "D\n" | """#),
+        ("trap - DEBUG; builtin() { pwd; }; trap 'echo E' ERR", r#"done | "D\n" | """#),
+        ("(exit 4)", r#"error | "E\n" | """#),
+        ("echo $?; set -o | grep -c 'posix.*on'", r#"done | "4\n1\n" | """#),
+        ("set +o posix; trap - ERR; false", r#"error | "" | """#),
+    ];
+    check("bash", &evaluations).await.stop("the test is over").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bash_builtins_that_are_disabled_change_no_status_and_those_that_are_needed_come_back() {
+    let cases = [
+        ("eval", "eval"),
+        ("printf builtin echo test", ""),
+        ("eval builtin printf set trap unset return", "eval trap set unset return"),
+    ];
+    for (disabled, again) in cases {
+        let session = session("bash", Path::new("/"), &[]);
+        let said = format!(
+            "bash: this session cannot do without the builtins that follow, and has enabled them again: {again}\n"
+        );
+        let result = eval(&session, &format!("enable -n {disabled}")).await;
+        assert_eq!((result.status, &*result.stdout), (Status::Done, ""), "{disabled}");
+        assert_eq!(result.stderr, if again.is_empty() { "" } else { &said }, "{disabled}");
+        for (code, expected) in [
+            ("true", r#"done | "" | """#),
+            ("(exit 3)", r#"error | "" | """#),
+            ("[[ $? == 3 ]] && trap 'true' ERR && (exit 4)", r#"error | "" | """#),
+            ("[[ $? == 4 ]] && trap -p ERR", r#"done | "trap -- 'true' ERR\n" | """#),
+            ("readonly TIMEFORMAT=x FUNCNEST=9", r#"done | "" | """#),
+            ("true", r#"done | "" | """#),
+        ] {
+            assert_eq!(line(&eval(&session, code).await), expected, "{disabled}: {code}");
+        }
+        session.stop("the test is over").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bash_code_that_ends_within_a_condition_leaves_the_next_one_whole() {
     for code in ["[[ a b c ]]", "[[ a =", "[[ -f", "[[ (", "[[", "eval '[[ a b c ]]'; (exit 2)"] {
         let session = session("bash", Path::new("/"), &[]);
