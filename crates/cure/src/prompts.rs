@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mcp::prompt::{Message, Prompt, Prompts, prompt};
+use mcp::prompt::{AnyPrompt, Message, Prompt, prompt};
 use mcp::resource::Contents;
 use mcp::tool::{Content, Context, ToolError};
 use schemars::JsonSchema;
@@ -15,8 +15,8 @@ use crate::resources::Shelf;
 use crate::tools::checked;
 
 /// The prompts.
-pub fn prompts(cure: &Arc<Cure>) -> Arc<Prompts> {
-    Arc::new(Prompts::new([prompt(WriteModule), prompt(WriteStateMachine), prompt(FixErrors(cure.clone()))]))
+pub fn prompts(cure: &Arc<Cure>) -> [Arc<dyn AnyPrompt>; 3] {
+    [prompt(WriteModule), prompt(WriteStateMachine), prompt(FixErrors(cure.clone()))]
 }
 
 /// How to work, whatever the task.

@@ -1,8 +1,7 @@
-//! hob's own methods on control connections, beside MCP's: `status`, `shutdown`, `events/subscribe`, and the mail's.
+//! hob's own methods on control connections, beside MCP's and those of the parts: `status`, `shutdown`, `events/subscribe`.
 
 use std::sync::{Arc, Weak};
 
-use ::mail::desk::Desk;
 use mcp::server::Server;
 use mcp::tool::{Context, NotifyError};
 use mcp::wire::build::RpcError;
@@ -23,23 +22,10 @@ const ENTRY: &str = "events/entry";
 /// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
 pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
     let [status_of, shutdown_of, events_of] = [(); 3].map(|()| Arc::downgrade(daemon));
-    let [confirming, importing, tokens, placed] = [(); 4].map(|()| daemon.parts.desk().clone());
-    let home = daemon.parts.home().clone();
-    let root = daemon.project.root().to_owned();
-    add_subscriptions(server, daemon.parts.desk())
+    server
         .method("status", move |_, _| status(status_of.clone()))
         .method("shutdown", move |cx, params| shutdown(shutdown_of.clone(), cx, params))
         .method("events/subscribe", move |cx, params| subscribe(events_of.clone(), cx, params))
-        .method("mail/confirm", move |cx, _| ::mail::control::confirm(confirming.clone(), cx))
-        .method("mail/token", move |cx, params| ::mail::control::token(tokens.clone(), cx, params))
-        .method("mail/place", move |_, params| ::mail::control::place(placed.clone(), home.clone(), params))
-        .method("mail/import", move |cx, params| ::mail::control::import(importing.clone(), root.clone(), cx, params))
-}
-
-/// Adds `subscribe`, which agents have over HTTP too.
-pub(crate) fn add_subscriptions(server: Server, desk: &Arc<Desk>) -> Server {
-    let desk = desk.clone();
-    server.method("subscribe", move |cx, params| ::mail::control::subscribe(desk.clone(), cx, params))
 }
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {

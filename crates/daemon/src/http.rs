@@ -9,15 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::mail::desk::Desk;
-use ::mail::tokens::{Token, is_same};
-use ::mail::{AgentName, SessionId};
 use mcp::server::ConnectionOptions;
 use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn, Visitor};
 use project::{Caller, Hello, Known, Role};
+use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use crate::lifecycle::{Daemon, ServeError};
+use crate::parts::{HttpAgent, Run};
 use crate::{crowds, listener, secrets};
 
 /// How long the body of a request may take to arrive: it comes from this machine.
@@ -76,7 +75,7 @@ impl Http {
             sse: true,
             websocket: true,
             limits,
-            authorize: Some(authorize(daemon.parts.desk().clone(), self.token)),
+            authorize: Some(authorize(daemon.clone(), self.token)),
             connect: Some(connect(daemon, hello)),
             ..HttpOptions::default()
         };
@@ -87,13 +86,13 @@ impl Http {
 
 /// Lets in who knows the project's token, and who knows an agent's. An agent's token is read anew each time, so that one
 /// that was made or taken back counts from the next request on.
-fn authorize(desk: Arc<Desk>, token: String) -> Authorize {
+fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     Arc::new(move |headers| {
         let said = http::bearer(headers)?;
-        if is_same(said, &token) {
+        if said.as_bytes().ct_eq(token.as_bytes()).into() {
             return Some(EVERYBODY.to_owned());
         }
-        desk.tokens().find(said).map(|token| format!("{AGENT}{}", token.agent))
+        daemon.parts.agent_by_token(said).map(|agent| format!("{AGENT}{agent}"))
     })
 }
 
@@ -108,11 +107,11 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
             by_requests: visitor.on != ServedOn::Connection,
             ..anybody.clone()
         };
-        let agent = visitor.principal.strip_prefix(AGENT).and_then(|name| AgentName::new(name).ok());
-        let caller = match agent.map(|agent| daemon.parts.desk().tokens().of(&agent)) {
-            Some(Ok(Some(token))) => as_agent(caller, token, visitor),
-            // Taken back since it was let in.
-            _ => caller,
+        let agent = visitor.principal.strip_prefix(AGENT);
+        let caller = match agent.and_then(|agent| daemon.parts.http_agent(agent, run_of(&visitor))) {
+            Some(agent) => as_agent(caller, agent),
+            // Nobody in particular, or taken back since it was let in.
+            None => caller,
         };
         ConnectionOptions {
             caller: Arc::new(caller),
@@ -122,20 +121,22 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     })
 }
 
-fn as_agent(caller: Caller, token: Token, visitor: Visitor<'_>) -> Caller {
-    let run = match (visitor.on, visitor.headers.get(RUN)) {
-        (ServedOn::Request, Some(said)) => SessionId::said(&token.agent, said.as_bytes()),
-        // All its requests are one run, as far as anybody can tell.
-        (ServedOn::Request, None) => SessionId::said(&token.agent, b""),
-        (ServedOn::Session | ServedOn::Connection, _) => SessionId::mint(),
-    };
+fn run_of<'a>(visitor: &Visitor<'a>) -> Run<'a> {
+    match visitor.on {
+        // Without a word of theirs all its requests are one run, as far as anybody can tell.
+        ServedOn::Request => Run::Said(visitor.headers.get(RUN).map_or(b"", |said| said.as_bytes())),
+        ServedOn::Session | ServedOn::Connection => Run::Standing,
+    }
+}
+
+fn as_agent(caller: Caller, agent: HttpAgent) -> Caller {
     Caller {
         known: Known::ByAgentToken,
-        name: Some(token.agent.to_string()),
-        cwd: token.worktree.clone(),
-        worktree: token.worktree.clone(),
-        stands_in: Some(token.worktree),
-        run: Some(run.to_string()),
+        name: Some(agent.name),
+        cwd: agent.worktree.clone(),
+        worktree: agent.worktree.clone(),
+        stands_in: Some(agent.worktree),
+        run: Some(agent.run),
         ..caller
     }
 }

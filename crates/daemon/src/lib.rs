@@ -1,7 +1,7 @@
 //! One process per project: it holds the parts, serves them to every connection, and knows when to end.
 //!
 //! Start with [`serve`]: [`lifecycle`](self) says how a daemon begins and ends, `listener.rs` how a connection is
-//! let in, `parts.rs` what there is to serve. [`standalone`] serves one agent on stdio without a daemon.
+//! let in, `parts/` what there is to serve. [`standalone`] serves one agent on stdio without a daemon.
 
 mod connections;
 mod control;
@@ -12,19 +12,15 @@ mod journal;
 mod lifecycle;
 mod listener;
 mod log;
-mod mail;
 mod offer;
-mod parts;
+pub mod parts;
 mod secrets;
 mod standalone;
 mod status;
-mod toolsets;
 
 pub use lifecycle::{Options, ServeError, serve};
-pub use mail::{mail_faults, mail_home};
-pub use parts::{declared, faults};
+pub use parts::{ChoiceError, declared, faults, health};
 pub use process::guardian;
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};
 pub use status::Status;
-pub use toolsets::ChoiceError;

@@ -23,9 +23,8 @@ use tokio::sync::watch;
 use crate::connections::Connections;
 use crate::http::Http;
 use crate::journal::Journal;
-use crate::parts::Parts;
+use crate::parts::{ChoiceError, Parts};
 use crate::secrets::SecretError;
-use crate::toolsets::ChoiceError;
 use crate::{detach, listener, log};
 
 /// How long to wait for another daemon that is at its beginning or its end.
@@ -106,7 +105,7 @@ impl Daemon {
 
     /// What would be lost if the daemon ended now, for people; nothing when it would not be missed.
     pub(crate) fn busy(&self) -> Option<String> {
-        let sessions = self.parts.live_sessions();
+        let sessions = self.parts.live();
         match sessions.len() {
             0 => None,
             1 => Some(format!("the session {}", sessions[0])),
@@ -253,7 +252,7 @@ async fn serve_until_stopped(
     let signals = Signals::new().map_err(ServeError::Start)?;
     let connections =
         Connections::new(usize::try_from(config.limits.connections).unwrap_or(usize::MAX), journal.clone());
-    let parts = Parts::new(&project, &config, journal.clone(), Some(connections.clone()))?;
+    let parts = Parts::new(&project, &config, &journal, Some(&connections))?;
     let (listener, bound) = socket::bind(&project, &lock)?;
     let life = ::process::Nonce::random().as_str()[..16].to_owned();
     let daemon = Arc::new(Daemon {

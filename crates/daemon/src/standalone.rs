@@ -8,8 +8,7 @@ use project::{Caller, Config, ConfigError, Hello, PathError, Project};
 
 use crate::journal::Journal;
 use crate::log;
-use crate::parts::Parts;
-use crate::toolsets::ChoiceError;
+use crate::parts::{ChoiceError, Parts};
 
 /// Why a standalone server did not serve.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +39,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
         .build()
         .map_err(StandaloneError::Stdio)?;
     let served = runtime.block_on(async {
-        let parts = Parts::new(project, &config, Journal::in_memory(), None)?;
+        let parts = Parts::new(project, &config, &Journal::in_memory(), None)?;
         let server = parts.standalone_server(hello)?;
         tokio::spawn(::process::subreaper::task());
         let options =

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use ::mail::control::PlaceView;
 use project::config::Limit;
-use project::{Role, VERSION, hello};
-use repl::session::{SessionInfo, SessionState};
+use project::{Role, VERSION, hello, trust};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::lifecycle::Daemon;
+use crate::parts::Toolset;
 
 /// A snapshot of a daemon.
 #[derive(Debug, Clone, Serialize)]
@@ -17,10 +17,9 @@ pub struct Status {
     pub daemon: Process,
     /// Who is connected.
     pub connections: Vec<Connection>,
-    /// The REPL sessions, dead ones included while they can be read.
-    pub sessions: Vec<Session>,
-    /// Where the mail is.
-    pub mail: PlaceView,
+    /// What each part has to tell.
+    #[serde(flatten)]
+    pub parts: Map<String, Value>,
     /// What a connection may ask for.
     pub toolsets: Vec<ToolsetLine>,
     /// The systems whose tools can be imitated.
@@ -91,38 +90,6 @@ pub struct Connection {
     pub age_ms: u64,
 }
 
-/// One REPL session.
-#[derive(Debug, Clone, Serialize)]
-pub struct Session {
-    /// Its name.
-    pub session: String,
-    /// The worktree that the name belongs to.
-    pub worktree: PathBuf,
-    /// The profile.
-    pub profile: String,
-    /// How it stands.
-    pub state: SessionState,
-    /// For a dead session, how it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Who started it.
-    pub owner: String,
-    /// The process that was started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
-    /// Resident memory of all its processes, in bytes, as last measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_bytes: Option<u64>,
-    /// How long it has been up, or was.
-    pub uptime_ms: u64,
-    /// How long nothing has been evaluated.
-    pub idle_ms: u64,
-    /// How many evaluations wait.
-    pub queue_depth: usize,
-    /// How many evaluations have ended.
-    pub evals: u64,
-}
-
 /// A toolset or a profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolsetLine {
@@ -137,14 +104,7 @@ pub struct ToolsetLine {
 impl Status {
     /// Takes the snapshot.
     pub(crate) fn of(daemon: &Daemon) -> Status {
-        let lines = |sets: &[crate::toolsets::Toolset]| {
-            let line = |set: &crate::toolsets::Toolset| ToolsetLine {
-                name: set.name,
-                about: set.about,
-                tools: set.tools.len(),
-            };
-            sets.iter().map(line).collect()
-        };
+        let line = |set: &Toolset| ToolsetLine { name: set.name, about: set.about, tools: set.tools.len() };
         let connection = |open: crate::connections::Open| Connection {
             connection: open.number,
             role: open.role,
@@ -154,21 +114,7 @@ impl Status {
             cwd: open.cwd,
             age_ms: millis(open.since.elapsed()),
         };
-        let session = |info: SessionInfo| Session {
-            session: info.name,
-            worktree: info.worktree,
-            profile: info.profile,
-            state: info.state,
-            reason: info.reason,
-            owner: info.owner,
-            pid: info.pid,
-            memory_bytes: info.memory,
-            uptime_ms: millis(info.uptime),
-            idle_ms: millis(info.idle),
-            queue_depth: info.queue_depth,
-            evals: info.evals,
-        };
-        let catalogue = daemon.parts.catalogue();
+        let catalog = daemon.parts.catalog();
         Status {
             daemon: Process {
                 pid: std::process::id(),
@@ -190,12 +136,11 @@ impl Status {
                 },
             },
             connections: daemon.connections.list().into_iter().map(connection).collect(),
-            sessions: daemon.parts.repl().status().into_iter().map(session).collect(),
-            mail: PlaceView::of(daemon.parts.desk(), daemon.parts.home()),
-            toolsets: lines(catalogue.toolsets()),
-            profiles: lines(catalogue.profiles()),
+            parts: daemon.parts.status(),
+            toolsets: catalog.toolsets().map(line).collect(),
+            profiles: catalog.profiles().map(line).collect(),
             withheld: daemon.config.withheld.clone(),
-            granted_since: crate::parts::granted_since(&daemon.project, &daemon.config.withheld),
+            granted_since: trust::is_granted_by_now(&daemon.project, &daemon.config.withheld),
             stopping: daemon.stop.borrow().clone(),
         }
     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
 use crate::Project;
-use crate::config::{self, ConfigError, Settings, parse};
+use crate::config::{self, Config, ConfigError, Settings, parse};
 use crate::identity::Identity;
 use crate::{owner, private, user, visible};
 
@@ -140,6 +140,14 @@ impl Trust {
         let head = "# Written by `hob trust`: the hob.toml texts whose requests you granted.";
         private::replace(file, format!("{head}\n{text}\n").as_bytes())
     }
+}
+
+/// Whether the user has granted by now what was withheld when the configuration was read. A text that asks for something
+/// else by now is another matter.
+pub fn is_granted_by_now(project: &Project, withheld: &[Request]) -> bool {
+    !withheld.is_empty()
+        && Config::load(project).is_ok_and(|config| config.withheld.is_empty())
+        && Config::requests(project).is_ok_and(|requests| requests == withheld)
 }
 
 /// What a `hob.toml` asks for beyond the safe set: every setting that a grant would make count, one by one.

@@ -88,6 +88,9 @@ fn text(status: &Value) -> String {
     if status["mail"].is_object() {
         super::mail::place_lines(&status["mail"]).into_iter().for_each(&mut say);
     }
+    for part in status["parts"].as_array().into_iter().flatten() {
+        section(&mut say, &plain(&part["part"]), &part["lines"], plain);
+    }
     section(&mut say, "toolsets", &status["toolsets"], toolset);
     section(&mut say, "profiles", &status["profiles"], toolset);
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {

@@ -67,6 +67,49 @@ fn declarations_are_what_clients_demand() {
     }
 }
 
+/// What a model is told of tools is of those that it has: of some of each toolset, and of none else.
+#[test]
+fn instructions_tell_of_the_tools_that_are_served() {
+    let project = fresh();
+    // Starts the daemon, which knows its toolsets.
+    project.mcp(&[]).initialize();
+    let status = project.hob(["status", "--json"]).output().expect("it runs");
+    let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    let names = |of: &str| -> Vec<String> {
+        status[of].as_array().expect("a list").iter().map(|set| text(set, "name").to_owned()).collect()
+    };
+    let toolsets = names("toolsets");
+    let served = |args: &[&str]| {
+        let mut peer = project.mcp(args);
+        let instructions = text(&peer.initialize(), "instructions").to_owned();
+        let tools: Vec<String> = list(&mut peer).iter().map(|tool| text(tool, "name").to_owned()).collect();
+        (instructions, tools)
+    };
+    let of_each: Vec<(&str, Vec<String>)> = toolsets.iter().map(|name| (&**name, served(&[name]).1)).collect();
+    let says = |instructions: &str, tool: &str| {
+        instructions.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == tool)
+    };
+    for chosen in 1..1_u32 << toolsets.len() {
+        let is_chosen = |number: usize| chosen & (1 << number) != 0;
+        let wanted: Vec<&str> =
+            (0..of_each.len()).filter(|number| is_chosen(*number)).map(|number| of_each[number].0).collect();
+        let (instructions, _) = served(&[&wanted.join(",")]);
+        assert!(instructions.len() <= 2000, "{wanted:?}: {} characters", instructions.len());
+        for (number, (name, tools)) in of_each.iter().enumerate() {
+            let told: Vec<&String> = tools.iter().filter(|tool| says(&instructions, tool)).collect();
+            assert_eq!(told.is_empty(), !is_chosen(number), "{wanted:?} of {name}: {told:?} in {instructions:?}");
+        }
+    }
+    for profile in names("profiles") {
+        let (instructions, tools) = served(&["--profile", &profile]);
+        assert!(instructions.len() <= 2000, "{profile}: {} characters", instructions.len());
+        assert!(tools.iter().any(|tool| says(&instructions, tool)), "{profile}: {instructions}");
+        let others = of_each.iter().flat_map(|(_, tools)| tools).filter(|tool| !tools.contains(tool));
+        let strange: Vec<&String> = others.filter(|tool| says(&instructions, tool)).collect();
+        assert!(strange.is_empty(), "{profile}: {strange:?} in {instructions}");
+    }
+}
+
 /// Strict clients check structured results against the declared schema.
 #[test]
 fn results_conform_to_their_schemas() {

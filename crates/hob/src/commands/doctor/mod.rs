@@ -7,6 +7,7 @@ mod programs;
 use std::path::Path;
 
 use clap::Args;
+use daemon::parts::{Finding, Verdict};
 use project::{Config, Project};
 
 use crate::agents::{AGENTS, Agent, Edits, Scope, find_program};
@@ -17,45 +18,15 @@ use crate::terminal::{self, Style, paint};
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {}
 
-/// One thing that was looked at.
-struct Finding {
-    verdict: Verdict,
-    subject: String,
-    detail: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Good,
-    /// Nothing breaks, but something could be had.
-    Note,
-    /// Something would break.
-    Problem,
-}
-
-impl Finding {
-    fn good(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
-        Finding { verdict: Verdict::Good, subject: subject.into(), detail: detail.into() }
-    }
-
-    fn note(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
-        Finding { verdict: Verdict::Note, ..Finding::good(subject, detail) }
-    }
-
-    fn problem(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
-        Finding { verdict: Verdict::Problem, ..Finding::good(subject, detail) }
-    }
-}
-
 impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let sections = [
-            ("Project", project_findings(project)),
-            ("Daemon", vec![socket(project), daemon(project)]),
-            ("Mail", mail(project)),
-            ("Programs", programs::findings(project.root())),
-            ("Agents", agents(project.root())),
-        ];
+        // Where the configuration cannot be read, that is said.
+        let config = Config::load(project).unwrap_or_default();
+        let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
+        let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
+            .into_iter()
+            .chain(parts)
+            .chain([("Programs", programs::findings(project.root())), ("Agents", agents(project.root()))]);
         let mut problems = 0;
         for (title, findings) in sections {
             terminal::line(paint(title, Style::Bold));
@@ -194,25 +165,6 @@ fn daemon(project: &Project) -> Finding {
         },
         Err(failure) => Finding::problem("daemon", failure.message),
     }
-}
-
-fn mail(project: &Project) -> Vec<Finding> {
-    // Where the configuration cannot be read, that has been said.
-    let config = Config::load(project).unwrap_or_default();
-    let look = daemon::mail_home(project, &config).look();
-    let place = format!("in {}", look.place);
-    let mut findings = vec![match (look.problem, look.remark) {
-        (Some((problem, next)), _) => Finding::problem("place", format!("{problem}. {}", next.join(" "))),
-        (None, Some(remark)) => Finding::note("place", format!("{place}; {remark}")),
-        (None, None) => Finding::good("place", place),
-    }];
-    let faults = daemon::mail_faults(project, &config);
-    if faults.is_empty() {
-        findings.push(Finding::good("files", "whole, as far as there are any"));
-    }
-    let shown = |path: &Path| path.strip_prefix(project.root()).unwrap_or(path).display().to_string();
-    findings.extend(faults.into_iter().map(|(path, fault)| Finding::problem(shown(&path), fault)));
-    findings
 }
 
 fn agents(root: &Path) -> Vec<Finding> {

@@ -1,0 +1,224 @@
+//! Which tools a connection sees: everything, a few named toolsets, or the profile of a system that hob replaces.
+//!
+//! Registries are made once for each choice and shared by all connections that chose the same, so that a listing is
+//! serialized once and a tool added later appears everywhere.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp::tool::{AnyTool, Registry};
+
+use super::Part;
+
+/// One named list of tools.
+pub(crate) struct Toolset {
+    /// Its name, as in `hob mcp NAME`.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// What a model should know before its first call of one of them.
+    pub instructions: &'static str,
+    /// Its tools.
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Whether the resources and prompts of its part come with them.
+    pub extras: bool,
+}
+
+/// Everything this daemon can serve.
+pub(crate) struct Catalog {
+    toolsets: Vec<Offered>,
+    profiles: Vec<Offered>,
+    /// The toolsets served to who names none.
+    enabled: Vec<String>,
+    registries: Mutex<HashMap<Choice, Arc<Registry>>>,
+}
+
+/// A toolset, and whose it is.
+struct Offered {
+    toolset: Toolset,
+    /// Which of the parts.
+    part: usize,
+}
+
+/// What a connection chose.
+pub(crate) struct Chosen {
+    /// The tools.
+    pub registry: Arc<Registry>,
+    /// What a model is told of them.
+    pub instructions: String,
+    /// Which of the parts come with their resources and prompts.
+    pub extras: Vec<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Choice {
+    Toolsets(Vec<&'static str>),
+    Profile(&'static str),
+}
+
+/// A choice that cannot be served.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// No toolset of that name.
+    #[error("there is no toolset '{name}'; there are: {known}. Start `hob mcp` with one of these, or with `all`")]
+    UnknownToolset {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// No profile of that name.
+    #[error("there is no profile '{name}'; there are: {known}. Start `hob mcp` without --profile for hob's own tools")]
+    UnknownProfile {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Both were named.
+    #[error("a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets")]
+    Both,
+}
+
+/// Asks for every toolset there is.
+const EVERYTHING: &str = "all";
+
+/// The first of these toolsets that is none of those there are.
+pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> {
+    let name = wanted.iter().find(|name| *name != EVERYTHING && !known.contains(&name.as_str()))?;
+    Some(ChoiceError::UnknownToolset { name: name.clone(), known: known.join(", ") })
+}
+
+impl Catalog {
+    /// What these parts offer. `enabled` names the toolsets for who names none; empty for all.
+    pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Vec<String>) -> Result<Catalog, ChoiceError> {
+        let offered = |toolset, part| Offered { toolset, part };
+        let parts = || parts.iter().enumerate();
+        let toolsets = parts().map(|(number, part)| offered(part.toolset(), number)).collect();
+        let of_part = |(number, part): (usize, &Arc<dyn Part>)| {
+            part.profiles().into_iter().map(move |profile| offered(profile, number))
+        };
+        Catalog::new(toolsets, parts().flat_map(of_part).collect(), enabled)
+    }
+
+    fn new(toolsets: Vec<Offered>, profiles: Vec<Offered>, enabled: Vec<String>) -> Result<Catalog, ChoiceError> {
+        let catalog = Catalog { toolsets, profiles, enabled, registries: Mutex::default() };
+        // A wrong name in the configuration is said at the start, not at the first connection.
+        catalog.choose(&[], None)?;
+        Ok(catalog)
+    }
+
+    /// What a connection gets that names these.
+    pub(crate) fn choose(&self, toolsets: &[String], profile: Option<&str>) -> Result<Chosen, ChoiceError> {
+        let choice = self.choice(toolsets, profile)?;
+        let is_chosen = |offered: &&Offered| match &choice {
+            Choice::Toolsets(names) => names.contains(&offered.toolset.name),
+            Choice::Profile(name) => *name == offered.toolset.name,
+        };
+        let source = if matches!(choice, Choice::Profile(_)) { &self.profiles } else { &self.toolsets };
+        let chosen: Vec<&Offered> = source.iter().filter(is_chosen).collect();
+        let instructions: Vec<&str> = chosen.iter().map(|offered| offered.toolset.instructions).collect();
+        let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = || chosen.iter().flat_map(|offered| offered.toolset.tools.iter().cloned());
+        Ok(Chosen {
+            instructions: instructions.join(" "),
+            extras: chosen.iter().filter(|offered| offered.toolset.extras).map(|offered| offered.part).collect(),
+            registry: registries.entry(choice).or_insert_with(|| Arc::new(Registry::new(tools()))).clone(),
+        })
+    }
+
+    /// The toolsets, for a listing.
+    pub(crate) fn toolsets(&self) -> impl Iterator<Item = &Toolset> {
+        self.toolsets.iter().map(|offered| &offered.toolset)
+    }
+
+    /// The profiles, for a listing.
+    pub(crate) fn profiles(&self) -> impl Iterator<Item = &Toolset> {
+        self.profiles.iter().map(|offered| &offered.toolset)
+    }
+
+    fn choice(&self, toolsets: &[String], profile: Option<&str>) -> Result<Choice, ChoiceError> {
+        let names = |sets: &[Offered]| sets.iter().map(|set| set.toolset.name).collect::<Vec<&'static str>>();
+        if let Some(name) = profile {
+            if !toolsets.is_empty() {
+                return Err(ChoiceError::Both);
+            }
+            let profiles = names(&self.profiles);
+            let found = profiles.iter().find(|profile| **profile == name);
+            return found
+                .map(|profile| Choice::Profile(profile))
+                .ok_or_else(|| ChoiceError::UnknownProfile { name: name.to_owned(), known: profiles.join(", ") });
+        }
+        let wanted = if toolsets.is_empty() { &self.enabled[..] } else { toolsets };
+        let all = names(&self.toolsets);
+        if wanted.is_empty() || wanted.iter().any(|name| name == EVERYTHING) {
+            return Ok(Choice::Toolsets(all));
+        }
+        if let Some(error) = unknown(wanted, &all) {
+            return Err(error);
+        }
+        Ok(Choice::Toolsets(all.into_iter().filter(|name| wanted.iter().any(|one| one == name)).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn catalog(enabled: &[&str]) -> Result<Catalog, ChoiceError> {
+        let set = |name, instructions| Offered {
+            toolset: Toolset { name, about: "", instructions, tools: Vec::new(), extras: false },
+            part: 0,
+        };
+        let enabled = enabled.iter().map(|name| (*name).to_owned()).collect();
+        Catalog::new(vec![set("repl", "Evaluates."), set("mail", "Sends.")], vec![set("ghc-mcp", "Starts.")], enabled)
+    }
+
+    fn registry(catalog: &Catalog, toolsets: &[&str]) -> Arc<Registry> {
+        let toolsets: Vec<String> = toolsets.iter().map(|name| (*name).to_owned()).collect();
+        catalog.choose(&toolsets, None).expect("known").registry
+    }
+
+    #[test]
+    fn a_model_is_told_of_what_it_has() {
+        let catalog = catalog(&["mail"]).expect("valid");
+        let told = |toolsets: &[&str], profile| {
+            let toolsets: Vec<String> = toolsets.iter().map(|name| (*name).to_owned()).collect();
+            catalog.choose(&toolsets, profile).expect("known").instructions
+        };
+        assert_eq!(told(&[], None), "Sends.");
+        assert_eq!(told(&["mail", "repl"], None), "Evaluates. Sends.");
+        assert_eq!(told(&["all"], None), "Evaluates. Sends.");
+        assert_eq!(told(&[], Some("ghc-mcp")), "Starts.");
+    }
+
+    #[test]
+    fn equal_choices_share_a_registry() {
+        let every = catalog(&[]).expect("valid");
+        let all = registry(&every, &[]);
+        let named = registry(&every, &["mail", "repl", "mail"]);
+        assert!(!Arc::ptr_eq(&all, &registry(&every, &["mail"])));
+        assert!(Arc::ptr_eq(&named, &registry(&every, &["repl", "mail"])));
+        let some = catalog(&["mail"]).expect("valid");
+        assert!(!Arc::ptr_eq(&registry(&some, &[]), &registry(&some, &["all"])));
+    }
+
+    #[test]
+    fn a_wrong_name_says_what_there_is() {
+        let catalog = catalog(&[]).expect("valid");
+        let errors = [
+            catalog.choose(&["rpl".into()], None).err(),
+            catalog.choose(&[], Some("thrum")).err(),
+            catalog.choose(&["repl".into()], Some("ghc-mcp")).err(),
+            super::tests::catalog(&["code"]).err(),
+        ];
+        let texts: Vec<String> = errors.into_iter().map(|error| error.expect("refused").to_string()).collect();
+        expect![[r#"
+            there is no toolset 'rpl'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`
+            there is no profile 'thrum'; there are: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
+            a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets
+            there is no toolset 'code'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
+        .assert_eq(&texts.join("\n"));
+    }
+}

@@ -1,0 +1,59 @@
+//! The Cure compiler in the daemon.
+
+use std::sync::Arc;
+
+use ::cure::{Cure, Options, RunLimits};
+use mcp::prompt::Prompts;
+use mcp::resource::{Resources, TemplateError};
+use project::Config;
+use project::config::CureConfig;
+
+use super::{Part, Setup, Toolset};
+
+const INSTRUCTIONS: &str = "A compiler for the Cure language. type_check_cure checks a program whole: names, types, \
+refinements with counter-examples, exhaustiveness, state machines; a program with errors is an answer with ok: false and \
+diagnostics, not a failed call. get_syntax_help and get_examples show the language.";
+
+/// The compiler.
+pub(crate) struct CurePart {
+    cure: Arc<Cure>,
+}
+
+impl Part for CurePart {
+    fn open(setup: &Setup<'_>) -> CurePart {
+        CurePart { cure: Cure::new(options(setup.config)) }
+    }
+
+    fn declared() -> CurePart {
+        CurePart { cure: Cure::new(options(&Config::default())) }
+    }
+
+    fn toolset(&self) -> Toolset {
+        Toolset {
+            name: "cure",
+            about: "a compiler for the Cure language: check, format, state machines, help",
+            instructions: INSTRUCTIONS,
+            tools: ::cure::tools(&self.cure),
+            extras: true,
+        }
+    }
+
+    fn profiles(&self) -> Vec<Toolset> {
+        vec![Toolset { about: "the Cure compiler's tools alone", ..self.toolset() }]
+    }
+
+    fn add_resources(&self, resources: &Arc<Resources>) -> Result<(), TemplateError> {
+        ::cure::serve_resources(resources)
+    }
+
+    fn add_prompts(&self, prompts: &Prompts) {
+        ::cure::prompts(&self.cure).into_iter().for_each(|prompt| prompts.add(prompt));
+    }
+}
+
+/// What the configuration means for the compiler.
+fn options(config: &Config) -> Options {
+    let CureConfig { roots, run, run_steps, run_memory, run_time } = config.cure.clone();
+    let limits = RunLimits { steps: run_steps, memory: run_memory, time: run_time };
+    Options { roots, run: run.then_some(limits) }
+}

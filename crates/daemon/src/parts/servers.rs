@@ -1,0 +1,161 @@
+//! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and each kind of connection.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp::prompt::Prompts;
+use mcp::resource::{Resources, TemplateError};
+use mcp::server::{Server, ServerInfo};
+use project::{Config, Hello, Project, Role, VERSION};
+use serde_json::{Map, Value, json};
+
+use super::choice::Catalog;
+use super::{ChoiceError, HttpAgent, PARTS, Part, Run, Setup, Surface};
+use crate::connections::Connections;
+use crate::control;
+use crate::journal::Journal;
+use crate::lifecycle::Daemon;
+use crate::offer::Offers;
+use crate::secrets::Seal;
+
+/// The parts of a daemon.
+pub(crate) struct Parts {
+    parts: Vec<Arc<dyn Part>>,
+    catalog: Catalog,
+    servers: Mutex<HashMap<(Surface, usize), Server>>,
+    /// What seals the tickets of open questions; a random one for this life if it cannot be kept.
+    seal: Option<Seal>,
+    /// What front-ends are told of the tools they get.
+    pub(crate) offers: Offers,
+}
+
+impl Parts {
+    /// Makes the parts. Nothing is started.
+    pub(crate) fn new(
+        project: &Project,
+        config: &Config,
+        journal: &Arc<Journal>,
+        connections: Option<&Arc<Connections>>,
+    ) -> Result<Parts, ChoiceError> {
+        let setup = Setup { project, config, journal, connections };
+        let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
+        let catalog = Catalog::of(&parts, config.toolsets.clone())?;
+        let seal = Seal::of(project);
+        let seal = seal.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
+        Ok(Parts { parts, catalog, servers: Mutex::default(), seal, offers: Offers::default() })
+    }
+
+    /// The server for a connection, or why there is none.
+    pub(crate) fn server(&self, daemon: &Arc<Daemon>, hello: &Hello) -> Result<Server, ChoiceError> {
+        match hello.role {
+            Role::Mcp => self.server_with(hello, Surface::Agent, |server| server),
+            Role::Control => self.server_with(hello, Surface::Control, |server| control::add_methods(server, daemon)),
+        }
+    }
+
+    /// The server for whoever comes over HTTP.
+    pub(crate) fn http_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
+        self.server_with(hello, Surface::Http, |server| server)
+    }
+
+    /// The server for a connection without a daemon around it.
+    pub(crate) fn standalone_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
+        self.server_with(hello, Surface::Agent, |server| server)
+    }
+
+    fn server_with(
+        &self,
+        hello: &Hello,
+        surface: Surface,
+        finish: impl FnOnce(Server) -> Server,
+    ) -> Result<Server, ChoiceError> {
+        let chosen = self.catalog.choose(&hello.toolsets, hello.profile.as_deref())?;
+        let key = (surface, Arc::as_ptr(&chosen.registry).addr());
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = servers.get(&key) {
+            return Ok(server.clone());
+        }
+        let info = ServerInfo {
+            title: Some("hob".to_owned()),
+            description: Some("Keeps warm what a coding agent cannot keep for itself.".to_owned()),
+            instructions: Some(chosen.instructions),
+            ..ServerInfo::new("hob", VERSION)
+        };
+        let mut server = Server::new(info, chosen.registry.clone());
+        if let Some(seal) = &self.seal {
+            server = server.seal_key(seal.key);
+        }
+        if chosen.registry.list().iter().any(|tool| tool.declaration().job_after.is_some()) {
+            server = server.jobs();
+        }
+        let (resources, prompts) = (Arc::<Resources>::default(), Arc::<Prompts>::default());
+        let extras = chosen.extras.iter().filter_map(|part| self.parts.get(*part));
+        let add = |part: &Arc<dyn Part>| -> Result<(), TemplateError> {
+            part.add_prompts(&prompts);
+            part.add_resources(&resources)
+        };
+        for error in extras.filter_map(|part| add(part).err()) {
+            tracing::error!(%error, "what could be read as resources is not served");
+        }
+        // A client is not promised what there is none of.
+        if *resources.changes().borrow() > 0 {
+            server = server.resources(resources);
+        }
+        if *prompts.changes().borrow() > 0 {
+            server = server.prompts(prompts);
+        }
+        let server = self.parts.iter().fold(server, |server, part| part.add_methods(server, surface));
+        let server = finish(server);
+        servers.insert(key, server.clone());
+        Ok(server)
+    }
+
+    /// What tools there are to choose from.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The parts' fields of the status, and the lines of those that are shown by their lines.
+    pub(crate) fn status(&self) -> Map<String, Value> {
+        let mut status: Map<String, Value> = self.parts.iter().flat_map(|part| part.status()).collect();
+        // Each part has one toolset.
+        let lines = self.catalog.toolsets().zip(&self.parts).map(|(set, part)| (set.name, part.status_lines()));
+        let lines: Vec<Value> = lines
+            .filter(|(_, lines)| !lines.is_empty())
+            .map(|(part, lines)| json!({"part": part, "lines": lines}))
+            .collect();
+        if !lines.is_empty() {
+            status.insert("parts".to_owned(), lines.into());
+        }
+        status
+    }
+
+    /// The names of the sessions that would be lost if the daemon ended.
+    pub(crate) fn live(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|part| part.live()).collect()
+    }
+
+    /// The agent that somebody over HTTP is by the token that he brings.
+    pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
+        self.parts.iter().find_map(|part| part.agent_by_token(token))
+    }
+
+    /// How that agent calls now; `None` where its token was taken back since.
+    pub(crate) fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
+        self.parts.iter().find_map(|part| part.http_agent(agent, run))
+    }
+
+    /// Ends what a former life of the daemon may have left behind, where its guardians were killed too.
+    pub(crate) async fn clean_up_former_life(project: &Project) {
+        for entry in PARTS {
+            (entry.clean_up_former_life)(project).await;
+        }
+    }
+
+    /// Ends everything in good order, within bounds.
+    pub(crate) async fn shutdown(&self) {
+        for part in &self.parts {
+            part.shutdown().await;
+        }
+    }
+}
