@@ -96,7 +96,9 @@ impl Part for MailPart {
                     .method("mail/confirm", move |cx, _| control::confirm(confirming.clone(), cx))
                     .method("mail/token", move |cx, params| control::token(tokens.clone(), cx, params))
                     .method("mail/place", move |_, params| control::place(placed.clone(), home.clone(), params))
-                    .method("mail/import", move |cx, params| control::import(importing.clone(), root.clone(), cx, params))
+                    .method("mail/import", move |cx, params| {
+                        control::import(importing.clone(), root.clone(), cx, params)
+                    })
             }
             _ => server,
         }
