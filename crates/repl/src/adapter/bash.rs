@@ -159,7 +159,7 @@ __hob_ended() { __hob_end=; };
 __hob_probe() {
 "$1" printf -v __hob_by 1 || "$1" eval __hob_by=1;
 if "$1" compgen -A disabled; then __hob_by=1; for __hob_some in eval trap set export unset unalias return exit read local shopt; do
-if "$1" compgen -A disabled -X "!$__hob_some" && "$1" enable "$__hob_some"; then __hob_enabled+=" $__hob_some"; fi; done; fi;
+if "$1" compgen -A disabled -X \!"$__hob_some" && "$1" enable "$__hob_some"; then __hob_enabled+=" $__hob_some"; fi; done; fi;
 if [[ $__hob_by ]]; then __hob_via=$1; fi;
 if [[ ! ${BASH_ALIASES[*]+any} ]]; then \eval '[[ 1 ]]; __hob_check=1'; fi;
 if [[ $__hob_check ]]; then __hob_eval=1; else \eval '__hob_eval=1'; fi;

@@ -8,6 +8,7 @@ use process::Guard;
 use process::output::OutputLog;
 
 use super::Profiles;
+use crate::session::tests::interrupt;
 use crate::session::{EvalRequest, EvalResult, Handle, InterruptOutcome, SessionState, Setup, Source, Status, start};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -90,7 +91,7 @@ async fn check(profile: &str, sample: Sample<'_>) {
         let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(*endless) }).await;
         assert!(!begun.expect("an answer").status.is_final(), "{endless}");
         until(&session, |state| state == SessionState::Running).await;
-        let report = session.interrupt(1000).await.expect("an answer");
+        let report = interrupt(profile, &session).await;
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{profile}: {endless}: {report:?}");
         assert_eq!(report.eval.expect("it ran").status, Status::Interrupted, "{endless}");
         assert_eq!(line(&eval(&session, sample.sum.0).await), sample.sum.1, "{profile}: after {endless}");
@@ -231,7 +232,7 @@ async fn bash_with_job_control_is_interrupted_and_spares_what_stands_behind() {
         let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(code) }).await;
         assert!(!begun.expect("an answer").status.is_final(), "{code}");
         until(&session, |state| state == SessionState::Running).await;
-        let report = session.interrupt(1000).await.expect("an answer");
+        let report = interrupt("bash", &session).await;
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{code}: {report:?}");
         let next = eval(&session, "kill -0 $behind && echo spared").await;
         assert_eq!((next.status, next.stdout.as_str()), (Status::Done, "spared\n"), "{code}: {next:?}");
@@ -261,7 +262,7 @@ async fn interrupted_at_random(profile: &str, prepare: &str, codes: &[&str], nex
         let running = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) }).await;
         let running = running.expect("taken");
         tokio::time::sleep(Duration::from_millis(below(40))).await;
-        let report = session.interrupt(1000).await.expect("an answer");
+        let report = interrupt(profile, &session).await;
         match report.outcome {
             InterruptOutcome::Interrupted => hit += 1,
             InterruptOutcome::Finished | InterruptOutcome::Idle => missed += 1,

@@ -27,4 +27,4 @@ pub use start::StartError;
 pub(crate) use start::{Setup, Witness, start};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -22,12 +22,23 @@ use std::time::Duration;
 use process::Guard;
 use process::output::OutputLog;
 
-use super::{EvalRequest, EvalResult, Handle, Launch, SessionState, Setup, start};
+use super::{EvalRequest, EvalResult, Handle, InterruptOutcome, InterruptReport, Launch, SessionState, Setup, start};
 use crate::adapter::Adapter;
 use crate::adapter::ghci::Ghci;
 
 /// Long enough for anything on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// Interrupts what runs, once more where that is lost: a signal that comes while a shell has started a process and that is
+/// not another program yet is heard by neither.
+pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptReport {
+    loop {
+        let report = session.interrupt(1000).await.expect("an answer");
+        if profile != "bash" || report.outcome != InterruptOutcome::NotYet {
+            return report;
+        }
+    }
+}
 
 /// How a test starts a program.
 pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> Setup {

@@ -67,11 +67,7 @@ async fn bash_functions_and_aliases_of_the_names_of_builtins_break_nothing() {
         let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(endless) }).await;
         assert!(!begun.expect("an answer").status.is_final(), "{endless}");
         until(&session, |state| state == SessionState::Running).await;
-        let mut report = session.interrupt(1000).await.expect("an answer");
-        // A signal that comes while a shell has started a process and that is not another program yet is lost on both.
-        while report.outcome == InterruptOutcome::NotYet {
-            report = session.interrupt(1000).await.expect("an answer");
-        }
+        let report = interrupt("bash", &session).await;
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{endless}: {report:?}");
         assert_eq!(line(&eval(&session, "echo c").await), r#"done | "c\n" | """#, "after {endless}");
     }
