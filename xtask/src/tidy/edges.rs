@@ -35,6 +35,12 @@ const WIRE_ONLY: &[&str] = &["client", "ui"];
 pub(crate) const FORBIDDEN_NAMES: &[&str] =
     &["core", "common", "util", "utils", "helper", "helpers", "misc", "manager"];
 
+/// The parts: what the daemon may use besides what all build on.
+pub(super) fn parts() -> impl Iterator<Item = &'static str> {
+    let daemon = ALLOWED.iter().find(|(name, _)| *name == "daemon").map_or(&[][..], |(_, uses)| uses);
+    daemon.iter().copied().filter(|name| !["mcp", "process", "project"].contains(name))
+}
+
 /// Complaints about the output of `cargo metadata --no-deps`.
 pub(crate) fn check(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -2,11 +2,12 @@
 //!
 //! Owns the verdict only; each family of rules is a function from what is there to a list of complaints:
 //! [`edges`] (which crate may use which), [`sources`] (headers, length, forbidden calls and names),
-//! [`modules`] (files nobody declared), [`map`] (what ARCHITECTURE.md names exists).
+//! [`modules`] (files nobody declared), [`parts`] (who names a part), [`map`] (what ARCHITECTURE.md names exists).
 
 mod edges;
 mod map;
 mod modules;
+mod parts;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ fn check_tree(root: &Path) -> Result<Vec<String>> {
     for file in &files {
         let text = std::fs::read_to_string(root.join(file)).with_context(|| format!("could not read {file:?}"))?;
         complaints.extend(sources::check(file, &text));
+        complaints.extend(parts::check(file, &text));
     }
     complaints.extend(modules::check(root, &files)?);
     complaints.extend(map::check(root)?);

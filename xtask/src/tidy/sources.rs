@@ -38,7 +38,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
 }
 
 /// The number of lines before the tests: all of them in a file without, none in a file of tests.
-fn tests_start(file: &Path, text: &str) -> usize {
+pub(super) fn tests_start(file: &Path, text: &str) -> usize {
     let in_tests = file.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "benches");
     let is_tests = file.file_stem().is_some_and(|stem| stem == "tests" || stem.to_string_lossy().ends_with("_tests"));
     if in_tests || is_tests {

@@ -1,0 +1,63 @@
+//! Where no part is named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops over what
+//! is there. Tests may name one: something has to be served in them.
+
+use std::path::Path;
+
+use super::edges;
+use super::sources::tests_start;
+
+/// The daemon's sources, and the folder in which parts join it.
+const DAEMON: &str = "crates/daemon/src";
+const JOINED_IN: &str = "crates/daemon/src/parts";
+
+/// Complaints about one file; `file` is relative to the root.
+pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
+    if !file.starts_with(DAEMON) || file.starts_with(JOINED_IN) {
+        return Vec::new();
+    }
+    let code = text.lines().take(tests_start(file, text)).enumerate();
+    let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let named = |line: &str| edges::parts().find(|part| names(line, part));
+    code.filter_map(|(index, line)| {
+        let part = named(line)?;
+        let (file, number) = (file.display(), index + 1);
+        Some(format!(
+            "{file}:{number}: names the part `{part}`; what only that part needs belongs into {JOINED_IN}/{part}.rs"
+        ))
+    })
+    .collect()
+}
+
+/// Whether a line has the part as a crate (`mail::`, and not the middle of a path) or as a text (`"mail"`).
+fn names(line: &str, part: &str) -> bool {
+    let is_crate = |at: usize| {
+        let before = &line[..at];
+        let before = before.strip_suffix("::").unwrap_or(before);
+        !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+    };
+    let crate_named = line.match_indices(&format!("{part}::")).any(|(at, _)| is_crate(at));
+    crate_named || line.contains(&format!("\"{part}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_their_own_folder_names_parts() {
+        let say = |file: &str, text: &str| check(Path::new(file), text).join("\n");
+        let text =
+            "//! A.\n\nuse ::mail::Mail;\nuse mcp::wire::code::INTERNAL;\nlet a = repl::new();\nlet b = \"cure\";\n";
+        let said = say("crates/daemon/src/status.rs", text);
+        assert_eq!(
+            said,
+            "crates/daemon/src/status.rs:3: names the part `mail`; what only that part needs belongs into crates/daemon/src/parts/mail.rs\n\
+             crates/daemon/src/status.rs:5: names the part `repl`; what only that part needs belongs into crates/daemon/src/parts/repl.rs\n\
+             crates/daemon/src/status.rs:6: names the part `cure`; what only that part needs belongs into crates/daemon/src/parts/cure.rs"
+        );
+        assert_eq!(say("crates/daemon/src/parts/mail.rs", text), "");
+        assert_eq!(say("crates/hob/src/main.rs", text), "");
+        let tested = "//! A.\n\n#[cfg(test)]\nmod tests {\n    use repl::Repl;\n}\n";
+        assert_eq!(say("crates/daemon/src/offer.rs", tested), "");
+    }
+}
