@@ -35,7 +35,6 @@ cold :: Bool
 cold = warm 3 > 3
 ";
 
-/// The task.
 pub(crate) fn run() -> Result<()> {
     let has_ghci = setup::demo()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");

@@ -34,7 +34,6 @@ pub struct Connection {
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ConnectError {
     #[error(transparent)]
     Socket(#[from] SocketError),

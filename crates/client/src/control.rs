@@ -21,7 +21,6 @@ pub struct Control {
 
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ControlError {
     #[error(transparent)]
     Connect(#[from] ConnectError),

@@ -23,7 +23,6 @@ const PRINTED_MAX: usize = 16 * 1024;
 /// The program that is the daemon. By default this very program, even if its file was replaced meanwhile.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The executable.
     pub program: PathBuf,
     /// The arguments before `--project ROOT`.
     pub arguments: Vec<String>,

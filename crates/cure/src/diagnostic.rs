@@ -113,7 +113,6 @@ macro_rules! codes {
     };
 }
 
-/// The codes.
 pub mod code {
     use super::Code;
 
@@ -245,9 +244,7 @@ pub struct Fix {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// Its number.
     pub code: Code,
-    /// Where.
     pub span: Span,
     /// What is wrong, in one sentence without a full stop.
     pub message: String,
@@ -262,7 +259,6 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
@@ -276,7 +272,6 @@ impl Diagnostic {
         }
     }
 
-    /// A warning.
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
     }
@@ -376,7 +371,6 @@ impl<'a> Lines<'a> {
         (line + 1, column)
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &'a str {
         self.text
     }

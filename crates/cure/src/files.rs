@@ -18,7 +18,6 @@ pub const MOST_BYTES: u64 = 16 << 20;
 
 /// Why a file was not read or written.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum FileError {
     #[error("could not read {}: {source}", shown(path))]
     Read { path: PathBuf, source: io::Error },

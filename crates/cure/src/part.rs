@@ -33,7 +33,6 @@ pub struct RunLimits {
     pub steps: u64,
     /// Bytes of memory.
     pub memory: u64,
-    /// Time.
     pub time: Duration,
 }
 

@@ -14,7 +14,6 @@ use crate::report::{said, text};
 use crate::resources::Shelf;
 use crate::tools::checked;
 
-/// The prompts.
 pub fn prompts(cure: &Arc<Cure>) -> [Arc<dyn AnyPrompt>; 3] {
     [prompt(WriteModule), prompt(WriteStateMachine), prompt(FixErrors(cure.clone()))]
 }

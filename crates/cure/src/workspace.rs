@@ -180,9 +180,7 @@ pub struct Report {
 /// What was found in a file.
 #[derive(Debug)]
 pub struct FileReport {
-    /// The file.
     pub path: PathBuf,
-    /// Its text.
     pub text: Arc<str>,
     /// Errors and warnings, in order of place.
     pub diagnostics: Vec<Diagnostic>,

@@ -26,7 +26,6 @@ pub(crate) struct Connections {
 /// One open connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
-    /// Its number.
     pub number: u64,
     /// What it is for.
     pub role: Role,

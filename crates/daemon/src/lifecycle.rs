@@ -33,7 +33,6 @@ const PLACE_TIME: Duration = Duration::from_secs(10);
 /// How to serve.
 #[derive(Debug)]
 pub struct Options {
-    /// The project.
     pub project: Project,
     /// Whether to leave the terminal and the caller, as front-ends want it.
     pub background: bool,
@@ -43,7 +42,6 @@ pub struct Options {
 
 /// Why there is no daemon.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ServeError {
     #[error(transparent)]
     Lock(#[from] LockError),

@@ -12,7 +12,6 @@ use crate::parts::{ChoiceError, Parts};
 
 /// Why a standalone server did not serve.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum StandaloneError {
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -36,9 +36,7 @@ pub struct Status {
 /// The daemon as a process.
 #[derive(Debug, Clone, Serialize)]
 pub struct Process {
-    /// Its id.
     pub pid: u32,
-    /// Its version.
     pub version: &'static str,
     /// The highest protocol number it speaks.
     pub protocol: u32,
@@ -72,7 +70,6 @@ pub struct Process {
 /// One connection.
 #[derive(Debug, Clone, Serialize)]
 pub struct Connection {
-    /// Its number.
     pub connection: u64,
     /// What it is for.
     pub role: Role,
@@ -93,7 +90,6 @@ pub struct Connection {
 /// A toolset or a profile.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolsetLine {
-    /// Its name.
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,

@@ -18,11 +18,9 @@ use crate::exit::Failure;
 /// A colour or weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Good.
     Green,
     /// Worth a look.
     Yellow,
-    /// Bad.
     Red,
     /// Stands out.
     Bold,

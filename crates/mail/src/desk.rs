@@ -81,7 +81,6 @@ struct Present {
 /// What an agent says of itself when it registers.
 #[derive(Debug, Clone)]
 pub struct Registration {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub role: String,

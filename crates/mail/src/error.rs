@@ -54,7 +54,6 @@ pub enum StoreError {
     /// Something else lies where its file should be, or its file is not what it was. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
-        /// Where.
         path: PathBuf,
         /// What it is.
         what: &'static str,
@@ -81,7 +80,6 @@ pub enum StoreError {
 
 /// Why something is not done. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum Refusal {
     #[error("nobody here is called {address:?}: no agent, group or role")]
     UnknownRecipient { address: String, nearest: Vec<String> },

@@ -37,7 +37,6 @@ pub struct HomeOptions {
     pub called: String,
     /// Where versions before this one had the mail of a project without an origin.
     pub before: Vec<Space>,
-    /// The limits.
     pub limits: Limits,
     /// The address of the database.
     pub database: Database,

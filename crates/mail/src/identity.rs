@@ -85,7 +85,6 @@ impl Identity {
 
 /// Why a caller has no name.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum NoIdentity {
     #[error(transparent)]
     Name(#[from] NameError),

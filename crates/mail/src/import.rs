@@ -41,7 +41,6 @@ pub struct Found {
     pub unreadable: u64,
 }
 
-/// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundAgent {
     /// Its id there: a name, or `agent:role:hash`, or `role_hash`.
@@ -54,10 +53,8 @@ pub struct FoundAgent {
     pub module: String,
 }
 
-/// A group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundGroup {
-    /// Its name.
     pub name: String,
     /// What it is for.
     pub description: String,
@@ -67,16 +64,13 @@ pub struct FoundGroup {
     pub members: BTreeSet<(String, String)>,
 }
 
-/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundMessage {
-    /// Its id.
     pub id: String,
     /// Who wrote it, by the name here.
     pub from: String,
     /// Whom it names: agents, roles and groups, as addresses.
     pub to: Vec<String>,
-    /// Its text.
     pub content: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
@@ -86,7 +80,6 @@ pub struct FoundMessage {
 
 /// Why nothing was read.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ImportError {
     #[error(
         "{} holds no log of Thrum (events.jsonl); name the .thrum directory, or the directory of the log's branch \

@@ -50,6 +50,8 @@
 //! who writes one), [`resource`] and [`prompt`] (the other things a client may ask for), [`transport`] (the streams a server is reached by). The example `echo` is a whole server, the
 //! example `everything` one that shows each thing a call may do.
 
+#![warn(missing_docs)]
+
 #[cfg(feature = "server")]
 mod catalog;
 #[cfg(feature = "server")]

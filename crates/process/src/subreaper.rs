@@ -59,7 +59,6 @@ pub async fn task() {
 /// A living process that was adopted, and the session it carries the nonce of, if any.
 #[derive(Debug, Clone)]
 pub struct Adopted {
-    /// The process.
     pub process: Member,
     /// The session by its environment.
     pub nonce: Option<Nonce>,

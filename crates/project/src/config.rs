@@ -28,7 +28,6 @@ pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ConfigError {
     #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
     Wrong { path: PathBuf, line: usize, message: String },
@@ -96,7 +95,6 @@ pub struct Config {
     pub toolsets: Vec<String>,
     /// When a daemon without connection and without live session ends.
     pub idle: Limit,
-    /// The limits.
     pub limits: Limits,
     /// The profile of sessions that name none, instead of the detected one.
     pub repl_profile: Option<String>,

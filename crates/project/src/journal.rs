@@ -12,7 +12,6 @@ pub struct Entry {
     pub seq: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What.
     #[serde(flatten)]
     pub record: Record,
 }
@@ -47,19 +46,14 @@ pub enum Record {
     DaemonStarted {
         /// Its process id.
         pid: u32,
-        /// Its version.
         version: String,
         /// Names this life.
         life: String,
     },
     /// The daemon ends.
-    DaemonStopping {
-        /// Why.
-        reason: String,
-    },
+    DaemonStopping { reason: String },
     /// A connection stands.
     ConnectionOpened {
-        /// Its number.
         connection: u64,
         /// What it is for.
         role: crate::Role,
@@ -70,37 +64,26 @@ pub enum Record {
         name: Option<String>,
     },
     /// A connection ended.
-    ConnectionClosed {
-        /// Its number.
-        connection: u64,
-        /// Why.
-        reason: String,
-    },
+    ConnectionClosed { connection: u64, reason: String },
     /// A tool call was answered.
     CallFinished {
-        /// The connection.
         connection: u64,
-        /// The tool.
         tool: String,
-        /// How.
         outcome: CallOutcome,
         /// From its arrival to its answer.
         duration_ms: u64,
     },
     /// A session's program was started.
     SessionStarted {
-        /// The session.
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
-        /// The profile.
         profile: String,
         /// The program's process id.
         pid: u32,
     },
     /// A session takes evaluations.
     SessionReady {
-        /// The session.
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
@@ -109,7 +92,6 @@ pub enum Record {
     },
     /// A session's program ended.
     SessionEnded {
-        /// The session.
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
@@ -121,7 +103,6 @@ pub enum Record {
     },
     /// An evaluation was handed to the program.
     EvaluationStarted {
-        /// The session.
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
@@ -130,7 +111,6 @@ pub enum Record {
     },
     /// An evaluation ended.
     EvaluationFinished {
-        /// The session.
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
@@ -143,7 +123,6 @@ pub enum Record {
     },
     /// Somebody interrupted a session.
     SessionInterrupted {
-        /// The session.
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
@@ -152,7 +131,6 @@ pub enum Record {
     },
     /// A message is on disk.
     MailStored {
-        /// The message.
         message: String,
         /// Who wrote it.
         from: String,
@@ -161,14 +139,12 @@ pub enum Record {
     },
     /// A message waits on this machine's disk for a store that is away.
     MailQueued {
-        /// The message.
         message: String,
         /// Who wrote it.
         from: String,
     },
     /// A message was handed to an agent.
     MailHandedOut {
-        /// The message.
         message: String,
         /// To whom.
         agent: String,
@@ -177,7 +153,6 @@ pub enum Record {
     },
     /// An agent says what became of a message.
     MailSettled {
-        /// The message.
         message: String,
         /// Who says it.
         agent: String,
@@ -186,7 +161,6 @@ pub enum Record {
     },
     /// A message was handed out too often without a confirmation.
     MailDead {
-        /// The message.
         message: String,
         /// To whom.
         agent: String,
@@ -199,10 +173,7 @@ pub enum Record {
         before_ms: u64,
     },
     /// An agent is new.
-    MailAgentRegistered {
-        /// Its name.
-        agent: String,
-    },
+    MailAgentRegistered { agent: String },
 }
 
 #[cfg(test)]

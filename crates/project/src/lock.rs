@@ -25,7 +25,6 @@ pub struct Lock {
 
 /// Why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum LockError {
     #[error("another daemon of this project is running{}; `hob status` shows it, `hob stop` ends it", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
     Held { pid: Option<u32> },

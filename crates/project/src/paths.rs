@@ -16,7 +16,6 @@ const SOCKET_PATH_MAX: usize = 107;
 
 /// A path that is not there, or not as it has to be.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum PathError {
     #[error("create {}: {source}; check that the directory above it is writable and the disk not full", shown(path))]
     Create { path: PathBuf, source: io::Error },

@@ -37,7 +37,6 @@ pub enum FoundBy {
 
 /// Why there is no project root.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum FindError {
     #[error(
         "project directory {}: {source}; name an existing directory with --project DIR or HOB_PROJECT",

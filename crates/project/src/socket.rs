@@ -14,7 +14,6 @@ use crate::{Lock, PathError, Project, leftovers, owner, runtime};
 
 /// Why the socket could not be bound or reached.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum SocketError {
     #[error(transparent)]
     Path(#[from] PathError),
@@ -42,7 +41,6 @@ pub enum SocketError {
 pub struct Peer {
     /// Its process id when it connected.
     pub pid: u32,
-    /// Its user.
     pub uid: u32,
 }
 

@@ -33,7 +33,6 @@ pub struct Request {
 
 /// Why a grant was not written.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum TrustError {
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -11,7 +11,6 @@ use crate::session::{SessionError, SessionInfo, StartError};
 
 /// Why there is no session to talk to.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum ReplError {
     #[error("there is no session {session:?} in this worktree")]
     Unknown { session: String, known: Vec<String> },

@@ -45,7 +45,6 @@ pub struct ReplOptions {
     pub output_dir: Option<PathBuf>,
     /// Where living sessions are recorded, for [`process::records::sweep`] after a crash.
     pub records_dir: Option<PathBuf>,
-    /// The limits.
     pub limits: Limits,
     /// What can be started.
     pub profiles: Profiles,
@@ -150,7 +149,6 @@ pub struct StartRequest {
 /// A session that is there now.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// Its handle.
     pub handle: Handle,
     /// Whether it was started just now.
     pub fresh: bool,
@@ -161,9 +159,7 @@ pub struct Started {
 /// What a session has printed.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// Its name.
     pub session: String,
-    /// Everything.
     pub log: OutputLog,
     /// Where what the present process printed begins, or the last one; the end if that was in an earlier life.
     pub begun: u64,

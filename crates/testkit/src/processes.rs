@@ -9,7 +9,6 @@ use rustix::process::{Pid, Signal};
 /// A process that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
     pub pid: i32,
     /// Its parent's id.
     pub parent: i32,

@@ -113,7 +113,7 @@ mod tests {
             ("crates/repl/src/lib.rs", "mod tools;\n\nfn f() { Some(1).unwrap(); }\n"),
             ("crates/repl/src/tools/mod.rs", "//! The list.\n\nmod wait;\n"),
             ("crates/repl/src/tools/eval.rs", "//! Evaluates.\n"),
-            ("crates/repl/src/tools/wait.rs", "//! Waits.\n"),
+            ("crates/repl/src/tools/wait.rs", "//! Waits.\n\n/// The tool.\nstruct Wait;\n\n/// Whose.\nstruct Who;\n"),
             ("crates/hob/tests/it/main.rs", "//! Tests.\n"),
             ("crates/hob/tests/it/stdio.rs", "//! Never run.\n"),
             ("crates/util/src/lib.rs", "//! Anything.\n"),
@@ -121,6 +121,8 @@ mod tests {
         expect![[r#"
             crates/repl/src/lib.rs: open with `//!`: what the file owns, what it does not, where to start
             crates/repl/src/lib.rs:3: no unwrap outside tests: return an error, or `expect` the invariant
+            crates/repl/src/tools/wait.rs:3: this comment says no more than the name below it; leave it out
+            crates/repl/src/tools/wait.rs:6: this comment says no more than the name below it; leave it out
             crates/util/src/lib.rs: the name `util` says nothing; put it with its owner
             crates/hob/tests/it/stdio.rs: not declared; add `mod stdio;` to crates/hob/tests/it/main.rs
             crates/repl/src/tools/eval.rs: not declared; add `mod eval;` to crates/repl/src/tools/mod.rs

@@ -26,10 +26,17 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         complaints
             .push(format!("{shown}: {split} lines before its tests; the limit is {MAX_LINES}, so split off a module"));
     }
-    let mut is_paused = false;
+    // What a schema is made of is described, if by one word, and so is the library's interface.
+    let described = text.contains("JsonSchema") || file.starts_with("crates/mcp");
+    let (mut is_paused, mut before) = (false, "");
     for (index, line) in text.lines().enumerate() {
         if line.trim_start().starts_with("#[tokio::test") {
             is_paused = line.contains("start_paused = true");
+        }
+        let begins = !std::mem::replace(&mut before, line.trim_start()).starts_with("///");
+        if !described && begins && says_nothing(line) {
+            complaints
+                .push(format!("{shown}:{}: this comment says no more than the name below it; leave it out", index + 1));
         }
         let Some(rule) = forbidden_call(line, index >= split, is_paused) else { continue };
         complaints.push(format!("{shown}:{}: {rule}", index + 1));
@@ -51,6 +58,12 @@ pub(super) fn tests_start(file: &Path, text: &str) -> usize {
     };
     let start = (0..lines.len()).find(|index| lines[*index] == "#[cfg(test)]" && inline(*index));
     start.unwrap_or(lines.len())
+}
+
+/// A documentation comment of one word, or `The tool.`
+fn says_nothing(line: &str) -> bool {
+    let comment = line.trim_start().strip_prefix("/// ").and_then(|comment| comment.strip_suffix('.'));
+    comment.is_some_and(|comment| comment.chars().all(char::is_alphabetic) || comment == "The tool")
 }
 
 /// What is wrong with the line, if anything. Where a test's time is paused, its sleeps cost nothing.

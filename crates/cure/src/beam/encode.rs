@@ -38,7 +38,6 @@ impl<T: Hash + Eq + Clone> Table<T> {
 pub(super) struct Encoder<'m> {
     /// The module's name.
     module: &'m str,
-    /// The code.
     pub code: Vec<u8>,
     /// Atoms; they are numbered from 1, the module's name first.
     pub atoms: Table<&'m str>,

@@ -177,7 +177,6 @@ pub(super) enum Tuple<'m> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Question<'m> {
     Form(&'m form::Test),
-    /// A comparison.
     Compare(Operation, &'m Operand, &'m Operand),
 }
 

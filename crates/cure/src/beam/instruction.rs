@@ -10,7 +10,6 @@ use crate::lower::form::{Literal, Operation};
 /// A place in the code. Numbered through the whole module, from 1.
 pub(super) type Label = u32;
 
-/// A register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Register {
     /// One of the machine's; calls change them.
@@ -75,7 +74,6 @@ pub(super) enum Test {
     Tagged,
 }
 
-/// An instruction.
 #[derive(Debug, Clone)]
 pub(super) enum Instruction<'m> {
     Label(Label),

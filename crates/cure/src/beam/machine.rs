@@ -17,7 +17,6 @@ use crate::syntax::ast::Name;
 /// The runtime as it is written.
 pub(super) const TEXT: &str = include_str!("../../std/erlang/cure_fsm.cure");
 
-/// The runtime.
 pub(super) fn runtime() -> Arc<Module> {
     static MODULE: LazyLock<Arc<Module>> = LazyLock::new(|| {
         let compiled = compile(TEXT, &Alone);

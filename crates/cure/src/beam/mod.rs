@@ -40,9 +40,7 @@ pub enum Unwritable {
         registers::Y_REGISTERS
     )]
     TooManyValues {
-        /// The module.
         module: String,
-        /// The function.
         function: String,
         /// Where it is.
         span: Span,
@@ -52,9 +50,7 @@ pub enum Unwritable {
         "{module}.{function} has or passes {count} arguments, with what functions capture; the BEAM allows 255: pass a record or a list instead"
     )]
     TooManyParameters {
-        /// The module.
         module: String,
-        /// The function.
         function: String,
         /// How many it has.
         count: usize,
@@ -65,16 +61,10 @@ pub enum Unwritable {
     #[error(
         "there are two BEAM modules {name}: a module, and a state machine of the module that its name begins with; rename one"
     )]
-    Twice {
-        /// The name.
-        name: String,
-    },
+    Twice { name: String },
     /// A name is too long for an atom.
     #[error("the name {name:.40}… is longer than an atom may be: 255 bytes")]
-    LongName {
-        /// The name.
-        name: String,
-    },
+    LongName { name: String },
 }
 
 impl Unwritable {
@@ -93,7 +83,6 @@ impl Unwritable {
 pub struct Origin {
     /// The file as stack traces name it.
     pub file: String,
-    /// Its text.
     pub text: Arc<str>,
 }
 

@@ -28,7 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A test module.
 #[derive(Debug)]
 pub(crate) struct Cases {
-    /// Its name.
     pub module: String,
     /// Its text; its `main/0` gives the cases that fail.
     pub code: String,

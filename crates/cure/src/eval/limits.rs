@@ -43,7 +43,6 @@ pub enum Failure {
     Limit {
         /// What there was too much of.
         what: &'static str,
-        /// The limit.
         limit: u64,
     },
     /// Whoever started it does not want it any more.
@@ -54,9 +53,7 @@ pub enum Failure {
         "{module}:{function}/{arity} is not there: it is no function of the program and not among the functions of Erlang that the interpreter has"
     )]
     Undefined {
-        /// The module.
         module: String,
-        /// The function.
         function: String,
         /// Its number of parameters.
         arity: usize,

@@ -10,7 +10,6 @@ use super::heap::{Counted, visit};
 use crate::lower::form::Literal;
 use crate::syntax::ast::Name;
 
-/// A value.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     /// An integer that fits a machine word.

@@ -5,10 +5,8 @@ use std::collections::HashSet;
 use crate::diagnostic::Span;
 use crate::syntax::ast;
 
-/// A machine.
 #[derive(Debug, Clone)]
 pub struct Graph {
-    /// Its name.
     pub name: String,
     /// All states, in the order in which they are declared or first written.
     pub states: Vec<String>,
@@ -22,7 +20,6 @@ pub struct Graph {
     pub span: Span,
 }
 
-/// A transition.
 #[derive(Debug, Clone)]
 pub struct Edge {
     /// From which state.

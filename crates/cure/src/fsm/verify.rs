@@ -7,16 +7,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::{Graph, Trigger};
 use crate::diagnostic::{Code, Diagnostic, Span, code};
 
-/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Its kind.
     pub kind: FindingKind,
     /// What it is, in one sentence.
     pub message: String,
     /// A shortest way from the initial state to where it shows: states with the triggers between them.
     pub path: Vec<String>,
-    /// Where.
     pub span: Span,
 }
 

@@ -16,7 +16,6 @@ use num_bigint::BigInt;
 use crate::diagnostic::Span;
 use crate::syntax::ast::Name;
 
-/// A module.
 #[derive(Debug, Clone)]
 pub struct Module {
     /// Its name, which is the BEAM module's name too.
@@ -29,7 +28,6 @@ pub struct Module {
     pub machines: Vec<Machine>,
 }
 
-/// A function.
 #[derive(Debug, Clone)]
 pub struct Function {
     /// Its name; those of closures hold a `$` and cannot be written in Cure.
@@ -50,39 +48,29 @@ pub struct Function {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var(pub u32);
 
-/// An argument.
 #[derive(Debug, Clone)]
 pub enum Operand {
-    /// A variable.
     Var(Var),
-    /// A constant.
     Literal(Literal),
 }
 
-/// A constant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
     /// An integer of any size.
     Int(BigInt),
-    /// A float.
     Float(f64),
     /// An atom; booleans and unit are atoms.
     Atom(Name),
-    /// A binary.
     Binary(Arc<[u8]>),
-    /// A list.
     List(Vec<Literal>),
-    /// A tuple.
     Tuple(Vec<Literal>),
 }
 
 impl Literal {
-    /// An atom.
     pub fn atom(name: &str) -> Literal {
         Literal::Atom(Name::from(name))
     }
 
-    /// A string.
     pub fn string(text: &str) -> Literal {
         Literal::Binary(text.as_bytes().into())
     }
@@ -102,7 +90,6 @@ pub struct Block {
 pub struct Step {
     /// Where the value goes.
     pub var: Var,
-    /// The value.
     pub value: Value,
     /// Where it stands in the source.
     pub span: Span,
@@ -115,7 +102,6 @@ pub enum Value {
     Call(Call),
     /// A function of this module with captured variables. Called with its own arguments, they come after those.
     Closure {
-        /// The function.
         function: Name,
         /// Its own parameters.
         arity: u32,
@@ -124,14 +110,10 @@ pub enum Value {
     },
     /// A function of another module as a value.
     External {
-        /// Its module.
         module: Name,
-        /// Its name.
         function: Name,
-        /// Its parameters.
         arity: u32,
     },
-    /// A tuple.
     Tuple(Vec<Operand>),
     /// A list cell: head and tail.
     Cons(Operand, Operand),
@@ -149,30 +131,16 @@ pub enum Value {
     Nested(Box<Block>),
 }
 
-/// A call.
 #[derive(Debug, Clone)]
 pub enum Call {
     /// A function of this module.
-    Local {
-        /// The function.
-        function: Name,
-        /// The arguments.
-        args: Vec<Operand>,
-    },
+    Local { function: Name, args: Vec<Operand> },
     /// A function of another module: of Cure or of Erlang.
-    Remote {
-        /// The module.
-        module: Name,
-        /// The function.
-        function: Name,
-        /// The arguments.
-        args: Vec<Operand>,
-    },
+    Remote { module: Name, function: Name, args: Vec<Operand> },
     /// A function value.
     Apply {
         /// The function value.
         function: Operand,
-        /// The arguments.
         args: Vec<Operand>,
     },
 }
@@ -251,9 +219,7 @@ pub enum End {
     /// An error of the Erlang class `error` with this reason: a reason without data is an atom, one with data a tuple
     /// `{reason, data}`.
     Raise {
-        /// The reason.
         reason: Name,
-        /// Its data.
         data: Option<Operand>,
         /// Where in the source.
         span: Span,
@@ -296,7 +262,6 @@ pub struct Machine {
     pub transitions: Vec<MachineTransition>,
 }
 
-/// A transition.
 #[derive(Debug, Clone)]
 pub struct MachineTransition {
     /// From which state.

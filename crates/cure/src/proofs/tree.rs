@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use num_bigint::BigInt;
 
-/// A type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Type {
     Int,
@@ -57,7 +56,6 @@ pub(crate) const NONZERO: usize = 1;
 pub(crate) const SMALL: usize = 2;
 pub(crate) const NAT: usize = 3;
 
-/// An expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Expr {
     Int(BigInt),
@@ -170,7 +168,6 @@ pub(crate) enum Shape {
     Sum(Vec<(String, Vec<Type>)>),
 }
 
-/// A function.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
     pub name: String,
@@ -281,7 +278,6 @@ pub(crate) struct Fsm {
     pub listed: bool,
 }
 
-/// A transition.
 #[derive(Debug, Clone)]
 pub(crate) struct Edge {
     pub from: usize,
@@ -300,7 +296,6 @@ pub(crate) enum On {
     Timeout(u64),
 }
 
-/// A program.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub name: String,

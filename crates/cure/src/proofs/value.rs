@@ -9,7 +9,6 @@ use num_traits::ToPrimitive;
 use super::evaluate::Env;
 use super::tree::{Expr, Type};
 
-/// A value.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Int(BigInt),

@@ -17,7 +17,6 @@ use crate::types::ty::Ty;
 pub(crate) struct Group<'a> {
     /// What callers see.
     pub signature: Arc<Signature>,
-    /// Its clauses.
     pub clauses: Vec<&'a Def>,
     /// Whether its result type is not written.
     pub inferred: bool,
@@ -28,15 +27,12 @@ pub(crate) struct Group<'a> {
 pub(crate) struct Collected<'a> {
     /// What it offers.
     pub interface: Interface,
-    /// Its functions.
     pub groups: Vec<Group<'a>>,
     /// Its instances, written and derived.
     pub instances: Vec<(Arc<InstanceInfo>, Arc<Instance>, Ty)>,
-    /// Its classes.
     pub classes: Vec<(Arc<ClassInfo>, &'a Class)>,
     /// Its functions of Erlang.
     pub foreign: Vec<(Arc<Signature>, &'a Curify)>,
-    /// Its machines.
     pub machines: Vec<&'a Fsm>,
 }
 

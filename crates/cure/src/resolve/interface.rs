@@ -31,7 +31,6 @@ pub(crate) struct Interface {
 pub(crate) struct Signature {
     /// The module it is in.
     pub module: Name,
-    /// Its name.
     pub name: Name,
     /// Its type parameters.
     pub type_params: Vec<Name>,
@@ -51,12 +50,10 @@ pub(crate) struct Signature {
     pub span: Span,
 }
 
-/// A type.
 #[derive(Debug, Clone)]
 pub(crate) struct TypeInfo {
     /// Its name with the module's before it.
     pub full: Name,
-    /// Its parameters.
     pub params: Vec<Name>,
     /// What it is.
     pub kind: TypeInfoKind,
@@ -78,7 +75,6 @@ pub(crate) enum TypeInfoKind {
 /// A constructor of a sum type.
 #[derive(Debug, Clone)]
 pub(crate) struct Constructor {
-    /// Its name.
     pub name: Name,
     /// The atom that marks its values.
     pub tag: Name,
@@ -86,11 +82,9 @@ pub(crate) struct Constructor {
     pub of: Name,
     /// That type's parameters.
     pub params: Vec<Name>,
-    /// Its fields.
     pub fields: Vec<Ty>,
 }
 
-/// A class.
 #[derive(Debug, Clone)]
 pub(crate) struct ClassInfo {
     /// Its name with the module's before it.
@@ -109,7 +103,6 @@ pub(crate) struct ClassInfo {
     pub arity: usize,
 }
 
-/// An instance.
 #[derive(Debug, Clone)]
 pub(crate) struct InstanceInfo {
     /// The full name of the class.

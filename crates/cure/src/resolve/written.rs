@@ -75,7 +75,6 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The type.
     pub(crate) fn read(&mut self, ty: &Type) -> Ty {
         let read = self.read_any(ty);
         if !read.is_large(&|_| None) {

@@ -14,13 +14,10 @@ pub type Name = Arc<str>;
 /// A name and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ident {
-    /// The name.
     pub name: Name,
-    /// Its place.
     pub span: Span,
 }
 
-/// A module.
 #[derive(Debug, Clone)]
 pub struct Module {
     /// Its dotted name.
@@ -38,7 +35,6 @@ pub struct Module {
 /// One exported or imported name.
 #[derive(Debug, Clone)]
 pub struct Export {
-    /// The name.
     pub name: Ident,
     /// The number of parameters, where it is written.
     pub arity: Option<u32>,
@@ -70,7 +66,6 @@ pub enum Item {
 /// `import A.B as C [f/1 as g]`
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// The module.
     pub module: Ident,
     /// What it is called here.
     pub alias: Option<Ident>,
@@ -87,7 +82,6 @@ pub struct Def {
     pub name: Ident,
     /// `<T: Eq + Show>`
     pub type_params: Vec<(Ident, Vec<Ident>)>,
-    /// The parameters.
     pub params: Vec<Param>,
     /// The type of the result.
     pub result: Option<Type>,
@@ -106,7 +100,6 @@ pub struct Def {
 /// `name: Type`
 #[derive(Debug, Clone)]
 pub struct Param {
-    /// The name.
     pub name: Ident,
     /// The type, where it is written.
     pub ty: Option<Type>,
@@ -115,7 +108,6 @@ pub struct Param {
 /// `Eq(T)`
 #[derive(Debug, Clone)]
 pub struct Constraint {
-    /// The class.
     pub class: Ident,
     /// What must have it.
     pub args: Vec<Type>,
@@ -132,7 +124,6 @@ pub struct Curify {
     pub module: Name,
     /// The Erlang function.
     pub function: Name,
-    /// Its arity.
     pub arity: u32,
     /// Where the target stands.
     pub target: Span,
@@ -141,11 +132,9 @@ pub struct Curify {
 /// `record P(T) do … end derive …`
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Its name.
     pub name: Ident,
     /// Its type parameters.
     pub params: Vec<Ident>,
-    /// Its fields.
     pub fields: Vec<(Ident, Type)>,
     /// The classes it derives.
     pub derive: Vec<Ident>,
@@ -158,7 +147,6 @@ pub struct Record {
 /// `type T(A) = …`
 #[derive(Debug, Clone)]
 pub struct TypeDef {
-    /// Its name.
     pub name: Ident,
     /// Its type parameters.
     pub params: Vec<Ident>,
@@ -177,7 +165,6 @@ pub struct TypeDef {
 /// A class of types.
 #[derive(Debug, Clone)]
 pub struct Class {
-    /// Its name.
     pub name: Ident,
     /// Its parameter: `Self` for a trait.
     pub params: Vec<Ident>,
@@ -198,7 +185,6 @@ pub struct Instance {
     pub head: Constraint,
     /// What the instance needs of the type's parameters.
     pub context: Vec<Constraint>,
-    /// Its methods.
     pub methods: Vec<Def>,
     /// All of it.
     pub span: Span,
@@ -207,7 +193,6 @@ pub struct Instance {
 /// A state machine.
 #[derive(Debug, Clone)]
 pub struct Fsm {
-    /// Its name.
     pub name: Ident,
     /// Its data and what it starts with.
     pub payload: Option<Vec<(Ident, Expr)>>,
@@ -258,7 +243,6 @@ pub enum Trigger {
 pub struct Type {
     /// What it is.
     pub kind: TypeKind,
-    /// Its place.
     pub span: Span,
 }
 
@@ -281,12 +265,10 @@ pub enum TypeKind {
     Missing,
 }
 
-/// An expression.
 #[derive(Debug, Clone)]
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
-    /// Its place.
     pub span: Span,
 }
 
@@ -346,9 +328,7 @@ pub enum ExprKind {
 /// A part of a string with interpolations.
 #[derive(Debug, Clone)]
 pub enum Piece {
-    /// Text.
     Text(String),
-    /// A value.
     Value(Expr),
 }
 
@@ -357,7 +337,6 @@ pub enum Piece {
 pub enum Stmt {
     /// `let pattern: Type = value`
     Let(Pattern, Option<Type>, Expr),
-    /// An expression.
     Expr(Expr),
 }
 
@@ -368,18 +347,15 @@ pub struct Clause {
     pub pattern: Pattern,
     /// `when`
     pub guard: Option<Expr>,
-    /// The value.
     pub body: Expr,
     /// All of it.
     pub span: Span,
 }
 
-/// A pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     /// What it is.
     pub kind: PatternKind,
-    /// Its place.
     pub span: Span,
 }
 
@@ -390,15 +366,12 @@ pub enum PatternKind {
     Wild,
     /// A variable, or a constructor without fields.
     Name(Name),
-    /// A number.
     Int(BigInt),
     /// A number with a fraction.
     Float(f64),
-    /// A string.
     Str(String),
     /// A character list.
     Charlist(String),
-    /// An atom.
     Atom(Name),
     /// `true`
     Bool(bool),

@@ -9,7 +9,6 @@ use crate::diagnostic::{Diagnostic, Span, code};
 /// A token: its kind and how many bytes it is long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
-    /// Its kind.
     pub kind: K,
     /// Its length in bytes.
     pub len: u32,

@@ -78,7 +78,6 @@ pub(super) struct Found {
     pub path: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct AnalyzeFsm(pub Arc<Cure>);
 
 impl Tool for AnalyzeFsm {

@@ -57,7 +57,6 @@ pub(super) struct InFile {
     pub said: Said,
 }
 
-/// The tool.
 pub(super) struct CheckProject(pub Arc<Cure>);
 
 impl Tool for CheckProject {

@@ -51,7 +51,6 @@ pub(super) struct Output {
     pub diagnostics: Vec<Said>,
 }
 
-/// The tool.
 pub(super) struct CompileCure(pub Arc<Cure>);
 
 impl Tool for CompileCure {

@@ -40,7 +40,6 @@ pub(super) struct Output {
     pub diagnostics: Vec<Said>,
 }
 
-/// The tool.
 pub(super) struct FormatCure;
 
 impl Tool for FormatCure {

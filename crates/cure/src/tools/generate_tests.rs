@@ -45,7 +45,6 @@ pub(super) struct Output {
     pub diagnostics: Vec<Said>,
 }
 
-/// The tool.
 pub(super) struct GenerateTests(pub Arc<Cure>);
 
 impl Tool for GenerateTests {

@@ -53,7 +53,6 @@ pub(super) struct Node {
     pub end: u32,
 }
 
-/// The tool.
 pub(super) struct GetAst;
 
 impl Tool for GetAst {

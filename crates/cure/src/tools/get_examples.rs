@@ -59,7 +59,6 @@ pub(super) struct Program {
     pub code: String,
 }
 
-/// The tool.
 pub(super) struct GetExamples;
 
 impl Tool for GetExamples {

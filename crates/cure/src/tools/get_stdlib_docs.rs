@@ -43,7 +43,6 @@ pub(super) struct Entry {
     pub about: String,
 }
 
-/// The tool.
 pub(super) struct GetStdlibDocs;
 
 impl Tool for GetStdlibDocs {

@@ -56,7 +56,6 @@ pub(super) struct Output {
     pub text: String,
 }
 
-/// The tool.
 pub(super) struct GetSyntaxHelp;
 
 impl Tool for GetSyntaxHelp {

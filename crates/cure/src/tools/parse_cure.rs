@@ -49,7 +49,6 @@ pub(super) struct Summary {
     pub machines: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct ParseCure;
 
 impl Tool for ParseCure {

@@ -72,7 +72,6 @@ pub(super) struct Line {
     pub steps: u64,
 }
 
-/// The tool.
 pub(super) struct RunCure(pub Arc<Cure>);
 
 impl Tool for RunCure {

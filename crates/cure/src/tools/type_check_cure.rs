@@ -31,7 +31,6 @@ pub(super) struct Output {
     pub diagnostics: Vec<Said>,
 }
 
-/// The tool.
 pub(super) struct TypeCheckCure(pub Arc<Cure>);
 
 impl Tool for TypeCheckCure {

@@ -25,7 +25,6 @@ pub(super) struct Output {
     pub diagnostics: Vec<Said>,
 }
 
-/// The tool.
 pub(super) struct ValidateSyntax;
 
 impl Tool for ValidateSyntax {

@@ -28,7 +28,6 @@ const MOST: usize = 20_000;
 /// How often the solver is asked before giving up, besides a few times for each clause.
 const MOST_ASKED: usize = 2_000;
 
-/// A clause.
 #[derive(Debug)]
 pub(crate) struct Arm {
     pub shape: Shape,

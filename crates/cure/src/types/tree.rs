@@ -17,18 +17,14 @@ pub(crate) struct Hole(pub u32);
 pub(crate) struct Tree {
     /// What it is.
     pub kind: TreeKind,
-    /// Its place.
     pub span: Span,
 }
 
 /// The forms of checked expressions.
 #[derive(Debug, Clone)]
 pub(crate) enum TreeKind {
-    /// A constant.
     Literal(Literal),
-    /// A variable.
     Var(VarId),
-    /// A dictionary.
     Dict(Hole),
     /// A function of this module.
     Local(Name, Vec<Tree>),
@@ -46,7 +42,6 @@ pub(crate) enum TreeKind {
     RemoteValue(Name, Name, u32, Vec<Tree>),
     /// A function made here.
     Lambda(Vec<VarId>, Box<Tree>),
-    /// A tuple.
     Tuple(Vec<Tree>),
     /// A list with a tail.
     List(Vec<Tree>, Option<Box<Tree>>),
@@ -60,7 +55,6 @@ pub(crate) enum TreeKind {
     If(Box<Tree>, Box<Tree>, Box<Tree>),
     /// `let`s, then the value.
     Block(Vec<(Shape, Tree)>, Box<Tree>),
-    /// A match.
     Match(Box<Tree>, Vec<Branch>),
 }
 
@@ -69,16 +63,13 @@ pub(crate) enum TreeKind {
 pub(crate) struct Branch {
     /// What it matches.
     pub shape: Shape,
-    /// Its guard.
     pub guard: Option<Tree>,
-    /// Its value.
     pub body: Tree,
 }
 
 /// A checked pattern.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape {
-    /// Anything.
     Any,
     /// Anything, into a variable.
     Bind(VarId),
@@ -88,7 +79,6 @@ pub(crate) enum Shape {
     Literal(Literal),
     /// An integer above zero; the shape is for the one before it.
     Succ(Box<Shape>),
-    /// A tuple.
     Tuple(Vec<Shape>),
     /// A record or constructor: the tag and the elements behind it.
     Tagged(Name, Vec<Shape>),

@@ -11,16 +11,13 @@ use crate::work;
 /// larger than any memory.
 pub(crate) const MOST_PARTS: usize = 500;
 
-/// A type.
 #[derive(Debug)]
 pub(crate) enum Ty {
     /// A named type with its arguments. Types of a module carry its name: `T.Color`.
     Con(Name, Vec<Ty>),
     /// A list or a vector with its length.
     Seq(Seq, Arc<Ty>, Len),
-    /// A tuple.
     Tuple(Vec<Ty>),
-    /// A function.
     Fn(Vec<Ty>, Arc<Ty>),
     /// A type parameter of the function or type at hand.
     Param(Name),
@@ -47,7 +44,6 @@ pub(crate) enum Seq {
     Vector,
 }
 
-/// A length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Len {
     /// Not said.
@@ -61,7 +57,6 @@ pub(crate) enum Len {
 /// `constant + Σ factor · name`
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NamedLen {
-    /// The constant.
     pub constant: i64,
     /// The names with their factors.
     pub factors: Vec<(Name, i64)>,
@@ -72,7 +67,6 @@ pub(crate) struct NamedLen {
 pub(crate) struct Pred {
     /// What the value is called in it.
     pub var: Name,
-    /// The condition.
     pub condition: Expr,
     /// What the other names in it mean, once it has been instantiated.
     pub names: HashMap<Name, Linear>,

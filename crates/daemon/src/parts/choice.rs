@@ -18,7 +18,6 @@ pub(crate) struct Toolset {
     pub about: &'static str,
     /// What a model should know before its first call of one of them.
     pub instructions: &'static str,
-    /// Its tools.
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Whether the resources and prompts of its part come with them.
     pub extras: bool,
@@ -42,7 +41,6 @@ struct Offered {
 
 /// What a connection chose.
 pub(crate) struct Chosen {
-    /// The tools.
     pub registry: Arc<Registry>,
     /// What a model is told of them.
     pub instructions: String,

@@ -14,7 +14,6 @@ const INSTRUCTIONS: &str = "A compiler for the Cure language. type_check_cure ch
 refinements with counter-examples, exhaustiveness, state machines; a program with errors is an answer with ok: false and \
 diagnostics, not a failed call. get_syntax_help and get_examples show the language.";
 
-/// The compiler.
 pub(crate) struct CurePart {
     cure: Arc<Cure>,
 }

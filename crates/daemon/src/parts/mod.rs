@@ -126,7 +126,6 @@ pub(crate) type BoxFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// What a part is opened with.
 pub(crate) struct Setup<'a> {
-    /// The project.
     pub project: &'a Project,
     /// What is configured.
     pub config: &'a Config,
@@ -158,18 +157,15 @@ pub(crate) enum Run<'a> {
 
 /// An agent over HTTP.
 pub(crate) struct HttpAgent {
-    /// Its name.
     pub name: String,
     /// Where it stands.
     pub worktree: PathBuf,
-    /// Its run.
     pub run: String,
 }
 
 /// What `hob doctor` says of one part.
 #[derive(Debug)]
 pub struct Health {
-    /// Its heading.
     pub title: &'static str,
     /// What was looked at.
     pub findings: Vec<Finding>,
@@ -206,11 +202,9 @@ impl Finding {
 /// Whether something would break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
     Good,
     /// Nothing, but something could be had.
     Note,
-    /// Something.
     Problem,
 }
 

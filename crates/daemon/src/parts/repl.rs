@@ -107,11 +107,9 @@ impl Part for ReplPart {
 /// One REPL session.
 #[derive(Debug, Clone, Serialize)]
 struct Session {
-    /// Its name.
     session: String,
     /// The worktree that the name belongs to.
     worktree: PathBuf,
-    /// The profile.
     profile: String,
     /// How it stands.
     state: SessionState,

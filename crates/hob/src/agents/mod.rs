@@ -137,9 +137,7 @@ pub(crate) fn find_program(name: &str, search: &OsStr) -> Option<PathBuf> {
 /// How an agent starts an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The program.
     pub(crate) command: String,
-    /// Its arguments.
     pub(crate) args: Vec<String>,
     /// What else is said of it (`env`, `cwd` …), by name, as far as it may change what runs.
     pub(crate) more: Vec<String>,

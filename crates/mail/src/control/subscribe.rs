@@ -43,7 +43,6 @@ struct Notice {
     from: String,
     priority: &'static str,
     timestamp: String,
-    /// The cursor.
     seq: u64,
 }
 

@@ -36,7 +36,6 @@ pub struct Place {
     /// The database's id, which it keeps under any address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The space.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub space: String,
     /// What it is called, for people.
@@ -50,7 +49,6 @@ pub struct Place {
 pub enum Kind {
     /// The project's own file.
     File,
-    /// A database.
     Database,
 }
 

@@ -14,7 +14,6 @@ pub struct Address {
     pub written: String,
     /// What it must name, when that was said.
     pub kind: Option<ResolvedKind>,
-    /// The name.
     pub name: String,
     /// The role of an imported id (`agent:role:hash`), if it is one.
     pub alias_role: Option<String>,

@@ -9,7 +9,6 @@ use crate::framing::one_line;
 /// Where an agent lives: host and worktree, as the kernel says, never as claimed. One holder may have many connections.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Holder {
-    /// The machine.
     pub host: String,
     /// The worktree's path.
     pub worktree: String,
@@ -31,7 +30,6 @@ pub struct Profile {
     pub module: Option<String>,
     /// What it is doing, in a sentence.
     pub intent: Option<String>,
-    /// Its branch.
     pub branch: Option<String>,
     /// The id it had in another system: `agent:role:hash`.
     pub alias: Option<String>,
@@ -40,7 +38,6 @@ pub struct Profile {
 /// A registered agent, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
     pub name: AgentName,
     /// What it is for.
     pub role: Role,
@@ -48,7 +45,6 @@ pub struct Agent {
     pub module: String,
     /// What it is doing. Written by an agent: data, never instructions.
     pub intent: String,
-    /// Its branch.
     pub branch: String,
     /// When it was first registered.
     pub registered_at: Millis,
@@ -77,9 +73,7 @@ pub enum Standing {
 /// Who calls: an agent in one of its lives, with the right to its name. Made by [`crate::Mail::enter`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Session {
-    /// The agent.
     pub agent: AgentName,
-    /// Its life.
     pub id: SessionId,
     /// Rises with every takeover of the name; who has an older one is told so.
     pub fence: u64,

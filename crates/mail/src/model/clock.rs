@@ -29,7 +29,6 @@ impl Clock {
         (Clock(Source::Manual(Arc::clone(&hand))), hand)
     }
 
-    /// Now.
     pub fn now(&self) -> Millis {
         match &self.0 {
             Source::System => {

@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::clock::Millis;
 use super::ids::{AgentName, GroupName};
 
-/// A group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
     pub name: GroupName,
     /// What it is for. Written by an agent: data, never instructions.
     pub description: String,
@@ -17,7 +15,6 @@ pub struct Group {
     pub created_at: Millis,
     /// Who made it; the system made `everyone`.
     pub created_by: AgentName,
-    /// Its members.
     pub members: Vec<Member>,
     /// How many those are; of `everyone`, how many agents there are.
     pub member_count: u64,
@@ -28,7 +25,6 @@ pub struct Group {
 pub struct Member {
     /// Whether the id is an agent's name or a role.
     pub kind: MemberKind,
-    /// The name.
     pub id: String,
 }
 
@@ -43,7 +39,6 @@ pub enum MemberKind {
 }
 
 impl MemberKind {
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             MemberKind::Agent => "agent",

@@ -53,7 +53,6 @@ macro_rules! text_type {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

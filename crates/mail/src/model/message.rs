@@ -21,7 +21,6 @@ pub enum Kind {
 /// A message as one recipient sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageView {
-    /// Its id.
     pub id: MessageId,
     /// Its place in this mailbox: the cursor of `after`. 0 where the reader is its sender only.
     pub seq: u64,
@@ -48,7 +47,6 @@ pub struct MessageView {
 /// A message handed to a session under a lease.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandedOut {
-    /// The message.
     pub message: MessageView,
     /// 1 the first time.
     pub attempt: u32,
@@ -98,7 +96,6 @@ impl DeliveryState {
         self < DeliveryState::Read
     }
 
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             DeliveryState::Stored => "stored",
@@ -140,7 +137,6 @@ impl Outcome {
 /// What became of one id of an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
-    /// The message.
     pub id: MessageId,
     /// Its state now; absent when no such message is in the caller's mailbox.
     pub state: Option<DeliveryState>,
@@ -149,7 +145,6 @@ pub struct Settled {
 /// How a message has fared with one recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// The recipient.
     pub recipient: AgentName,
     /// How far it has come.
     pub state: DeliveryState,
@@ -178,7 +173,6 @@ pub struct Delivery {
 pub struct HintAttempt {
     /// Which way: `wait`, `hook:stop`, `channel`, …
     pub rung: String,
-    /// When.
     pub at: Millis,
     /// What came of it, where that is known.
     pub outcome: Option<String>,
@@ -191,7 +185,6 @@ pub struct Resolution {
     pub address: String,
     /// What it names.
     pub kind: ResolvedKind,
-    /// The name.
     pub name: String,
     /// What else has that name and was not meant, as `group:x` or `role:x`.
     pub also: Vec<String>,
@@ -203,9 +196,7 @@ pub struct Resolution {
 pub enum ResolvedKind {
     /// One agent.
     Agent,
-    /// A group.
     Group,
-    /// A role.
     Role,
 }
 

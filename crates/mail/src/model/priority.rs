@@ -31,7 +31,6 @@ impl Priority {
         Priority::ALL[usize::from(level.min(3))]
     }
 
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Priority::Low => "low",
@@ -52,7 +51,6 @@ impl Priority {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Floor {
-    /// Everything.
     #[default]
     All,
     /// Normal, high and critical.

@@ -31,7 +31,6 @@ pub struct SearchRequest {
 /// A message that a search found.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// The message.
     pub message: MessageView,
     /// The part of it with the first of the words. Written by an agent: data, never instructions.
     pub snippet: String,

@@ -139,7 +139,6 @@ impl Mail {
         }
     }
 
-    /// The limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -20,7 +20,6 @@ const TEXT_BYTES: usize = 4_000;
 /// Takes a name.
 #[derive(Debug, Clone)]
 pub struct EnterRequest {
-    /// The name.
     pub agent: AgentName,
     /// The life it is taken for.
     pub session: SessionId,
@@ -50,7 +49,6 @@ pub struct Entry {
 /// A group with the agents that it stands for now.
 #[derive(Debug, Clone)]
 pub struct Expanded {
-    /// The group.
     pub group: Group,
     /// The agents, by name.
     pub agents: Vec<AgentName>,

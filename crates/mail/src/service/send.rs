@@ -21,7 +21,6 @@ const KEY_BYTES: usize = 200;
 pub struct SendRequest {
     /// The addresses. None: whoever wrote the message that this one answers.
     pub to: Vec<String>,
-    /// The text.
     pub content: String,
     /// The id of the message that it answers.
     pub reply_to: Option<String>,
@@ -36,7 +35,6 @@ pub struct SendRequest {
 /// A message to everybody.
 #[derive(Debug, Clone, Default)]
 pub struct BroadcastRequest {
-    /// The text.
     pub content: String,
     /// How urgent it is.
     pub priority: Priority,
@@ -51,9 +49,7 @@ pub struct BroadcastRequest {
 /// A message that is on disk.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// Its id.
     pub id: MessageId,
-    /// Its conversation.
     pub thread: MessageId,
     /// When it was stored.
     pub at: Millis,

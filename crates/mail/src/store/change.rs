@@ -93,7 +93,6 @@ impl Change {
 /// Takes a name, or shows that one has it already. Registers the agent when `create` is given.
 #[derive(Debug, Clone)]
 pub struct Enter {
-    /// The name.
     pub agent: AgentName,
     /// Who wants it. Without, the name is only registered and nobody comes to hold it.
     pub holder: Option<Holder>,
@@ -121,7 +120,6 @@ pub struct Entered {
 /// These agents are there.
 #[derive(Debug, Clone)]
 pub struct Touch {
-    /// Which.
     pub agents: Vec<AgentName>,
 }
 
@@ -138,7 +136,6 @@ pub struct Append {
     pub among: Option<BTreeSet<AgentName>>,
     /// And not these.
     pub exclude: BTreeSet<AgentName>,
-    /// Its text.
     pub content: Arc<str>,
     /// How urgent it is.
     pub priority: Priority,
@@ -157,9 +154,7 @@ pub struct Append {
 pub struct Appended {
     /// Its id; with a key seen before, the first one's.
     pub id: MessageId,
-    /// Its conversation.
     pub thread: MessageId,
-    /// When.
     pub at: Millis,
     /// How the addresses were understood; empty of a replay.
     pub resolved: Vec<Resolution>,
@@ -174,7 +169,6 @@ pub struct Appended {
 /// A mailbox that has the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
-    /// Whose.
     pub agent: AgentName,
     /// Its place there.
     pub seq: u64,
@@ -215,16 +209,13 @@ pub struct Claimed {
 /// What the session has in hand is read.
 #[derive(Debug, Clone)]
 pub struct Confirm {
-    /// Whose.
     pub session: Session,
 }
 
 /// A recipient is done with messages. Also confirms what its session has in hand.
 #[derive(Debug, Clone)]
 pub struct Settle {
-    /// Who.
     pub session: Session,
-    /// Which.
     pub ids: Vec<MessageId>,
     /// Done or declined.
     pub outcome: Outcome,
@@ -236,7 +227,6 @@ pub struct Settle {
 /// after too many attempts.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// Which.
     pub sessions: Vec<SessionId>,
     /// Only what this call was handed.
     pub token: Option<u64>,
@@ -265,7 +255,6 @@ pub struct HandBack {
 pub struct CreateGroup {
     /// Who makes it.
     pub session: Session,
-    /// Its name.
     pub name: GroupName,
     /// What it is for.
     pub description: String,
@@ -276,7 +265,6 @@ pub struct CreateGroup {
 pub struct DeleteGroup {
     /// Who deletes it.
     pub session: Session,
-    /// Its name.
     pub name: GroupName,
 }
 
@@ -287,7 +275,6 @@ pub struct AddMember {
     pub session: Session,
     /// To which group.
     pub group: GroupName,
-    /// The member.
     pub member: Member,
 }
 
@@ -298,14 +285,12 @@ pub struct RemoveMember {
     pub session: Session,
     /// From which group.
     pub group: GroupName,
-    /// The member.
     pub member: Member,
 }
 
 /// Somebody is about to make an agent look at a message: asks whether to, and writes the attempt down if so.
 #[derive(Debug, Clone)]
 pub struct BeginHint {
-    /// Whom.
     pub agent: AgentName,
     /// At what.
     pub message: MessageId,
@@ -327,7 +312,6 @@ pub enum HintVerdict {
 /// What came of an attempt.
 #[derive(Debug, Clone)]
 pub struct EndHint {
-    /// Whom.
     pub agent: AgentName,
     /// At what.
     pub message: MessageId,
@@ -366,7 +350,6 @@ pub struct Import {
     pub recipients: Vec<(AgentName, bool)>,
     /// The addresses as written.
     pub to: Vec<String>,
-    /// Its text.
     pub content: Arc<str>,
     /// How urgent it was.
     pub priority: Priority,

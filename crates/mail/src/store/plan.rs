@@ -75,9 +75,7 @@ pub fn needs_everyone(append: &Append) -> bool {
 /// Who holds a name, as the engine has it.
 #[derive(Debug, Clone, Default)]
 pub struct Held {
-    /// The token.
     pub fence: u64,
-    /// The holder.
     pub holder: Option<Holder>,
 }
 

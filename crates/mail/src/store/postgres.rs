@@ -52,7 +52,6 @@ pub struct PostgresOptions {
     pub owner: String,
     /// Where this project's mail was, and which agents are its own.
     pub former: Former,
-    /// The limits.
     pub limits: Limits,
     /// A clock instead of the database's: for tests that move it.
     pub clock: Option<Clock>,

@@ -64,7 +64,6 @@ pub struct Agents;
 /// The agents, and the time by the store's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roll {
-    /// Now.
     pub now: Millis,
     /// The agents. Their standing goes by when they were last seen alone.
     pub agents: Vec<Agent>,
@@ -80,7 +79,6 @@ pub struct Groups {
 /// How full a mailbox is.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    /// Whose.
     pub agent: AgentName,
 }
 
@@ -110,7 +108,6 @@ impl Counts {
 /// Messages of a mailbox in the order of their sequence, whatever their state.
 #[derive(Debug, Clone)]
 pub struct Fetch {
-    /// Whose.
     pub agent: AgentName,
     /// Only later ones.
     pub after: u64,
@@ -125,7 +122,6 @@ pub struct Fetch {
 /// A look into a mailbox.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fetched {
-    /// The messages.
     pub messages: Vec<MessageView>,
     /// How many more there are that the same question would find.
     pub remaining: u64,
@@ -140,7 +136,6 @@ pub struct Fetched {
 pub struct Find {
     /// Who asks.
     pub agent: AgentName,
-    /// Which.
     pub id: MessageId,
 }
 
@@ -179,14 +174,12 @@ pub struct Search {
 pub struct Status {
     /// Who asks.
     pub agent: AgentName,
-    /// Which.
     pub id: MessageId,
 }
 
 /// A number for each mailbox that rises whenever something can be handed out that could not before.
 #[derive(Debug, Clone)]
 pub struct Tips {
-    /// Whose.
     pub agents: Vec<AgentName>,
 }
 

@@ -45,7 +45,6 @@ pub struct SqliteOptions {
     pub space: Space,
     /// The store's clock.
     pub clock: Clock,
-    /// The limits.
     pub limits: Limits,
 }
 

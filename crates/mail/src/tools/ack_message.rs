@@ -52,7 +52,6 @@ pub(super) struct Item {
     pub state: String,
 }
 
-/// The tool.
 pub(super) struct AckMessage(pub(super) Arc<Desk>);
 
 impl Tool for AckMessage {

@@ -61,7 +61,6 @@ pub(super) struct Output {
     pub message_ids: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct BroadcastMessage(pub(super) Arc<Desk>);
 
 impl Tool for BroadcastMessage {

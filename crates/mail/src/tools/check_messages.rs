@@ -33,7 +33,6 @@ pub(super) struct Output {
     pub remaining: u64,
 }
 
-/// The tool.
 pub(super) struct CheckMessages(pub(super) Arc<Desk>);
 
 impl Tool for CheckMessages {

@@ -30,7 +30,6 @@ pub(super) struct Output {
     pub name: String,
 }
 
-/// The tool.
 pub(super) struct CreateGroup(pub(super) Arc<Desk>);
 
 impl Tool for CreateGroup {

@@ -27,7 +27,6 @@ pub(super) struct Output {
     pub name: String,
 }
 
-/// The tool.
 pub(super) struct DeleteGroup(pub(super) Arc<Desk>);
 
 impl Tool for DeleteGroup {

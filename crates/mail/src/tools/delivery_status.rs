@@ -73,7 +73,6 @@ pub(super) struct Hint {
     pub outcome: Option<String>,
 }
 
-/// The tool.
 pub(super) struct DeliveryStatus(pub(super) Arc<Desk>);
 
 impl Tool for DeliveryStatus {

@@ -55,7 +55,6 @@ pub(super) struct Member {
     pub id: String,
 }
 
-/// The tool.
 pub(super) struct GetGroup(pub(super) Arc<Desk>);
 
 impl Tool for GetGroup {

@@ -30,7 +30,6 @@ pub(super) struct Output {
     pub omitted: usize,
 }
 
-/// The tool.
 pub(super) struct GetThread(pub(super) Arc<Desk>);
 
 impl Tool for GetThread {

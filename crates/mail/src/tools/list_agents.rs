@@ -54,7 +54,6 @@ pub(super) struct Item {
     pub branch: String,
 }
 
-/// The tool.
 pub(super) struct ListAgents(pub(super) Arc<Desk>);
 
 impl Tool for ListAgents {

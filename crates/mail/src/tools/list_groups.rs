@@ -40,7 +40,6 @@ pub(super) struct Item {
     pub member_count: u64,
 }
 
-/// The tool.
 pub(super) struct ListGroups(pub(super) Arc<Desk>);
 
 impl Tool for ListGroups {

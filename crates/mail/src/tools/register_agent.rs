@@ -47,7 +47,6 @@ pub(super) struct Output {
     pub taken_from: Option<String>,
 }
 
-/// The tool.
 pub(super) struct RegisterAgent(pub(super) Arc<Desk>);
 
 impl Tool for RegisterAgent {

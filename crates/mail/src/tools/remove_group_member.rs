@@ -16,7 +16,6 @@ use crate::membership::{Membership, Output};
 #[serde(transparent)]
 pub(super) struct Args(Membership);
 
-/// The tool.
 pub(super) struct RemoveGroupMember(pub(super) Arc<Desk>);
 
 impl Tool for RemoveGroupMember {

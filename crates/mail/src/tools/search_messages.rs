@@ -57,7 +57,6 @@ pub(super) struct Hit {
     pub snippet: String,
 }
 
-/// The tool.
 pub(super) struct SearchMessages(pub(super) Arc<Desk>);
 
 impl Tool for SearchMessages {

@@ -71,7 +71,6 @@ pub(super) struct Recipient {
     pub status: String,
 }
 
-/// The tool.
 pub(super) struct SendMessage(pub(super) Arc<Desk>);
 
 impl Tool for SendMessage {

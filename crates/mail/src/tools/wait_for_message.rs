@@ -57,7 +57,6 @@ pub(super) struct Output {
     pub remaining: u64,
 }
 
-/// The tool.
 pub(super) struct WaitForMessage(pub(super) Arc<Desk>);
 
 /// What ended a wait.

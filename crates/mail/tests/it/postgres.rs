@@ -26,7 +26,6 @@ impl Server {
         PostgresStore::connect(options).await.unwrap()
     }
 
-    /// Its address.
     pub(crate) fn url(&self) -> String {
         self.0.url()
     }

@@ -17,7 +17,6 @@ pub(super) struct Tidied {
 
 /// A note in the text in place of the rest of a long line.
 struct Cut {
-    /// The note.
     note: Range<usize>,
     /// How many bytes it stands for.
     left: u64,

@@ -132,7 +132,6 @@ pub struct Aside<'a> {
 /// See [`Aside`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said<'a> {
-    /// Nothing.
     Nothing,
     /// Nobody knows for certain.
     Missed,
@@ -201,7 +200,6 @@ impl Default for InterruptPlan {
 /// What one evaluation (all its steps) printed, for judgement. The streams are cut in the middle if very long.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
-    /// The code.
     pub code: &'a str,
     /// On standard output.
     pub stdout: &'a str,
@@ -246,7 +244,6 @@ pub struct Verdict {
     pub exception: Option<String>,
     /// The value, where it can be told from the output.
     pub value: Option<String>,
-    /// Its type.
     pub type_: Option<String>,
     /// Set when the code loaded modules; the generation is filled in later.
     pub load: Option<LoadRecord>,

@@ -34,7 +34,6 @@ pub(super) struct Args {
     session: Option<String>,
 }
 
-/// The tool.
 pub(super) struct Listen {
     repl: Arc<Repl>,
     /// Who listens already, by connection and session.

@@ -31,7 +31,6 @@ pub(super) struct Args {
     session: Option<String>,
 }
 
-/// The tool.
 pub(super) struct Read(pub(super) Arc<Repl>);
 
 impl Tool for Read {

@@ -24,7 +24,6 @@ pub(super) struct Args {
     session: Option<String>,
 }
 
-/// The tool.
 pub(super) struct SendSync(pub(super) Arc<Repl>);
 
 impl Tool for SendSync {

@@ -23,7 +23,6 @@ pub(super) struct Args {
     session: Option<String>,
 }
 
-/// The tool.
 pub(super) struct Start(pub(super) Arc<Repl>);
 
 impl Tool for Start {

@@ -18,7 +18,6 @@ pub(super) struct Args {
     session: Option<String>,
 }
 
-/// The tool.
 pub(super) struct Stop(pub(super) Arc<Repl>);
 
 impl Tool for Stop {

@@ -8,7 +8,6 @@ use super::{Profile, Profiles};
 /// A profile that fits, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected<'a> {
-    /// The profile.
     pub profile: &'a Profile,
     /// Where the program should run.
     pub dir: PathBuf,

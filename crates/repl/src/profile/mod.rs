@@ -169,9 +169,7 @@ pub enum ProfileError {
     /// A program is not installed.
     #[error("the profile {name:?} needs the program {program:?}, which is not in the PATH")]
     Missing {
-        /// The profile.
         name: String,
-        /// The program.
         program: String,
         /// How to get it, as a sentence.
         install: String,
@@ -179,7 +177,6 @@ pub enum ProfileError {
     /// The project brought it and nobody allowed it.
     #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
     Untrusted {
-        /// The profile.
         name: String,
         /// What it would run.
         command: String,
@@ -187,23 +184,17 @@ pub enum ProfileError {
     /// The project brought it, and the user has not granted it.
     #[error("the profile {name:?} of this project's hob.toml is not granted: it {asks}")]
     Withheld {
-        /// The profile.
         name: String,
         /// What granting it allows.
         asks: String,
     },
     /// The same, but by now the user has.
     #[error("the profile {name:?} of this project's hob.toml was granted since this daemon started")]
-    GrantedSince {
-        /// The profile.
-        name: String,
-    },
+    GrantedSince { name: String },
     /// The text is no profile.
     #[error("the profile {name:?} in {place} is not usable: {problem}")]
     Invalid {
-        /// The profile.
         name: String,
-        /// The file.
         place: String,
         /// What is wrong.
         problem: String,

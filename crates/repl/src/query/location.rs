@@ -92,7 +92,6 @@ pub fn locations(stdout: &str) -> Vec<Location> {
 /// A module of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
-    /// Its name.
     pub module: String,
     /// Its file, as GHCi names it.
     pub file: String,

@@ -36,12 +36,7 @@ pub enum SessionEvent {
     /// The REPL is ready for its first evaluation.
     Started,
     /// An evaluation was handed to the REPL.
-    EvalStarted {
-        /// Its number.
-        eval: u64,
-        /// Its code.
-        code: String,
-    },
+    EvalStarted { eval: u64, code: String },
     /// Output as it arrives, without markers, in pieces of any length.
     Output {
         /// The evaluation it belongs to, if any.
@@ -53,9 +48,7 @@ pub enum SessionEvent {
     },
     /// An evaluation ended.
     EvalFinished {
-        /// Its number.
         eval: u64,
-        /// How.
         status: Status,
         /// How long it ran.
         duration: Duration,
@@ -124,7 +117,6 @@ impl SessionState {
 /// A snapshot of a session.
 #[derive(Debug, Clone)]
 pub struct SessionInfo {
-    /// Its name.
     pub name: String,
     /// The worktree it belongs to.
     pub worktree: PathBuf,

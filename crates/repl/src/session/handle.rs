@@ -249,7 +249,6 @@ impl Drop for WithdrawOnDrop {
 /// What to evaluate, and how long to wait for it.
 #[derive(Debug, Clone)]
 pub struct EvalRequest {
-    /// The code.
     pub code: String,
     /// What the program finds on its standard input while the code runs.
     pub stdin: Option<String>,
@@ -328,39 +327,27 @@ pub enum SessionError {
     /// Too much waits already.
     #[error("{limit} evaluations wait in session {session:?} already")]
     QueueFull {
-        /// The session.
         session: String,
-        /// The limit.
         limit: usize,
         /// The one that runs.
         runs: Option<u64>,
     },
     /// The process is gone.
     #[error("session {session:?} has ended: {reason}")]
-    Ended {
-        /// The session.
-        session: String,
-        /// How.
-        reason: String,
-    },
+    Ended { session: String, reason: String },
     /// No such evaluation is remembered.
     #[error("session {session:?} remembers no evaluation {eval}")]
     UnknownEval {
-        /// The session.
         session: String,
         /// The number asked for.
         eval: u64,
     },
     /// Nothing has been evaluated yet.
     #[error("session {session:?} has evaluated nothing yet")]
-    NothingYet {
-        /// The session.
-        session: String,
-    },
+    NothingYet { session: String },
     /// It is over, or has not begun.
     #[error("{}", not_that_one(*eval, *status, *runs))]
     NotThatOne {
-        /// The session.
         session: String,
         /// The number asked for.
         eval: u64,
@@ -371,18 +358,10 @@ pub enum SessionError {
     },
     /// Nothing runs that could read input.
     #[error("nothing runs in session {session:?} that could read input")]
-    NothingRuns {
-        /// The session.
-        session: String,
-    },
+    NothingRuns { session: String },
     /// A command did not end in time; it goes on.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
-    StillRunning {
-        /// The session.
-        session: String,
-        /// Its number.
-        eval: u64,
-    },
+    StillRunning { session: String, eval: u64 },
 }
 
 fn not_that_one(eval: u64, status: Status, runs: Option<u64>) -> String {

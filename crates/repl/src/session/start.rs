@@ -54,7 +54,6 @@ pub enum StartError {
     /// Its output has no place.
     #[error("make a place for its output in {path}: {source}")]
     Output {
-        /// The directory.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

@@ -13,7 +13,6 @@ const BLOCK: u64 = 64;
 /// The file, beside the output of the sessions. It holds the first number that may be given by whoever reads it.
 const FILE: &str = "next-evaluation";
 
-/// The count.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     /// The first of this life.

@@ -44,7 +44,6 @@ pub(super) struct Output {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The tool.
 pub(super) struct Diagnostics(pub(super) Arc<Repl>);
 
 impl Tool for Diagnostics {

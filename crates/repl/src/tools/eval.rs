@@ -31,7 +31,6 @@ pub(super) struct Args {
     pub stdin: Option<String>,
 }
 
-/// The tool.
 pub(super) struct Eval(pub(super) Arc<Repl>);
 
 impl Tool for Eval {

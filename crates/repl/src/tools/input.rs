@@ -42,7 +42,6 @@ pub(super) struct Output {
     pub open_line: bool,
 }
 
-/// The tool.
 pub(super) struct Input(pub(super) Arc<Repl>);
 
 impl Tool for Input {

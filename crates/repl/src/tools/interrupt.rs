@@ -45,7 +45,6 @@ pub(super) struct Output {
     pub notes: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct Interrupt(pub(super) Arc<Repl>);
 
 impl Tool for Interrupt {

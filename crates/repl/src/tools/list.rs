@@ -69,7 +69,6 @@ pub(super) struct Item {
     pub evals: u64,
 }
 
-/// The tool.
 pub(super) struct List(pub(super) Arc<Repl>);
 
 impl Tool for List {

@@ -64,7 +64,6 @@ pub(super) struct Output {
     pub eval: Option<u64>,
 }
 
-/// The tool.
 pub(super) struct Read(pub(super) Arc<Repl>);
 
 impl Tool for Read {

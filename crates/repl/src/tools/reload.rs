@@ -55,7 +55,6 @@ pub(super) struct Output {
     pub notes: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct Reload(pub(super) Arc<Repl>);
 
 impl Tool for Reload {

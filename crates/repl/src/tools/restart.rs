@@ -39,7 +39,6 @@ pub(super) enum Replay {
     Definitions,
 }
 
-/// The tool.
 pub(super) struct Restart(pub(super) Arc<Repl>);
 
 impl Tool for Restart {

@@ -65,7 +65,6 @@ pub(super) struct Output {
     pub notes: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct Start(pub(super) Arc<Repl>);
 
 impl Tool for Start {

@@ -30,7 +30,6 @@ pub(super) struct Output {
     pub reason: String,
 }
 
-/// The tool.
 pub(super) struct Stop(pub(super) Arc<Repl>);
 
 impl Tool for Stop {

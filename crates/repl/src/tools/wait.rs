@@ -28,7 +28,6 @@ pub(super) struct Args {
     pub max_bytes: Option<usize>,
 }
 
-/// The tool.
 pub(super) struct Wait(pub(super) Arc<Repl>);
 
 impl Tool for Wait {

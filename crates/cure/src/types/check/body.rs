@@ -16,9 +16,7 @@ use crate::work;
 /// What the solver may know about a value.
 #[derive(Debug, Clone)]
 pub(super) enum Term {
-    /// Nothing.
     Opaque,
-    /// An integer.
     Int(Linear),
     /// A truth value.
     Bool(Formula),
@@ -47,7 +45,6 @@ pub(super) struct Local {
 /// How much is known of a variable.
 #[derive(Debug, Clone)]
 pub(super) enum Known {
-    /// Its term.
     Term(Term),
     /// Its type was not known when it was bound: this symbol is its term once the type says of which sort.
     Later(Sym),
@@ -61,7 +58,6 @@ pub(super) struct Wanted {
     pub span: Span,
 }
 
-/// The state.
 pub(super) struct Body<'p> {
     pub program: &'p Program<'p>,
     pub scope: &'p Scope,

@@ -42,7 +42,6 @@ use crate::syntax::ast::{Module, Name};
 /// A checked function with its dictionaries.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// The function.
     pub function: CheckedFunction,
     /// What stands for its holes.
     pub dictionaries: Dictionaries,

@@ -15,17 +15,14 @@ pub(crate) struct Sym(pub u32);
 pub(crate) struct Linear {
     /// The factors, none zero.
     pub factors: BTreeMap<Sym, BigInt>,
-    /// The constant.
     pub constant: BigInt,
 }
 
 impl Linear {
-    /// A number.
     pub(crate) fn number(value: impl Into<BigInt>) -> Linear {
         Linear { factors: BTreeMap::new(), constant: value.into() }
     }
 
-    /// A symbol.
     pub(crate) fn symbol(sym: Sym) -> Linear {
         Linear { factors: BTreeMap::from([(sym, BigInt::one())]), constant: BigInt::zero() }
     }

@@ -18,7 +18,6 @@ pub(crate) type Model = BTreeMap<Sym, BigInt>;
 pub(crate) enum Outcome {
     /// Yes, for example with these values.
     Sat(Model),
-    /// No.
     Unsat,
     /// The budget was spent first.
     Unknown,

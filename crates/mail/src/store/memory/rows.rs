@@ -13,7 +13,6 @@ use crate::store::Arrival;
 use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember, Touch};
 use crate::store::plan::{self, Entry, Held};
 
-/// Everything.
 pub(super) struct Rows {
     pub(super) clock: Clock,
     pub(super) limits: Limits,

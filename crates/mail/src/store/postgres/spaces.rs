@@ -70,7 +70,6 @@ pub enum Why {
 pub struct Settled {
     /// The database's id.
     pub store: String,
-    /// The space.
     pub space: Space,
 }
 

@@ -40,7 +40,6 @@ impl<R: Into<Refusal>> From<R> for Fault {
     }
 }
 
-/// Writes.
 pub(super) struct Writer {
     place: Arc<Place>,
     db: Option<PgConnection>,

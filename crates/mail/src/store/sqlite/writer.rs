@@ -38,7 +38,6 @@ type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// What the writer is asked.
 pub(super) enum Job {
-    /// A change.
     Change(Box<Change>, Answer<Changed>),
     /// The search index, brought up to all that is stored.
     Index(Answer<()>),
@@ -69,7 +68,6 @@ thread_local! {
     static LOG_PAGES: Cell<i32> = const { Cell::new(0) };
 }
 
-/// Writes.
 pub(super) struct Writer {
     pub(super) db: Connection,
     pub(super) space: i64,

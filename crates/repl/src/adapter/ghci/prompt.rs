@@ -14,7 +14,6 @@ use super::{ANNOUNCED, Nonce, stops};
 /// What it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parts {
-    /// Everything.
     Hearing,
     /// What GHCi says is not heard.
     OwnHandles,

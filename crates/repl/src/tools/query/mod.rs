@@ -42,7 +42,6 @@ pub(super) struct Args {
 /// The question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub(super) enum Question {
     Type,
     Kind,
@@ -112,7 +111,6 @@ pub(super) struct Output {
     pub notes: Vec<String>,
 }
 
-/// The tool.
 pub(super) struct Query(pub(super) Arc<Repl>);
 
 impl Tool for Query {
