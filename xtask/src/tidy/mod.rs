@@ -22,14 +22,29 @@ pub(crate) fn run() -> Result<()> {
     let mut complaints = edges::check(&workspace::metadata()?);
     complaints.extend(check_tree(&root)?);
     complaints.extend(client_is_light()?);
+    complaints
+        .extend(lock_is_short(&std::fs::read_to_string(root.join("Cargo.lock")).context("could not read Cargo.lock")?));
     if !complaints.is_empty() {
         for complaint in &complaints {
             eprintln!("tidy: {complaint}");
         }
         bail!("{} rule(s) of the house are broken; each line above says where and what to do", complaints.len());
     }
-    println!("tidy: edges, headers, lengths, names, declared files and the map are in order");
+    println!("tidy: edges, headers, lengths, names, declared files, the map and the lock file are in order");
     Ok(())
+}
+
+/// How many packages may be locked. Each is built on two cores, and is code that somebody else may change: a new one is
+/// worth it, or goes in place of another.
+const MAX_LOCKED: usize = 335;
+
+fn lock_is_short(lock: &str) -> Option<String> {
+    let count = lock.lines().filter(|line| *line == "[[package]]").count();
+    (count > MAX_LOCKED).then(|| {
+        format!(
+            "Cargo.lock: {count} packages; the limit is {MAX_LOCKED}: `cargo tree -i NAME` shows what a new one is for"
+        )
+    })
 }
 
 /// Every rule that needs only the files.
@@ -93,6 +108,12 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         check_tree(root.path()).unwrap().join("\n")
+    }
+
+    #[test]
+    fn a_lock_file_has_an_end() {
+        assert_eq!(lock_is_short(&"[[package]]\n".repeat(MAX_LOCKED)), None);
+        assert!(lock_is_short(&"[[package]]\n".repeat(MAX_LOCKED + 1)).is_some());
     }
 
     #[test]
