@@ -4,13 +4,13 @@
 //! One file an agent, which only its user can read. Start with [`Tokens::find`].
 
 use std::fs;
-use std::hint::black_box;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use project::private;
 use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
 
 use crate::model::AgentName;
 
@@ -62,7 +62,7 @@ impl Tokens {
     pub fn find(&self, said: &str) -> Option<Token> {
         let (name, _) = said.split_once('.')?;
         let token = self.of(&AgentName::new(name).ok()?).ok()??;
-        is_same(said, &token.secret).then_some(token)
+        bool::from(said.as_bytes().ct_eq(token.secret.as_bytes())).then_some(token)
     }
 
     /// An agent's token, if it has one.
@@ -132,12 +132,6 @@ impl Tokens {
     }
 }
 
-/// Compares in a time that does not depend on where they differ. How long a secret is, is none.
-pub fn is_same(said: &str, secret: &str) -> bool {
-    let differ = said.bytes().zip(secret.bytes()).fold(0, |differ, (a, b)| black_box(differ | (a ^ b)));
-    said.len() == secret.len() && black_box(differ) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,12 +189,5 @@ mod tests {
         assert_eq!(tokens.find(&moved.secret.replace("ann.", "zoe.")), None);
         assert!(tokens.revoke(&ann).unwrap() && !tokens.revoke(&ann).unwrap());
         assert_eq!(tokens.find(&moved.secret), None);
-    }
-
-    #[test]
-    fn equal_only_if_equal() {
-        for (a, b) in [("", ""), ("abc", "abc"), ("abc", "abd"), ("abc", "ab"), ("ab", "abc"), ("bbc", "abc")] {
-            assert_eq!(is_same(a, b), a == b, "{a} {b}");
-        }
     }
 }

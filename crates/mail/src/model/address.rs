@@ -161,34 +161,20 @@ fn understood(
 
 /// The names closest to a misspelt one: at most three, nearest first.
 pub fn nearest(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
-    let wanted: Vec<char> = wanted.trim_start_matches('@').chars().take(64).collect();
-    let allowed = (wanted.len() / 4).clamp(1, 3);
+    let wanted: String = wanted.trim_start_matches('@').chars().take(64).collect();
+    let letters = wanted.chars().count();
+    let allowed = (letters / 4).clamp(1, 3);
     let mut near: Vec<(usize, String)> = names
         .into_iter()
         .map(|name| {
-            let starts = name.starts_with(&wanted.iter().collect::<String>()) && wanted.len() >= 2;
-            (if starts { 1 } else { distance(&wanted, &name.chars().collect::<Vec<_>>()) }, name)
+            let starts = name.starts_with(&wanted) && letters >= 2;
+            (if starts { 1 } else { strsim::levenshtein(&wanted, &name) }, name)
         })
         .filter(|(far, _)| *far <= allowed)
         .collect();
     near.sort();
     near.dedup();
     near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// Letters to insert, delete or change.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
