@@ -3,10 +3,11 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use mail::spool::Spool;
 use mail::store::Store;
+use mail::store::query::{Agents, Query};
 use mail::store::sqlite::{examine, examine_spool};
 use mail::{Clock, Limits, Space, StoreError};
 use rustix::fs::{CWD, Mode, mkfifoat};
@@ -132,4 +133,29 @@ fn a_store_is_made_whole_and_private() {
     }
     let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(".new-")), "{left:?}");
+}
+
+/// What a session of many readers leaves behind when it ends while they read: one file, and whoever copies that has it all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_store_that_was_closed_is_one_file_whoever_read_it_meanwhile() {
+    for _ in 0..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mail.db");
+        let store = Arc::new(open_sqlite(&path, Clock::system(), &Limits::default()).unwrap());
+        let readers: Vec<_> = (0..16)
+            .map(|_| {
+                let store = Arc::clone(&store);
+                tokio::spawn(async move { while store.read(Query::Agents(Agents)).await.is_ok() {} })
+            })
+            .collect();
+        while store.read(Query::Agents(Agents)).await.is_err() {}
+        // Readers that nobody waits for any more read to their end all the same.
+        readers.iter().step_by(2).for_each(tokio::task::JoinHandle::abort);
+        store.close().await;
+        let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        assert_eq!(left, ["mail.db"]);
+        for reader in readers {
+            let _ = reader.await;
+        }
+    }
 }

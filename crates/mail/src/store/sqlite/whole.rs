@@ -15,7 +15,7 @@ use crate::store::query::{Found, Query};
 /// Changes under way at once; more wait their turn.
 const CHANGES: usize = 4_096;
 /// Queries that run at once.
-const READERS: usize = 4;
+const READERS: u32 = 4;
 
 /// What it takes.
 pub(super) struct Whole {
@@ -30,7 +30,7 @@ struct Reading {
     options: SqliteOptions,
     space: i64,
     file: Arc<OpenFile>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -57,8 +57,8 @@ impl Whole {
             options,
             space,
             file,
-            turns: Semaphore::new(READERS),
-            idle: Mutex::new(Vec::with_capacity(READERS)),
+            turns: Arc::new(Semaphore::new(READERS as usize)),
+            idle: Mutex::new(Vec::with_capacity(READERS as usize)),
         };
         Ok(Whole {
             jobs: Mutex::new(Some(jobs)),
@@ -94,16 +94,24 @@ impl Whole {
         {
             return Err(error);
         }
-        let _turn = self.reading.turns.acquire().await.map_err(|_| closed())?;
+        let turn = Arc::clone(&self.reading.turns).acquire_owned().await.map_err(|_| closed())?;
         let reading = Arc::clone(&self.reading);
-        let read = tokio::task::spawn_blocking(move || reading.read(query)).await;
+        let read = tokio::task::spawn_blocking(move || {
+            // Held until the query has ended, even if nobody waits for it any more.
+            let _turn = turn;
+            reading.read(query)
+        });
+        let read = read.await;
         read.unwrap_or_else(|_| Err(StoreError::Failed { reason: "a query panicked".to_owned() }))
     }
 
+    /// Nothing stays open, so that the last connection copies the log into the file: that is then the whole store.
     pub(super) async fn close(&self) {
+        let _turns = self.reading.turns.acquire_many(READERS).await;
         self.reading.turns.close();
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        // Before the writer's: of two that are closed at once, neither is the last.
         self.reading.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             // The writer ends when it has made all changes that were begun.
