@@ -24,9 +24,24 @@ pub(super) enum Parts {
 
 /// Characters and nothing else, so that extensions which reinterpret literals do not matter.
 pub(super) fn characters(text: &str) -> String {
-    let characters: String = text.chars().map(|c| format!("'{c}':")).collect();
-    format!("({characters}Prelude.mempty)")
+    before(text, "Prelude.mempty")
 }
+
+/// The characters of a text, and what follows them.
+fn before(text: &str, rest: &str) -> String {
+    let characters: String = text.chars().map(|c| format!("'{c}':")).collect();
+    format!("({characters}{rest})")
+}
+
+/// The empty text, where nothing reinterprets it, and which needs no instance to be found.
+const EMPTY: &str = "GHC.List.replicate (GHC.Base.ord '\\0') '0'";
+/// What is written with the inner modules of base: `nl`, the empty text; `sn`, a number as a text; `c`, a character as it is
+/// shown; `cc`, texts joined.
+const INNER: &str = "sn n = GHC.Show.showSignedInt (GHC.Base.ord '\\0') n nl ; cc = GHC.List.concat ; \
+     c l = case GHC.Show.showLitChar l nl of { '\\\\' : _ -> '?' ; _ -> l }";
+/// The same without those.
+const OUTER: &str = "sn n = Prelude.show n ; cc l = Prelude.concat l ; \
+     c l = case l Prelude.< '\\DEL' of { Prelude.True -> l ; Prelude.False -> '?' }";
 
 /// Definitions of `w`, that writes a text as bytes, of `p` and `q`, where to, of `r`, that waits for a moment until there is
 /// something to read, and of `f` and `t`, that take back input.
@@ -55,14 +70,14 @@ pub(super) fn characters(text: &str) -> String {
 /// holds of the lazy text then fails when it is asked for more. At the true end of the input the handle is closed, and
 /// stays so. It is a copy of the handle `j` that takes its place; to look into a handle would bring in the types of words.
 fn own_handles() -> String {
-    let [out, err, input, none] = ["<stdout>", "<stderr>", "<stdin>", "+"].map(characters);
+    let [out, err, input, none] = ["<stdout>", "<stderr>", "<stdin>", "+"].map(|text| before(text, "nl"));
     format!(
         "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
          d f n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Device.dup f Prelude.>>= (\\ c -> \
          GHC.IO.Handle.FD.mkHandleFromFD c GHC.IO.Device.Stream n System.IO.WriteMode Prelude.False Prelude.Nothing)) ; \
          p = d GHC.IO.FD.stdout {out} ; q = d GHC.IO.FD.stderr {err} ; \
          r = System.IO.hIsOpen i Prelude.>>= (\\ y -> case y of {{ \
-         Prelude.True -> GHC.IO.Device.ready GHC.IO.FD.stdin Prelude.False (Prelude.fromEnum '\\n') ; \
+         Prelude.True -> GHC.IO.Device.ready GHC.IO.FD.stdin Prelude.False (GHC.Base.ord '\\n') ; \
          Prelude.False -> System.IO.hIsClosed i Prelude.>>= (\\ x -> case x of {{ \
          Prelude.True -> Prelude.return Prelude.False ; Prelude.False -> g }}) }}) ; \
          i = System.IO.stdin ; j = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD GHC.IO.FD.stdin \
@@ -91,8 +106,8 @@ fn own_handles() -> String {
          Prelude.True -> Prelude.return {none} ; \
          Prelude.False -> System.IO.hIsOpen i Prelude.>>= (\\ l -> case l of {{ Prelude.True -> Prelude.return l ; \
          Prelude.False -> g }}) Prelude.>> Foreign.Marshal.Alloc.allocaBytes e (\\ l -> \
-         System.IO.hGetBufNonBlocking i l e Prelude.>>= (\\ x -> Prelude.return ('+' : Prelude.show x))) }}) ; \
-         Prelude.False -> Prelude.return {none} }}) ; e = Prelude.fromEnum '\\x1ffff'"
+         System.IO.hGetBufNonBlocking i l e Prelude.>>= (\\ x -> Prelude.return ('+' : sn x))) }}) ; \
+         Prelude.False -> Prelude.return {none} }}) ; e = GHC.Base.ord '\\x1ffff'"
     )
 }
 
@@ -101,41 +116,42 @@ const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
      p = System.IO.stdout ; q = System.IO.stderr ; r = Prelude.return Prelude.False ; \
      b = System.IO.hSetBuffering System.IO.stdout ; xd = Prelude.return () ; \
      x s = Prelude.maybe (b System.IO.LineBuffering) (\\ _ -> b System.IO.NoBuffering) s ; \
-     f = Prelude.return Prelude.mempty";
+     f = Prelude.return nl";
 
 /// The definition of `u`, which gives what the payload says of words: nothing, `?` where it may have missed some, or the
 /// words as a literal of Haskell.
 ///
-/// `hk` keeps what was said, piece by piece, `hn` how much that is (`hx` is the bound: the rest is not kept, and the payload
-/// says `?`), `hs` a stable name of our encoding, by which it is found to be in place still. They are the arguments of the
-/// function, since a `let` would make of each as many as there are types. `he` makes an encoder of ours out of any.
-const HEARING: &str = "hx = Prelude.fromEnum '\\65535' ; hz = Prelude.fromEnum '\\0' ; \
-     hj i j = Prelude.mapM (\\ n -> Prelude.fmap Prelude.fst (GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw i) n)) \
-     (Prelude.enumFromTo (GHC.IO.Buffer.bufL i) (Prelude.pred j)) Prelude.>>= \\ s -> \
-     Data.IORef.readIORef hk Prelude.>>= \\ l -> Data.IORef.writeIORef hk (s : l) ; \
+/// `hk` keeps what was said, the last character first, `hn` how much more it may be (`hx` is the bound: what is beyond is not
+/// kept, and the payload says `?`), `hs` a stable name of our encoding, by which it is found to be in place still. They are
+/// the arguments of the function, since a `let` would make of each as many as there are types. `he` makes an encoder of ours
+/// out of any. `hw` counts in a list, and `t` is a thread as a text: no `==`, no `<` (see [`function`]).
+const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n () ; \
+     hj i n w l = case w of { \
+     _ : w -> GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw i) n Prelude.>>= \\ x -> case x of { \
+     (c, n) -> hj i n w (c : l) } ; \
+     _ -> GHC.IORef.writeIORef hk l } ; \
      hl i j = case GHC.IO.Buffer.isEmptyBuffer j of { Prelude.True -> GHC.IO.Buffer.bufR i ; \
      Prelude.False -> GHC.IO.Buffer.bufL j } ; \
-     ha i j = Data.IORef.readIORef hn Prelude.>>= \\ n -> case n Prelude.< hx of { Prelude.False -> Prelude.return () ; \
-     Prelude.True -> hj i j Prelude.>> (case n Prelude.+ (j Prelude.- GHC.IO.Buffer.bufL i) of { m -> \
-     Prelude.seq m (Data.IORef.writeIORef hn m) }) } ; \
+     ha i j = GHC.IORef.readIORef hn Prelude.>>= \\ n -> case hw n of { \
+     _ : _ -> (case j Prelude.- GHC.IO.Buffer.bufL i of { m -> \
+     GHC.IORef.readIORef hk Prelude.>>= hj i (GHC.IO.Buffer.bufL i) (hw m) Prelude.>> \
+     (case n Prelude.- m of { n -> Prelude.seq n (GHC.IORef.writeIORef hn n) }) }) ; _ -> Prelude.return () } ; \
      hf t c = case c of { GHC.IO.Encoding.Types.BufferCodec e v k g s -> GHC.IO.Encoding.Types.BufferCodec \
      (\\ i o -> e i o Prelude.>>= \\ x -> case x of { (_, j, _) -> GHC.Conc.Sync.myThreadId Prelude.>>= \\ y -> \
-     (case y Prelude.== t of { Prelude.True -> ha i (hl i j) ; Prelude.False -> Prelude.return () }) \
+     (case GHC.Base.eqString t (GHC.Conc.Sync.showThreadId y) of { Prelude.True -> ha i (hl i j) ; Prelude.False -> Prelude.return () }) \
      Prelude.>> Prelude.return x }) v k g s } ; \
      he t u = case u of { GHC.IO.Encoding.Types.TextEncoding n d c -> \
      GHC.IO.Encoding.Types.TextEncoding n d (Prelude.fmap (hf t) c) } ; \
-     ho = Data.IORef.writeIORef hk Prelude.mempty Prelude.>> Data.IORef.writeIORef hn hz ; \
-     hp = Data.IORef.readIORef hn Prelude.>>= \\ n -> case n Prelude.== hz of { \
-     Prelude.True -> Prelude.return Prelude.mempty ; \
-     Prelude.False -> Data.IORef.readIORef hk Prelude.>>= \\ l -> ho Prelude.>> Prelude.return (case n Prelude.< hx of { \
-     Prelude.True -> Prelude.show (Prelude.concat (Prelude.reverse l)) ; \
-     Prelude.False -> '?' : Prelude.mempty }) } ; \
-     hi e = GHC.Conc.Sync.myThreadId Prelude.>>= \\ t -> case he t e of { f -> Prelude.seq f \
-     (System.Mem.StableName.makeStableName f Prelude.>>= \\ s -> Data.IORef.writeIORef hs (Prelude.Just s) Prelude.>> \
-     System.IO.hSetEncoding System.IO.stderr f Prelude.>> ho Prelude.>> Prelude.return ('?' : Prelude.mempty)) } ; \
+     ho = GHC.IORef.writeIORef hk nl Prelude.>> GHC.IORef.writeIORef hn hx ; \
+     hp = GHC.IORef.readIORef hk Prelude.>>= \\ l -> case l of { \
+     _ : _ -> GHC.IORef.readIORef hn Prelude.>>= \\ n -> ho Prelude.>> Prelude.return (case hw n of { \
+     _ : _ -> '\"' : GHC.Show.showLitString (GHC.List.reverse l) ('\"' : nl) ; _ -> '?' : nl }) ; _ -> Prelude.return l } ; \
+     hi e = GHC.Conc.Sync.myThreadId Prelude.>>= \\ t -> case he (GHC.Conc.Sync.showThreadId t) e of { f -> Prelude.seq f \
+     (System.Mem.StableName.makeStableName f Prelude.>>= \\ s -> GHC.IORef.writeIORef hs (Prelude.Just s) Prelude.>> \
+     System.IO.hSetEncoding System.IO.stderr f Prelude.>> ho Prelude.>> Prelude.return ('?' : nl)) } ; \
      u = System.IO.hGetEncoding System.IO.stderr Prelude.>>= \\ e -> case e of { \
-     Prelude.Nothing -> ho Prelude.>> Prelude.return ('?' : Prelude.mempty) ; \
-     Prelude.Just e -> System.Mem.StableName.makeStableName e Prelude.>>= \\ s -> Data.IORef.readIORef hs Prelude.>>= \\ f -> \
+     Prelude.Nothing -> ho Prelude.>> Prelude.return ('?' : nl) ; \
+     Prelude.Just e -> System.Mem.StableName.makeStableName e Prelude.>>= \\ s -> GHC.IORef.readIORef hs Prelude.>>= \\ f -> \
      case Prelude.maybe Prelude.False (System.Mem.StableName.eqStableName s) f of { Prelude.True -> hp ; \
      Prelude.False -> hi e } }";
 
@@ -145,36 +161,37 @@ const HEARING: &str = "hx = Prelude.fromEnum '\\65535' ; hz = Prelude.fromEnum '
 /// as at its own prompt. Letters beyond ASCII in the name of a module are told as `?`. What is the same at every prompt
 /// stands outside of the function, which is byte code and would build it anew; and what only the next command needs comes
 /// after the markers: the buffering, and the wait.
+///
+/// A session starts when GHC has compiled this, and most of that is reading interfaces: nothing is named from a large one
+/// (`Eq`, `Ord`, `Enum`, `Foldable` and `Traversable`, 1 MB together), which the code to come may never need.
 pub(super) fn function(nonce: &Nonce, parts: Parts) -> String {
     let (stop, _) = stops(nonce);
-    let (nonce, asks, stop) = (characters(&format!("{} ", nonce.as_str())), characters(ANNOUNCED), characters(&stop));
-    let nothing = "u = Prelude.return Prelude.mempty";
+    let (nonce, asks, stop) = (format!("{} ", nonce.as_str()), ANNOUNCED.to_owned(), stop);
+    let [nonce, asks, stop] = [nonce, asks, stop].map(|text| before(&text, "nl"));
+    let nothing = "u = Prelude.return nl";
+    let inner = || format!("nl = {EMPTY} ; {INNER} ; {}", own_handles());
     let (hears, parts, hearing) = match parts {
-        Parts::Hearing => (true, own_handles(), HEARING),
-        Parts::OwnHandles => (false, own_handles(), nothing),
-        Parts::RawBuffers => (false, RAW_BUFFERS.to_owned(), nothing),
+        Parts::Hearing => (true, inner(), HEARING),
+        Parts::OwnHandles => (false, inner(), nothing),
+        Parts::RawBuffers => (false, format!("nl = Prelude.mempty ; {OUTER} ; {RAW_BUFFERS}"), nothing),
     };
     let (open, close) = if hears {
-        let new = "(System.IO.Unsafe.unsafePerformIO (Data.IORef.newIORef";
-        (
-            "(\\ hk hn hs -> ",
-            format!(") {new} Prelude.mempty)) {new} (Prelude.fromEnum '\\0'))) {new} Prelude.Nothing))"),
-        )
+        let new = "(System.IO.Unsafe.unsafePerformIO (GHC.IORef.newIORef";
+        ("(\\ hk hn hs -> ", format!(") {new} ({EMPTY}))) {new} (GHC.Base.ord '\\0'))) {new} Prelude.Nothing))"))
     } else {
         ("", String::new())
     };
     format!(
         ":set prompt-function {open}let {{ \
-         k = {nonce} ; a = {asks} ; hv = {stop} ; z = '\\n' : Prelude.mempty ; o = System.IO.stdout ; \
-         c l = case l Prelude.< '\\DEL' of {{ Prelude.True -> l ; Prelude.False -> '?' }} ; {parts} ; {hearing} ; \
+         {parts} ; k = {nonce} ; a = {asks} ; hv = {stop} ; z = '\\n' : nl ; o = System.IO.stdout ; {hearing} ; \
          hy = System.Environment.lookupEnv hv Prelude.>>= Prelude.maybe u \
          (\\ _ -> System.Environment.unsetEnv hv Prelude.>> Prelude.fmap ('!' :) u) }} in \
-         \\ms n -> let {{ m = k Prelude.++ Prelude.show n }} in Control.Exception.uninterruptibleMask_ ( \
+         \\ms n -> let {{ m = k Prelude.++ sn n }} in Control.Exception.uninterruptibleMask_ ( \
          System.IO.hFlush o Prelude.>> System.IO.hFlush System.IO.stderr Prelude.>> xd Prelude.>> f Prelude.>>= (\\ y -> \
-         w p (m Prelude.++ (' ' : (Prelude.map c (Prelude.concat ms) Prelude.++ z))) Prelude.>> \
+         w p (m Prelude.++ (' ' : (Prelude.map c (cc ms) Prelude.++ z))) Prelude.>> \
          hy Prelude.>>= (\\ s -> w q (m Prelude.++ (' ' : (y Prelude.++ (s Prelude.++ z)))))) Prelude.>> \
          System.Environment.lookupEnv a Prelude.>>= (\\ s -> \
          Prelude.maybe (Prelude.return ()) (\\ _ -> System.Environment.unsetEnv a) s Prelude.>> x s)) Prelude.>> \
-         r Prelude.>> Prelude.return Prelude.mempty{close}\n"
+         r Prelude.>> Prelude.return nl{close}\n"
     )
 }
