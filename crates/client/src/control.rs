@@ -356,6 +356,6 @@ mod tests {
             })
             .unwrap();
         assert_eq!(entries.len(), 1);
-        assert_eq!(entries[0].record, journal::Record::DaemonStopping { reason: "idle".into() });
+        assert_eq!((&*entries[0].record, &entries[0].fields["reason"]), ("daemon_stopping", &json!("idle")));
     }
 }

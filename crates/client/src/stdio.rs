@@ -7,6 +7,7 @@
 
 mod answers;
 mod footprint;
+mod hand_outs;
 mod handshake;
 mod ledger;
 mod lists;
@@ -14,8 +15,8 @@ mod output;
 mod pace;
 mod peek;
 mod questions;
+mod repeat;
 mod transfer;
-mod unheard;
 
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -317,7 +318,7 @@ impl Downward {
     fn caller(&mut self) -> Result<(Project, Hello), String> {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
-        (hello.answers_lost, hello.last_message) = self.shared.lock().ledger.awaits_mail();
+        (hello.answers_lost, hello.last_receipt) = self.shared.lock().ledger.lost_hand_outs();
         // Taken once: a second time would take the name back from whoever took it since.
         hello.takeover &= self.life.is_none();
         Ok((project, hello))

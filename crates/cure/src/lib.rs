@@ -20,6 +20,7 @@ mod resolve;
 mod resources;
 pub mod run;
 mod session;
+mod settings;
 pub mod standard;
 pub mod syntax;
 mod tools;
@@ -34,6 +35,7 @@ pub use part::{Cure, Modules, Options, RunLimits};
 pub use prompts::prompts;
 pub use resources::serve_resources;
 pub use session::{Alone, Checked, Compilation, Run, Sources, compile};
+pub use settings::CureSettings;
 pub use tools::tools;
 pub use workspace::{FileReport, Index, Report, Workspace};
 

@@ -7,12 +7,12 @@ use mcp::tool::{Context, NotifyError};
 use mcp::wire::build::RpcError;
 use mcp::wire::code::{INTERNAL, INVALID_PARAMS};
 use project::Caller;
-use project::journal::Entry;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::journal::Entry;
 use crate::lifecycle::Daemon;
 use crate::status::Status;
 
@@ -90,7 +90,7 @@ async fn subscribe(
 }
 
 fn send(cx: &Context, entry: &Entry) -> Result<(), NotifyError> {
-    cx.notify(ENTRY, entry)
+    cx.notify(ENTRY, &entry.json().map_err(|_| NotifyError::Closed)?)
 }
 
 fn there(daemon: &Weak<Daemon>) -> Result<Arc<Daemon>, RpcError> {

@@ -1,12 +1,15 @@
 //! What happened, as typed records: kept for late readers, sent to subscribers, and written as JSON lines.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use project::journal::{Entry, Record};
+use project::journal::{self, Event};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime;
 use tokio::sync::broadcast;
 
@@ -24,6 +27,40 @@ const GATHERED: Duration = Duration::from_millis(20);
 
 /// The journal's file beside the log.
 pub(crate) const FILE_NAME: &str = "journal.jsonl";
+
+/// A record with its place in the journal.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) seq: u64,
+    /// When, in milliseconds since 1970.
+    at_ms: u64,
+    record: Box<dyn Written>,
+}
+
+impl Entry {
+    /// As it is written down and sent.
+    pub(crate) fn json(&self) -> serde_json::Result<Box<RawValue>> {
+        self.record.json(self.seq, self.at_ms)
+    }
+}
+
+/// A record of whomever.
+trait Written: Debug + Send + Sync {
+    fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>>;
+}
+
+impl<E: Event> Written for E {
+    fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>> {
+        #[derive(Serialize)]
+        struct Line<'a, E> {
+            seq: u64,
+            at_ms: u64,
+            #[serde(flatten)]
+            record: &'a E,
+        }
+        to_raw_value(&Line { seq, at_ms, record: self })
+    }
+}
 
 /// The journal of one life of the daemon.
 pub(crate) struct Journal {
@@ -63,18 +100,11 @@ impl Journal {
     }
 
     /// Writes a record down.
-    pub(crate) fn record(&self, record: Record) {
-        let rare = matches!(
-            record,
-            Record::DaemonStarted { .. }
-                | Record::DaemonStopping { .. }
-                | Record::SessionStarted { .. }
-                | Record::SessionReady { .. }
-                | Record::SessionEnded { .. }
-        );
+    pub(crate) fn record(&self, record: impl Event) {
+        let rare = record.is_rare();
         let mut state = self.lock();
         state.last += 1;
-        let entry = Arc::new(Entry::now(state.last, record));
+        let entry = Arc::new(Entry { seq: state.last, at_ms: journal::now(), record: Box::new(record) });
         state.unwritten.push(Arc::clone(&entry));
         let is_first = state.unwritten.len() == 1;
         if state.kept.len() == KEPT {
@@ -98,10 +128,9 @@ impl Journal {
         let Some(file) = &mut *file else { return };
         let mut lines = Vec::new();
         for entry in unwritten {
-            let before = lines.len();
-            match serde_json::to_writer(&mut lines, &*entry) {
-                Ok(()) => lines.push(b'\n'),
-                Err(_) => lines.truncate(before),
+            if let Ok(line) = entry.json() {
+                lines.extend_from_slice(line.get().as_bytes());
+                lines.push(b'\n');
             }
         }
         // A full disk loses lines of the file, never the entry itself.
@@ -134,6 +163,16 @@ async fn write_soon(journal: Weak<Journal>) {
 mod tests {
     use super::*;
 
+    use project::journal::Record;
+
+    #[derive(Debug, Serialize)]
+    #[serde(tag = "record", rename_all = "snake_case")]
+    enum Frequent {
+        BedWatered { bed: u64 },
+    }
+
+    impl Event for Frequent {}
+
     fn stopping(reason: &str) -> Record {
         Record::DaemonStopping { reason: reason.to_owned() }
     }
@@ -156,22 +195,27 @@ mod tests {
     async fn frequent_records_are_gathered_and_keep_their_order() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let journal = Journal::open(dir.path(), 1 << 20).expect("opens");
-        let evaluation = |eval| Record::EvaluationStarted { session: "s".to_owned(), worktree: "/w".into(), eval };
+        let watered = |bed| Frequent::BedWatered { bed };
         let written = || std::fs::read_to_string(dir.path().join(FILE_NAME)).expect("readable").lines().count();
-        journal.record(evaluation(1));
-        journal.record(evaluation(2));
+        journal.record(watered(1));
+        journal.record(watered(2));
         assert_eq!((written(), journal.subscribe(0).0.len()), (0, 2));
         while written() < 2 {
             tokio::time::sleep(GATHERED).await;
         }
         assert_eq!(written(), 2);
-        journal.record(evaluation(3));
+        journal.record(watered(3));
         journal.record(stopping("now"));
         assert_eq!(written(), 4);
-        journal.record(evaluation(4));
+        journal.record(watered(4));
         drop(journal);
         let text = std::fs::read_to_string(dir.path().join(FILE_NAME)).expect("readable");
-        let numbers = text.lines().map(|line| serde_json::from_str::<Entry>(line).expect("an entry").seq);
+        let numbers = text.lines().map(|line| serde_json::from_str::<journal::Entry>(line).expect("an entry").seq);
         assert_eq!(numbers.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        let last = text.lines().last().expect("a line");
+        assert!(
+            last.starts_with(r#"{"seq":5,"at_ms":"#) && last.ends_with(r#","record":"bed_watered","bed":4}"#),
+            "{last}"
+        );
     }
 }

@@ -19,7 +19,7 @@ mod standalone;
 mod status;
 
 pub use lifecycle::{Options, ServeError, serve};
-pub use parts::{ChoiceError, declared, faults, health};
+pub use parts::{ChoiceError, declared, enabled, faults, health, sections};
 pub use process::guardian;
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};

@@ -25,7 +25,7 @@ use crate::http::Http;
 use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
 use crate::secrets::SecretError;
-use crate::{detach, listener, log};
+use crate::{detach, listener, log, parts};
 
 /// How long to wait for another daemon that is at its beginning or its end.
 const PLACE_TIME: Duration = Duration::from_secs(10);
@@ -155,7 +155,7 @@ fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result
             Announce::Nobody => Err(Lock::acquire(&project).map_or_else(ServeError::Lock, |_| ServeError::Replaced)),
         };
     };
-    let config = Config::load(&project)?;
+    let config = Config::load(&project, &parts::sections())?;
     let http = http.map(|address| Http::bind(&project, address)).transpose()?;
     // Each of log and journal keeps two files.
     let journal = match logs(&project.log_dir(), config.limits.log_bytes / 4, announce) {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp::tool::{Declaration, Registry};
-use project::HelloAck;
+use mcp::tool::{self, Declaration, Registry};
+use project::{HelloAck, Repeat, RepeatRule};
 
 /// What was said of each registry. It takes longer than the rest of a greeting, so it is kept.
 #[derive(Default)]
@@ -18,6 +18,7 @@ struct Offer {
     revision: u64,
     listing: String,
     read_only: Vec<String>,
+    repeat: Vec<RepeatRule>,
 }
 
 impl Offers {
@@ -29,7 +30,8 @@ impl Offers {
         if known.revision != revision {
             *known = Offer::of(registry, revision);
         }
-        HelloAck { listing: known.listing.clone(), read_only: known.read_only.clone(), ..ack }
+        let Offer { listing, read_only, repeat, .. } = known.clone();
+        HelloAck { listing, read_only, repeat: Some(repeat), ..ack }
     }
 }
 
@@ -40,12 +42,37 @@ impl Offer {
         let mut hasher = DefaultHasher::new();
         declarations().for_each(|declaration| hash(declaration, &mut hasher));
         let read_only = declarations().filter(|declaration| declaration.effect.read_only);
+        let mut repeat: Vec<RepeatRule> = Vec::new();
+        for Declaration { name, repeat: declared, .. } in declarations().filter(|tool| !tool.effect.read_only) {
+            let Some(how) = said(*declared) else { continue };
+            match repeat.iter_mut().find(|rule| rule.how == how) {
+                Some(rule) => rule.tools.push(name.clone()),
+                None => repeat.push(RepeatRule { tools: vec![name.clone()], how }),
+            }
+        }
         Offer {
             revision,
             listing: format!("{:016x}", hasher.finish()),
             read_only: read_only.map(|declaration| declaration.name.clone()).collect(),
+            repeat,
         }
     }
+}
+
+/// What there is to say of how a lost call may be made again.
+fn said(declared: tool::Repeat) -> Option<Repeat> {
+    let owned = str::to_owned;
+    Some(match declared {
+        tool::Repeat::UNKNOWN => return None,
+        tool::Repeat::Unsafe { restarted, reconnected } => {
+            Repeat::Unsafe { restarted: owned(restarted), reconnected: owned(reconnected) }
+        }
+        tool::Repeat::Visible { advice } => Repeat::Visible { advice: owned(advice) },
+        tool::Repeat::Keyed { argument, advice, keyed_advice } => {
+            Repeat::Keyed { argument: owned(argument), advice: owned(advice), keyed_advice: owned(keyed_advice) }
+        }
+        tool::Repeat::HandsOut { receipt } => Repeat::HandsOut { receipt: owned(receipt) },
+    })
 }
 
 /// Everything of a tool that a client is told.
@@ -70,6 +97,9 @@ mod tests {
         let (one, same) = (registry(&["repl_eval", "repl_read"]), registry(&["repl_read", "repl_eval"]));
         assert_eq!(said(&one).read_only, ["repl_read"]);
         assert_eq!(said(&one).listing, said(&same).listing);
+        let rules = said(&one).repeat.expect("it says so");
+        assert_eq!((rules.len(), &rules[0].tools[..]), (1, &["repl_eval".to_owned()][..]));
+        assert!(matches!(&rules[0].how, Repeat::Unsafe { restarted, .. } if restarted.contains("repl_read")));
         one.add(find("repl_wait")).expect("a legal tool");
         assert_ne!(said(&one).listing, said(&same).listing);
         assert_eq!(said(&one).read_only, ["repl_read", "repl_wait"]);

@@ -7,8 +7,8 @@ use mcp::server::ConnectionOptions;
 use project::{Caller, Config, ConfigError, Hello, PathError, Project};
 
 use crate::journal::Journal;
-use crate::log;
 use crate::parts::{ChoiceError, Parts};
+use crate::{log, parts};
 
 /// Why a standalone server did not serve.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     // First of all: from here on nothing but protocol reaches the agent.
     let stdio = mcp::transport::stdio::take().map_err(StandaloneError::Stdio)?;
     log::start_on_stderr();
-    let config = Config::load(project)?;
+    let config = Config::load(project, &parts::sections())?;
     ::process::allocator::one_heap();
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(StandaloneError::Stdio)?;

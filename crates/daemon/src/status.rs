@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use project::config::Limit;
-use project::{Role, VERSION, hello, trust};
+use project::{Role, VERSION, hello};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::lifecycle::Daemon;
-use crate::parts::Toolset;
+use crate::parts::{self, Toolset};
 
 /// A snapshot of a daemon.
 #[derive(Debug, Clone, Serialize)]
@@ -136,7 +136,7 @@ impl Status {
             toolsets: catalog.toolsets().map(line).collect(),
             profiles: catalog.profiles().map(line).collect(),
             withheld: daemon.config.withheld.clone(),
-            granted_since: trust::is_granted_by_now(&daemon.project, &daemon.config.withheld),
+            granted_since: daemon.config.is_granted_by_now(&daemon.project, &parts::sections()),
             stopping: daemon.stop.borrow().clone(),
         }
     }

@@ -265,7 +265,7 @@ impl Desk {
             // If the calls had run, what their answers held was never seen. While that cannot be taken back, the session
             // can read, but must not confirm.
             None if caller.answers_lost => {
-                let is_unheard = !self.is_in_hand(&mail, &entry.session, caller.last_message.as_deref()).await
+                let is_unheard = !self.is_in_hand(&mail, &entry.session, caller.last_receipt.as_deref()).await
                     && mail.take_back(&life, None).await.is_err();
                 Arc::new(AsyncMutex::new(is_unheard))
             }

@@ -32,9 +32,11 @@ pub mod hints;
 pub mod home;
 pub mod identity;
 pub mod import;
+pub mod journal;
 mod membership;
 pub mod model;
 pub mod service;
+mod settings;
 pub mod spool;
 pub mod store;
 pub mod time;
@@ -53,5 +55,6 @@ pub use service::receive::{CheckRequest, Checked, LONGEST_WAIT, WaitRequest, Wai
 pub use service::send::{BroadcastRequest, SendRequest, Sent, SentTo};
 pub use service::subscribe::{Seen, Subscription};
 pub use service::{Attachment, IsHere, Journal, Mail, MailOptions};
+pub use settings::MailSettings;
 pub use store::change::HintVerdict;
 pub use store::query::{Counts, Fetched};

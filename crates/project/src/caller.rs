@@ -42,7 +42,7 @@ pub struct Caller {
     /// Whether answers that handed something out were lost with the connection before.
     pub answers_lost: bool,
     /// The first message in the last answer that came and handed something out.
-    pub last_message: Option<String>,
+    pub last_receipt: Option<String>,
     /// The worktree that the process at the other end stands in, as the kernel says and not as it says itself; `None`
     /// where the kernel does not tell.
     pub stands_in: Option<PathBuf>,
@@ -69,7 +69,7 @@ impl Caller {
             takeover: hello.takeover,
             run: hello.run.clone(),
             answers_lost: hello.answers_lost,
-            last_message: hello.last_message.clone(),
+            last_receipt: hello.last_receipt.clone(),
             stands_in: working_directory(pid).map(|cwd| project.worktree(&cwd)),
             profile: hello.profile.clone(),
             known: Known::ByProcess,

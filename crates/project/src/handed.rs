@@ -33,8 +33,8 @@ const NEEDED: &[&str] = &[
     "HOB_PROJECT",
     "RUST_BACKTRACE",
 ];
-/// What is handed over by the pipe.
-const SECRET: &[&str] = &["HOB_MAIL_DATABASE"];
+/// What is handed over by the pipe: `HOB_…_DATABASE`, addresses of databases with what opens them.
+const SECRET: (&str, &str) = ("HOB_", "_DATABASE");
 /// How much the pipe may hold, in bytes: what it takes without anybody reading.
 const PIPE_MAX: u64 = 64 * 1024;
 
@@ -62,10 +62,13 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
         command.envs(Environment::of_this_process());
     }
     command.env(MARK, "1");
-    let secret: BTreeMap<&str, String> = SECRET.iter().filter_map(|name| Some((*name, secret(name)?))).collect();
+    let names =
+        variables().map(|(name, _)| name).chain(HANDED.get().into_iter().flat_map(|handed| handed.keys().cloned()));
+    let secret: BTreeMap<String, String> =
+        names.filter(|name| is_secret(name)).filter_map(|name| secret(&name).map(|value| (name, value))).collect();
     let text = serde_json::to_vec(&secret)?;
     if secret.is_empty() || text.len() as u64 > PIPE_MAX {
-        // What is longer is no address of a database either.
+        // What is longer is no address.
         command.stdin(Stdio::null());
         return Ok(());
     }
@@ -94,9 +97,13 @@ pub fn take() {
 }
 
 /// A variable that may be secret: handed over to a daemon, else as the environment has it. An empty one is none.
-pub(crate) fn secret(name: &str) -> Option<String> {
+pub fn secret(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
     handed.or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())
+}
+
+fn is_secret(name: &str) -> bool {
+    name.starts_with(SECRET.0) && name.ends_with(SECRET.1)
 }
 
 fn fits(pattern: &str, name: &str) -> bool {

@@ -66,9 +66,10 @@ pub struct Hello {
     /// Answers that hand something out were lost with the connection before: it is handed out again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers_lost: bool,
-    /// The first message in the last such answer that did come. While it is not confirmed, the lost call had no effect.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_message: Option<String>,
+    /// What the last such answer that did come named as its receipt ([`Repeat::HandsOut`]). While the agent has not gone on
+    /// from there, the lost call had no effect.
+    #[serde(default, rename = "last_message", skip_serializing_if = "Option::is_none")]
+    pub last_receipt: Option<String>,
     /// The environment for what is started on this connection's behalf: the allowed variables only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -95,7 +96,7 @@ impl Hello {
             takeover: false,
             run: None,
             answers_lost: false,
-            last_message: None,
+            last_receipt: None,
             env: Environment::of_this_process(),
             version: VERSION.to_owned(),
             make_room: false,
@@ -130,6 +131,9 @@ pub struct HelloAck {
     /// The tools of it that only read: a call of them that was lost may be made again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<String>,
+    /// How lost calls of the other tools may be made again; `None` from a daemon that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Vec<RepeatRule>>,
     /// Why not, and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -157,6 +161,7 @@ impl HelloAck {
             life: life.to_owned(),
             listing: String::new(),
             read_only: Vec::new(),
+            repeat: None,
             error: Some(error.into()),
             busy: None,
             making_room: false,
@@ -184,6 +189,31 @@ impl HelloAck {
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
+}
+
+/// How a call of some tools may be made again that was lost with its daemon.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepeatRule {
+    pub tools: Vec<String>,
+    #[serde(flatten)]
+    pub how: Repeat,
+}
+
+/// As its tool declares it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Repeat {
+    /// Running it twice may do harm. What to tell of where things stand: with a new daemon, and with the same one.
+    Unsafe { restarted: String, reconnected: String },
+    /// The same; the advice says how to see whether it ran.
+    Visible { advice: String },
+    /// With a text in this argument it may be made again. The advice is for one without, and for one with it.
+    Keyed { argument: String, advice: String, keyed_advice: String },
+    /// It hands something out, and does so again. The field of the answer that names what it was.
+    HandsOut { receipt: String },
+    /// What a newer daemon says.
+    #[serde(other)]
+    Unknown,
 }
 
 /// What `hob serve --background` says on its standard output, once: one line when it serves or when it cannot.
@@ -236,6 +266,16 @@ mod tests {
     use expect_test::expect;
 
     #[test]
+    fn rules_that_a_newer_daemon_has_are_passed_over() {
+        let rules = r#"[{"tools":["a"],"how":"hands_out","receipt":"id"},{"tools":["b"],"how":"some_day","of":3}]"#;
+        let line = format!(r#"{{"hob":1,"ok":true,"repeat":{rules}}}"#);
+        let repeat = serde_json::from_str::<HelloAck>(&line).unwrap().repeat.unwrap();
+        let hows: Vec<_> = repeat.into_iter().map(|rule| rule.how).collect();
+        assert_eq!(hows, [Repeat::HandsOut { receipt: "id".to_owned() }, Repeat::Unknown]);
+        assert_eq!(serde_json::from_str::<HelloAck>(r#"{"hob":1,"ok":true}"#).unwrap().repeat, None);
+    }
+
+    #[test]
     fn neighbours_agree() {
         let table: Vec<_> = [(1, 1), (2, 1), (1, 2), (3, 1), (7, 9)].map(|(a, b)| agree(a, b)).into();
         assert_eq!(table, [Some(1), Some(1), Some(1), None, None]);
@@ -255,7 +295,7 @@ mod tests {
             takeover: false,
             run: None,
             answers_lost: false,
-            last_message: None,
+            last_receipt: None,
             env: BTreeMap::from([("PATH".into(), "/bin".into())]),
             version: "0.1.0".into(),
             make_room: false,

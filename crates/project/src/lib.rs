@@ -7,9 +7,7 @@
 
 mod caller;
 pub mod config;
-mod cure;
 pub mod draft;
-mod duration;
 mod environment;
 mod git;
 pub mod handed;
@@ -18,7 +16,6 @@ mod identity;
 pub mod journal;
 pub mod leftovers;
 mod lock;
-mod mail;
 mod origin;
 mod owner;
 mod paths;
@@ -36,7 +33,7 @@ pub use caller::{Caller, Known};
 pub use config::{Config, ConfigError, Limits};
 pub use environment::{Environment, allowed};
 pub use git::main_worktree;
-pub use hello::{Hello, HelloAck, Readiness, Role};
+pub use hello::{Hello, HelloAck, Readiness, Repeat, RepeatRule, Role};
 pub use lock::{Lock, LockError, served_at, serves};
 pub use owner::Foreign;
 pub use paths::{PathError, Project};

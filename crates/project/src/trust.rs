@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
 use crate::Project;
-use crate::config::{self, Config, ConfigError, Settings, parse};
+use crate::config::{Config, ConfigError, Section, parse};
 use crate::identity::Identity;
 use crate::{owner, private, user, visible};
 
@@ -26,9 +26,9 @@ pub struct Request {
     pub line: usize,
     /// What granting it allows, for people: `runs the command ["x", "y"]`.
     pub asks: String,
-    /// The profile of a REPL that is not to be had until then.
+    /// What is not to be had until then, by its name.
     #[serde(skip)]
-    pub profile: Option<String>,
+    pub withholds: Option<String>,
 }
 
 /// Why a grant was not written.
@@ -99,16 +99,14 @@ impl Trust {
 
     /// Grants what the project's `hob.toml` asks for, as it reads now. `shown` are the requests that the user saw:
     /// if the file asks for anything else by now, nothing is granted.
-    pub fn grant(project: &Project, shown: &[Request]) -> Result<(), TrustError> {
-        Trust::grant_in(&path().ok_or(TrustError::NoPlace)?, project, shown)
+    pub fn grant(project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
+        Trust::grant_in(&path().ok_or(TrustError::NoPlace)?, project, sections, shown)
     }
 
-    fn grant_in(file: &Path, project: &Project, shown: &[Request]) -> Result<(), TrustError> {
-        let toml = project.config_path();
-        let text = config::read_of(project)?.unwrap_or_default();
-        let settings: Settings = parse(&toml, &text)?;
-        if requests(&text, &settings) != shown {
-            return Err(TrustError::Changed { path: toml });
+    fn grant_in(file: &Path, project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
+        let (text, asked) = Config::asked(project, sections)?;
+        if asked != shown {
+            return Err(TrustError::Changed { path: project.config_path() });
         }
         user::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
@@ -141,86 +139,15 @@ impl Trust {
     }
 }
 
-/// Whether the user has granted by now what was withheld when the configuration was read. A text that asks for something
-/// else by now is another matter.
-pub fn is_granted_by_now(project: &Project, withheld: &[Request]) -> bool {
-    !withheld.is_empty()
-        && Config::load(project).is_ok_and(|config| config.withheld.is_empty())
-        && Config::requests(project).is_ok_and(|requests| requests == withheld)
-}
-
-/// What a `hob.toml` asks for beyond the safe set: every setting that a grant would make count, one by one.
-pub(crate) fn requests(text: &str, settings: &Settings) -> Vec<Request> {
-    let places = Places::of(text);
-    let mut requests = Vec::new();
-    for (name, table) in &settings.repl.profiles {
-        let mut ask = |path: &[&str], asks: String| {
-            let path = [&["repl", "profiles", name], path].concat();
-            requests.push(Request { profile: Some(name.clone()), ..places.request(&path, asks) });
-        };
-        // What is run comes first, and a profile without it is asked for all the same.
-        match table.get("command") {
-            Some(command) => ask(&["command"], format!("runs the command {}", shown(command))),
-            None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),
-        }
-        for (key, value) in table.iter().filter(|(key, _)| *key != "command") {
-            match (key.as_str(), value) {
-                ("env", toml::Value::Table(variables)) => {
-                    for (variable, value) in variables {
-                        let sets = format!("runs it with {}={}", key_shown(variable), shown(value));
-                        ask(&["env", variable], sets);
-                    }
-                }
-                ("memory", value) => ask(&["memory"], format!("runs it with {} behind its arguments", shown(value))),
-                ("requires", value) => ask(&["requires"], format!("looks for the programs {}", shown(value))),
-                (key, value) => ask(&[key], format!("sets {} = {}", visible(key), shown(value))),
-            }
-        }
-    }
-    if let Some(space) = &settings.mail.space {
-        let asks = format!("reads and sends the mail of the space {}, where a database is shared", quoted(space));
-        requests.push(places.request(&["mail", "space"], asks));
-    }
-    requests
-}
-
-/// A value on one line, its texts as basic strings of TOML whatever way they were written.
-fn shown(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => quoted(text),
-        toml::Value::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
-        toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
-        toml::Value::Table(table) => {
-            let pairs = table.iter().map(|(key, value)| format!("{} = {}", key_shown(key), shown(value)));
-            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-        }
-        value => visible(value.to_string().trim_end()),
-    }
-}
-
-fn key_shown(key: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    match !key.is_empty() && key.chars().all(is_bare) {
-        true => key.to_owned(),
-        false => quoted(key),
-    }
-}
-
-/// Nothing stands in it that is not in the text, and what is not to be seen is written out.
-fn quoted(text: &str) -> String {
-    // A backslash of the text's own must not pass for one of ours.
-    format!("\"{}\"", visible(&text.replace('\\', "\\\\").replace('"', "\\\"")))
-}
-
 /// Where the settings of a file stand.
-struct Places<'a> {
+pub struct Places<'a> {
     /// Where each line ends.
     ends: Vec<usize>,
     tree: Option<DeTable<'a>>,
 }
 
 impl<'a> Places<'a> {
-    fn of(text: &'a str) -> Places<'a> {
+    pub(crate) fn of(text: &'a str) -> Places<'a> {
         // A file that does not parse asks for nothing.
         let tree = DeTable::parse(text).ok().map(|tree| tree.into_inner());
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
@@ -241,9 +168,10 @@ impl<'a> Places<'a> {
         line
     }
 
-    fn request(&self, path: &[&str], asks: String) -> Request {
+    /// A request of the setting at the end of a path: what granting it allows, for people.
+    pub fn request(&self, path: &[&str], asks: String) -> Request {
         let key = path.iter().map(|key| visible(key)).collect::<Vec<_>>().join(".");
-        Request { key, line: self.line(path), asks, profile: None }
+        Request { key, line: self.line(path), asks, withholds: None }
     }
 }
 
@@ -262,58 +190,8 @@ fn sha256(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use expect_test::{Expect, expect};
+    use crate::config::tests::SECTIONS;
     use std::fs;
-
-    fn check(text: &str, expected: Expect) {
-        let settings = parse(Path::new("hob.toml"), text).unwrap();
-        let line = |request: Request| format!("{} (line {}): {}\n", request.key, request.line, request.asks);
-        expected.assert_eq(&requests(text, &settings).into_iter().map(line).collect::<String>());
-    }
-
-    #[test]
-    fn everything_that_a_grant_allows_is_shown() {
-        check(
-            "# hello\n\n[repl]\nprofiles.a = { command = [\"sh\"], env.PATH = \"/evil\" }\n\n[repl.profiles.\"b\\u001b[2J\"]\n\
-             driver = \"ghci\"\n  command = [\n  \"x\\u202e\",\n]\nrequires = [\"y\"]\nmemory = [\"-M{mib}m\"]\n\n\
-             [repl.profiles.\"b\\u001b[2J\".env]\nA = \"1\"\nLD_PRELOAD = \"\"\"\n./x.so\n\"\"\"\n\n[mail]\nspace = \"theirs\"\n",
-            expect![[r#"
-                repl.profiles.a.command (line 4): runs the command ["sh"]
-                repl.profiles.a.env.PATH (line 4): runs it with PATH="/evil"
-                repl.profiles.b\x1b[2J.command (line 8): runs the command ["x\u{202e}"]
-                repl.profiles.b\x1b[2J.driver (line 7): sets driver = "ghci"
-                repl.profiles.b\x1b[2J.env.A (line 15): runs it with A="1"
-                repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="./x.so\n"
-                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] behind its arguments
-                repl.profiles.b\x1b[2J.requires (line 11): looks for the programs ["y"]
-                mail.space (line 21): reads and sends the mail of the space "theirs", where a database is shared
-            "#]],
-        );
-        check(
-            "[repl.profiles.a]\ncommand = ['a\\nb', \"a\\nb\\\"\\u2800\\u00a0\"]\nenv.PATH = \"a\\nb\"\n\
-             at = { n = 1, \"odd key\" = [\"\"\"\nc\n\"\"\"], none = {} }\n",
-            expect![[r#"
-                repl.profiles.a.command (line 2): runs the command ["a\\nb", "a\nb\"\u{2800}\u{a0}"]
-                repl.profiles.a.at (line 4): sets at = { n = 1, none = {}, "odd key" = ["c\n"] }
-                repl.profiles.a.env.PATH (line 3): runs it with PATH="a\nb"
-            "#]],
-        );
-        check("# [repl.profiles.mine]\n", expect![[""]]);
-        check("toolsets = [\"repl\"]\n", expect![[""]]);
-    }
-
-    #[test]
-    fn a_long_file_is_looked_through_once() {
-        use std::fmt::Write as _;
-        let mut text = String::new();
-        for n in 0..20_000 {
-            writeln!(text, "[repl.profiles.a{n}]\nx=1\ny=2\nz=3").unwrap();
-        }
-        let settings = parse(Path::new("hob.toml"), &text).unwrap();
-        // Looked through anew for each of them it takes minutes, and the run of the tests ends it.
-        let requests = requests(&text, &settings);
-        assert_eq!((requests.len(), requests.iter().map(|request| request.line).max()), (80_000, Some(80_000)));
-    }
 
     #[test]
     fn granted_by_content_only() {
@@ -322,19 +200,19 @@ mod tests {
         let root = temp.path().join("project");
         fs::create_dir(&root).unwrap();
         let project = Project::find(Some(&root), Path::new("/")).unwrap();
-        let text = "# hello\n[repl.profiles.mine]\ncommand = [\"mine\", \"--\\u001b[2J\"]\n";
+        let text = "# hello\n[garden.tools]\nrake = \"mine --\\u001b[2J\"\n";
         fs::write(project.config_path(), text).unwrap();
 
-        let asked = requests(text, &parse(Path::new("hob.toml"), text).unwrap());
+        let asked = Config::requests(&project, SECTIONS).unwrap();
         assert_eq!(asked.len(), 1);
 
         assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
-        assert!(matches!(Trust::grant_in(&file, &project, &[]), Err(TrustError::Changed { .. })));
-        Trust::grant_in(&file, &project, &asked).unwrap();
+        assert!(matches!(Trust::grant_in(&file, &project, SECTIONS, &[]), Err(TrustError::Changed { .. })));
+        Trust::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         let trust = Trust::load_from(&file).unwrap();
         assert!(trust.covers(&project, text));
         assert!(!trust.covers(&project, &text.replace("mine", "yours")));
-        Trust::grant_in(&file, &project, &asked).unwrap();
+        Trust::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 1);
         // Another directory of the same name and text has other programs.
         fs::rename(&root, temp.path().join("elsewhere")).unwrap();
@@ -347,7 +225,7 @@ mod tests {
             assert!(matches!(Trust::load_from(&file), Err(ConfigError::NotMine { owner: 12345, .. })));
             fs::remove_file(&file).unwrap();
             std::os::unix::fs::chown(file.parent().unwrap(), Some(12345), None).unwrap();
-            assert!(matches!(Trust::grant_in(&file, &project, &asked), Err(TrustError::Config(_))));
+            assert!(matches!(Trust::grant_in(&file, &project, SECTIONS, &asked), Err(TrustError::Config(_))));
             assert!(!file.exists());
         }
     }

@@ -11,22 +11,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::config::{ConfigError, FILE_MAX, Settings, parse};
+use crate::config::{ConfigError, FILE_MAX, parse};
 use crate::{owner, regular};
 
-/// The user's configuration. All of it optional.
+/// The user's configuration, as far as it says nothing of projects: that is [`crate::Config`]'s.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct UserConfig {
     /// Names of environment variables (`FOO`, `BAR_*`) that sessions get beyond the built-in list.
     pub environment: Vec<String>,
-    /// Toolsets for projects that name none.
-    pub(crate) toolsets: Option<Vec<String>>,
-    pub(crate) daemon: crate::config::DaemonTable,
-    pub(crate) limits: crate::config::LimitsTable,
-    pub(crate) repl: crate::config::ReplTable,
-    pub(crate) mail: crate::mail::MailTable,
-    pub(crate) cure: crate::cure::CureTable,
 }
 
 impl UserConfig {
@@ -47,11 +40,6 @@ impl UserConfig {
     /// When another user has written it, or may put another in its place.
     pub fn read(path: &Path) -> Result<Option<String>, ConfigError> {
         read_of(path, &[owner::me(), 0])
-    }
-
-    pub(crate) fn into_settings(self) -> Settings {
-        let UserConfig { environment: _, toolsets, daemon, limits, repl, mail, cure } = self;
-        Settings { toolsets, daemon, limits, repl, mail, cure }
     }
 }
 

@@ -14,9 +14,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::journal::Record;
 use process::Guard;
 use process::output::OutputLog;
-use project::journal::Record;
+use project::config::Limit;
 use project::{Caller, Limits};
 
 use crate::archive::Archive;
@@ -24,6 +25,7 @@ use crate::error::ReplError;
 use crate::profile::{DriverKind, Profiles};
 use crate::resources::Shelf;
 use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup, Status};
+use crate::settings::ReplSettings;
 pub(crate) use numbers::Numbers;
 use starting::Gate;
 pub(crate) use starting::ran;
@@ -50,6 +52,8 @@ pub struct ReplOptions {
     pub profiles: Profiles,
     /// The profile of sessions that name none, instead of the detected one.
     pub default_profile: Option<String>,
+    /// When a session that nobody uses is ended.
+    pub idle: Limit,
     /// Who ends the sessions of a program that was killed.
     pub guard: Guard,
     /// Who hears of what happens.
@@ -67,6 +71,7 @@ impl Default for ReplOptions {
             limits: Limits::default(),
             profiles: Profiles::builtin(),
             default_profile: None,
+            idle: ReplSettings::default().idle,
             guard: Guard::SelfExe,
             journal: None,
             root: None,

@@ -18,7 +18,7 @@ pub fn caller(worktree: &Path, name: &str) -> Caller {
         takeover: false,
         run: None,
         answers_lost: false,
-        last_message: None,
+        last_receipt: None,
         stands_in: Some(worktree.to_owned()),
         profile: None,
         known: Known::ByProcess,

@@ -1,23 +1,30 @@
 //! Where no part is named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops over what
-//! is there. Tests may name one: something has to be served in them.
+//! is there; settings, journal and front-end get from the part what they need to know of it. Tests may name one: something
+//! has to be served in them.
 
 use std::path::Path;
 
 use super::edges;
 use super::sources::tests_start;
 
-/// The daemon's sources, and the folder in which parts join it.
-const DAEMON: &str = "crates/daemon/src";
+/// What parts stand on and join, and the folder in which they do.
+const BELOW: [&str; 3] = ["crates/daemon/src", "crates/project/src", "crates/client/src"];
 const JOINED_IN: &str = "crates/daemon/src/parts";
 
 /// Complaints about one file; `file` is relative to the root.
 pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
-    if !file.starts_with(DAEMON) || file.starts_with(JOINED_IN) {
+    if !BELOW.iter().any(|below| file.starts_with(below)) || file.starts_with(JOINED_IN) {
         return Vec::new();
     }
     let code = text.lines().take(tests_start(file, text)).enumerate();
     let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
-    let named = |line: &str| edges::parts().find(|part| names(line, part));
+    // A module of that name which is another's.
+    let is_module = |part: &str| {
+        let imported = text.lines().filter_map(|line| line.strip_prefix("use "));
+        let of_others = imported.filter(|path| !path.trim_start_matches(':').starts_with(part));
+        of_others.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|word| word == part)
+    };
+    let named = |line: &str| edges::parts().find(|part| names(line, part, is_module(part)));
     code.filter_map(|(index, line)| {
         let part = named(line)?;
         let (file, number) = (file.display(), index + 1);
@@ -28,15 +35,17 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
     .collect()
 }
 
-/// Whether a line has the part as a crate (`mail::`, and not the middle of a path) or as a text (`"mail"`).
-fn names(line: &str, part: &str) -> bool {
+/// Whether a line has the part as a crate (`mail::`, and not the middle of a path) or at the beginning of a text: `"mail"`,
+/// `"repl_eval"`, `"cure.roots"`.
+fn names(line: &str, part: &str, is_module: bool) -> bool {
     let is_crate = |at: usize| {
         let before = &line[..at];
         let before = before.strip_suffix("::").unwrap_or(before);
         !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
     };
-    let crate_named = line.match_indices(&format!("{part}::")).any(|(at, _)| is_crate(at));
-    crate_named || line.contains(&format!("\"{part}\""))
+    let crate_named = !is_module && line.match_indices(&format!("{part}::")).any(|(at, _)| is_crate(at));
+    let is_text = |end| line.contains(&format!("\"{part}{end}"));
+    crate_named || ['"', '_', '.', '/', '-'].into_iter().any(is_text)
 }
 
 #[cfg(test)]
@@ -57,6 +66,11 @@ mod tests {
         );
         assert_eq!(say("crates/daemon/src/parts/mail.rs", text), "");
         assert_eq!(say("crates/hob/src/main.rs", text), "");
+        assert!(
+            say("crates/client/src/stdio/ledger.rs", "if tool.starts_with(\"repl_\") {")
+                .contains("names the part `repl`")
+        );
+        assert!(say("crates/project/src/config/mod.rs", "let c = \"cure.roots\";").contains("names the part `cure`"));
         let tested = "//! A.\n\n#[cfg(test)]\nmod tests {\n    use repl::Repl;\n}\n";
         assert_eq!(say("crates/daemon/src/offer.rs", tested), "");
     }

@@ -1,9 +1,11 @@
 //! What the front-end says itself, when no daemon can: the texts, and their form.
 
 use mcp::wire::{Envelope, Id, build, code};
+use project::Repeat;
 use serde_json::json;
 
 use super::peek;
+use super::repeat::Rules;
 
 /// What became of the daemon that had the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,52 +23,46 @@ pub(super) enum Fate {
 }
 
 impl Fate {
-    fn of_sessions(&self, tool: Option<&str>, session: Option<&str>) -> String {
+    /// What became of the sessions, as far as is known here, and what the tool has to say of it.
+    fn of_sessions(&self, rule: Option<&Repeat>, session: Option<&str>) -> String {
         let what = match session {
             Some(session) => format!("The session `{session}`"),
             None => "Every session that it held".to_owned(),
         };
-        let repl = tool.is_none_or(|tool| tool.starts_with("repl_"));
-        match (self, repl) {
-            (Fate::Replaced, true) => format!(
-                "A new daemon runs. {what} ended with the old one: what was printed can still be read with repl_read, \
-                 repl_list shows what there is, and repl_start or the next repl_eval starts a session anew."
-            ),
-            (Fate::Replaced, false) => format!("A new daemon runs. {what} ended with the old one; start it anew."),
-            (Fate::SameLife, true) => format!(
-                "The daemon runs on, only the connection broke. {what} lives on: repl_list shows it, repl_wait waits \
-                 for what still runs, repl_read gives what it printed."
-            ),
-            (Fate::SameLife, false) => format!("The daemon runs on, only the connection broke. {what} lives on."),
-            (Fate::Unreachable(reason) | Fate::Refused(reason), _) => {
+        let (restarted, reconnected) = match rule {
+            Some(Repeat::Unsafe { restarted, reconnected }) => (restarted.as_str(), reconnected.as_str()),
+            _ => ("", ""),
+        };
+        let more = |text: &str, otherwise: &str| match text {
+            "" => otherwise.to_owned(),
+            text => format!(": {text}"),
+        };
+        match self {
+            Fate::Replaced => {
+                let more = more(restarted, "; start it anew.");
+                format!("A new daemon runs. {what} ended with the old one{more}")
+            }
+            Fate::SameLife => {
+                let more = more(reconnected, ".");
+                format!("The daemon runs on, only the connection broke. {what} lives on{more}")
+            }
+            Fate::Unreachable(reason) | Fate::Refused(reason) => {
                 format!("{what} ended with it, and no new daemon could be reached: {reason}.")
             }
-            (Fate::InputEnded, _) => format!("{what} lives on if the daemon does."),
+            Fate::InputEnded => format!("{what} lives on if the daemon does."),
         }
     }
 }
 
 /// A tool call that a daemon had when it went away: a result that models read.
-pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate) {
+pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate, rules: &Rules) {
     let (tool, session) = peek::call(line);
     let name = tool.as_deref().unwrap_or("the call");
-    let next = match name {
-        "send_message" if peek::sends_once(line) => {
-            "Call it again with the same `idempotency_key` and content: what was stored already is not sent twice.".to_owned()
-        }
-        "send_message" => {
-            "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not. With an \
-             `idempotency_key` a send can be repeated without harm: give the next one a key, and repeat it with the same."
-                .to_owned()
-        }
-        "broadcast_message" => {
-            "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not."
-                .to_owned()
-        }
-        _ => format!(
-            "{} Before you repeat the call, make sure that running it twice does no harm.",
-            fate.of_sessions(tool.as_deref(), session.as_deref())
-        ),
+    let rule = tool.as_deref().and_then(|tool| rules.rule(tool));
+    let advice = match rule {
+        Some(Repeat::Keyed { keyed_advice, .. }) if rules.is_keyed(line) => Some(keyed_advice),
+        Some(Repeat::Keyed { advice, .. } | Repeat::Visible { advice }) => Some(advice),
+        _ => None,
     };
     let text = match fate {
         Fate::InputEnded => {
@@ -76,11 +72,15 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate)
             "The hob daemon went away while it had `{name}`: the call may have run, wholly or in part, and its result is lost."
         ),
     };
-    let text = match fate {
-        Fate::Unreachable(reason) | Fate::Refused(reason) if ["send_message", "broadcast_message"].contains(&name) => {
-            format!("{text} No new daemon could be reached: {reason}. {next}")
+    let text = match (fate, advice) {
+        (Fate::Unreachable(reason) | Fate::Refused(reason), Some(advice)) => {
+            format!("{text} No new daemon could be reached: {reason}. {advice}")
         }
-        _ => format!("{text} {next}"),
+        (_, Some(advice)) => format!("{text} {advice}"),
+        (_, None) => format!(
+            "{text} {} Before you repeat the call, make sure that running it twice does no harm.",
+            fate.of_sessions(rule, session.as_deref())
+        ),
     };
     let mut result = json!({"content": [{"type": "text", "text": text}], "isError": true});
     let params = Envelope::peek(line).and_then(|envelope| envelope.params());

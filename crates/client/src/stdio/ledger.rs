@@ -10,16 +10,17 @@ use mcp::wire::{Envelope, Id, build, code};
 use project::HelloAck;
 
 use super::answers::{self, Fate};
+use super::hand_outs::HandOuts;
 use super::handshake::Handshake;
 use super::lists::Changed;
 use super::peek::{self, Glance, What};
 use super::questions::Questions;
-use super::unheard::Unheard;
+use super::repeat::Rules;
 
 /// How often one request is given to a daemon that dies over it.
 const DELIVERIES: u8 = 3;
-/// The same for a call that hands out mail: given up, it would leave what it was handed to be taken for read.
-const MAIL_DELIVERIES: u8 = 200;
+/// The same for a call that hands something out: given up, it would leave what it was handed to be taken for read.
+const HAND_OUT_DELIVERIES: u8 = 200;
 /// How much that is no request is kept for a daemon that is not there, in bytes.
 const HELD_MAX: usize = 1024 * 1024;
 /// How many progress tokens are remembered.
@@ -45,10 +46,10 @@ pub(super) struct Ledger {
     by_id: HashMap<Id, u64>,
     arrived: u64,
     handshake: Handshake,
-    unheard: Unheard,
+    hand_outs: HandOuts,
     questions: Questions,
-    /// The tools of the last daemon that only read: calls of them may be done twice.
-    read_only: Vec<String>,
+    /// What the last daemon has said of calls that are lost.
+    rules: Rules,
     /// Names the last daemon's list of tools.
     listing: Option<String>,
     /// Tokens of progress that went to the agent since the last gap, as JSON.
@@ -153,7 +154,8 @@ impl Ledger {
         let seq = seq.filter(|seq| self.items.get(seq).is_some_and(cancellable));
         let cancelled = seq.and_then(|seq| self.remove(seq));
         if let Some(id) = &id {
-            self.unheard.cancelled(id, cancelled.as_ref().map(|item| &*item.line), self.arrived);
+            let is_open = cancelled.is_some_and(|item| self.rules.may_hand_out(&item.line));
+            self.hand_outs.cancelled(id, is_open, self.arrived);
         }
         if self.connected {
             self.push(line);
@@ -245,8 +247,10 @@ impl Ledger {
         if let Some(Item { line: asked, kind: Kind::Request(request), .. }) = self.remove(seq)
             && !failed
         {
-            if request.what == What::Call && peek::takes_mail(&asked) {
-                self.unheard.answered(seq, id, line);
+            if request.what == What::Call
+                && let Some(receipt) = self.rules.receipt(&asked)
+            {
+                self.hand_outs.answered(seq, id, line, receipt);
             }
             self.handshake.answered(request.what, &asked, line);
         }
@@ -335,30 +339,24 @@ impl Ledger {
     fn is_lost(&self, item: &Item) -> bool {
         item.taken
             && match &item.kind {
-                Kind::Request(request) => request.what == What::Call && self.has_effect(&item.line),
-                Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.has_effect(call)),
+                Kind::Request(request) => request.what == What::Call && self.rules.has_effect(&item.line),
+                Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.rules.has_effect(call)),
                 Kind::Other => false,
             }
     }
 
-    /// Whether a call must not be made twice.
-    fn has_effect(&self, call: &[u8]) -> bool {
-        let only_reads = |tool| self.read_only.contains(&tool);
-        !peek::takes_mail(call) && !peek::sends_once(call) && !peek::call(call).0.is_some_and(only_reads)
-    }
-
-    /// Whether a daemon that went away may have handed out mail in an answer that never came: the next one is told, and
+    /// Whether a daemon that went away may have handed something out in an answer that never came: the next one is told, and
     /// hands it out again. So those calls can be sent again. Also what came last, by which it knows whether they had run.
-    pub(super) fn awaits_mail(&self) -> (bool, Option<String>) {
+    pub(super) fn lost_hand_outs(&self) -> (bool, Option<String>) {
         let lost = self.items.values().any(|item| {
             item.taken
                 && match &item.kind {
-                    Kind::Request(request) => request.what == What::Call && peek::takes_mail(&item.line),
-                    Kind::Batch(_) => peek::batch_calls(&item.line).any(peek::takes_mail),
+                    Kind::Request(request) => request.what == What::Call && self.rules.may_hand_out(&item.line),
+                    Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.rules.may_hand_out(call)),
                     Kind::Other => false,
                 }
         });
-        (lost || self.unheard.is_given_up(), self.unheard.last_message())
+        (lost || self.hand_outs.is_given_up(), self.hand_outs.last_receipt())
     }
 
     /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what
@@ -385,7 +383,7 @@ impl Ledger {
                 }
             }
             let item = &self.items[&seq];
-            if self.is_lost(item) || item.deliveries >= most_deliveries(&item.line) {
+            if self.is_lost(item) || item.deliveries >= self.most_deliveries(&item.line) {
                 self.give_up(seq, &fate, &mut answers);
                 continue;
             }
@@ -397,7 +395,7 @@ impl Ledger {
     /// The daemon of this connection is this one; to be told after [`Ledger::resume`] has settled what the last one had.
     /// Returns lines for the agent: what it was told by the last one and is not so any more.
     pub(super) fn meet(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
-        self.read_only.clone_from(&daemon.read_only);
+        self.rules = Rules::of(daemon);
         let before = self.listing.replace(daemon.listing.clone());
         let changed = Changed {
             tools: before.as_ref().is_some_and(|before| *before != daemon.listing),
@@ -448,16 +446,20 @@ impl Ledger {
         answers
     }
 
+    fn most_deliveries(&self, line: &[u8]) -> u8 {
+        if self.rules.receipt(line).is_some() { HAND_OUT_DELIVERIES } else { DELIVERIES }
+    }
+
     fn give_up(&mut self, seq: u64, fate: &Fate, answers: &mut Vec<u8>) {
-        // A send with a key was made again and again, and may have been taken each time.
-        let is_sent = |item: &Item| item.taken && peek::sends_once(&item.line);
+        // A call with a key was made again and again, and may have been taken each time.
+        let is_sent = |item: &Item| item.taken && self.rules.is_keyed(&item.line);
         let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item) || is_sent(item));
         let Some(item) = self.remove(seq) else { return };
         match item.kind {
             Kind::Request(request) => {
                 (0..request.duplicates).for_each(|_| answers::duplicate(answers, &request.id));
                 match lost {
-                    true => answers::may_have_run(answers, &request.id, &item.line, fate),
+                    true => answers::may_have_run(answers, &request.id, &item.line, fate, &self.rules),
                     false => answers::unanswered(answers, &request.id, fate),
                 }
             }
@@ -474,10 +476,6 @@ impl Ledger {
             build::error(out, long.id.as_ref(), &build::RpcError::new(code::INVALID_REQUEST, text));
         }
     }
-}
-
-fn most_deliveries(line: &[u8]) -> u8 {
-    if peek::takes_mail(line) { MAIL_DELIVERIES } else { DELIVERIES }
 }
 
 fn is_listen(item: &Item) -> bool {

@@ -4,6 +4,7 @@ use mcp::wire::{DEFAULT_BATCH_LIMIT, Envelope, Id, Json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Requests that mean something to the front-end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,53 +195,41 @@ fn told_token(params: Json<'_>) -> Option<Box<str>> {
 
 /// The tool that a call names, and the session among its arguments.
 pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
-    let (name, arguments) = read_call(line);
-    (name, arguments.session.map(Cow::into_owned))
-}
-
-/// The arguments that matter here.
-#[derive(Default, Deserialize)]
-struct Arguments<'a> {
-    #[serde(borrow, default)]
-    session: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    idempotency_key: Option<Cow<'a, str>>,
-}
-
-fn read_call(line: &[u8]) -> (Option<String>, Arguments<'_>) {
-    #[derive(Deserialize)]
-    struct Call<'a> {
+    #[derive(Default, Deserialize)]
+    struct Arguments<'a> {
         #[serde(borrow, default)]
-        name: Option<Cow<'a, str>>,
-        #[serde(borrow, default)]
-        arguments: Option<&'a RawValue>,
+        session: Option<Cow<'a, str>>,
     }
-    let params = Envelope::peek(line).and_then(|envelope| envelope.params());
-    let call = params.and_then(|params| serde_json::from_str::<Call>(params.get()).ok());
-    let Some(call) = call else { return Default::default() };
+    let Some(call) = read_call(line) else { return (None, None) };
     let arguments = call.arguments.and_then(|raw| serde_json::from_str::<Arguments>(raw.get()).ok());
-    (call.name.map(Cow::into_owned), arguments.unwrap_or_default())
+    let session = arguments.unwrap_or_default().session;
+    (call.name.map(Cow::into_owned), session.map(Cow::into_owned))
 }
 
-/// Whether a call sends a message under a key: made twice, it sends it once.
-pub(super) fn sends_once(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b"idempotency_key").is_some()
-        && matches!(read_call(line), (Some(name), Arguments { idempotency_key: Some(_), .. }) if name == "send_message")
+/// Whether an argument of a call is a text.
+pub(super) fn has_text(line: &[u8], argument: &str) -> bool {
+    let arguments = read_call(line).and_then(|call| call.arguments);
+    let arguments = arguments.and_then(|raw| serde_json::from_str::<HashMap<Cow<str>, &RawValue>>(raw.get()).ok());
+    arguments.is_some_and(|arguments| arguments.get(argument).is_some_and(|value| value.get().starts_with('"')))
 }
 
-/// Whether a call takes messages out of a mailbox: they are the run's until its next such call, so that an answer that
-/// was lost can be asked for again.
-pub(super) fn takes_mail(line: &[u8]) -> bool {
-    const NAMES: [&str; 2] = ["check_messages", "wait_for_message"];
-    // Most calls are others, and a search is cheaper than reading them.
-    NAMES.iter().any(|name| memchr::memmem::find(line, name.as_bytes()).is_some())
-        && call(line).0.is_some_and(|name| NAMES.contains(&name.as_str()))
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
 }
 
-/// The first message that an answer to such a call holds.
-pub(super) fn first_message(line: &[u8]) -> Option<String> {
-    const FIELD: &[u8] = br#""message_id":""#;
-    let start = memchr::memmem::find(line, FIELD)? + FIELD.len();
+fn read_call(line: &[u8]) -> Option<Call<'_>> {
+    let params = Envelope::peek(line)?.params()?;
+    serde_json::from_str(params.get()).ok()
+}
+
+/// The first text in an answer that is the value of this field, wherever it stands. It must be one without escapes.
+pub(super) fn text_of(line: &[u8], field: &str) -> Option<String> {
+    let field = format!("\"{field}\":\"");
+    let start = memchr::memmem::find(line, field.as_bytes())? + field.len();
     let end = start + memchr::memchr(b'"', &line[start..])?;
     String::from_utf8(line[start..end].to_vec()).ok()
 }

@@ -19,6 +19,8 @@ pub(crate) struct Toolset {
     /// What a model should know before its first call of one of them.
     pub instructions: &'static str,
     pub tools: Vec<Arc<dyn AnyTool>>,
+    /// Whether it is served where nobody has named toolsets.
+    pub is_default: bool,
     /// Whether the resources and prompts of its part come with them.
     pub extras: bool,
 }
@@ -166,7 +168,7 @@ mod tests {
 
     fn catalog(enabled: &[&str]) -> Result<Catalog, ChoiceError> {
         let set = |name, instructions| Offered {
-            toolset: Toolset { name, about: "", instructions, tools: Vec::new(), extras: false },
+            toolset: Toolset { name, about: "", instructions, tools: Vec::new(), is_default: false, extras: false },
             part: 0,
         };
         let enabled = enabled.iter().map(|name| (*name).to_owned()).collect();

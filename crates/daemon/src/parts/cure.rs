@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ::cure::{Cure, Options, RunLimits};
+use ::cure::{Cure, CureSettings, Options, RunLimits};
 use mcp::prompt::Prompts;
 use mcp::resource::{Resources, TemplateError};
 use project::Config;
-use project::config::CureConfig;
+use project::config::Section;
 
 use super::{Part, Setup, Toolset};
 
@@ -33,6 +33,7 @@ impl Part for CurePart {
             about: "a compiler for the Cure language: check, format, state machines, help",
             instructions: INSTRUCTIONS,
             tools: ::cure::tools(&self.cure),
+            is_default: false,
             extras: true,
         }
     }
@@ -48,11 +49,15 @@ impl Part for CurePart {
     fn add_prompts(&self, prompts: &Prompts) {
         ::cure::prompts(&self.cure).into_iter().for_each(|prompt| prompts.add(prompt));
     }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<CureSettings>())
+    }
 }
 
 /// What the configuration means for the compiler.
 fn options(config: &Config) -> Options {
-    let CureConfig { roots, run, run_steps, run_memory, run_time } = config.cure.clone();
+    let CureSettings { roots, run, run_steps, run_memory, run_time } = config.of();
     let limits = RunLimits { steps: run_steps, memory: run_memory, time: run_time };
     Options { roots, run: run.then_some(limits) }
 }

@@ -11,9 +11,9 @@ use ::mail::identity::Identities;
 use ::mail::service::{Mail, MailOptions};
 use ::mail::spool::Spool;
 use ::mail::store::sqlite;
-use ::mail::{AgentName, IsHere, Limits, MailError, SessionId, Space, StoreError};
+use ::mail::{AgentName, IsHere, Limits, MailError, MailSettings, SessionId, Space, StoreError};
 use mcp::server::Server;
-use project::config::MailConfig;
+use project::config::Section;
 use project::{Config, Project, visible};
 use serde_json::{Map, Value, json};
 
@@ -69,6 +69,7 @@ impl Part for MailPart {
             about: "durable messages between agents: send, wait, groups, threads, search, receipts",
             instructions: INSTRUCTIONS,
             tools: ::mail::tools::tools(&self.desk),
+            is_default: true,
             extras: true,
         }
     }
@@ -79,6 +80,7 @@ impl Part for MailPart {
             about: "the eleven tools of Thrum, under their names",
             instructions: THRUM_INSTRUCTIONS,
             tools: ::mail::tools::thrum_tools(&self.desk),
+            is_default: false,
             extras: false,
         }]
     }
@@ -146,6 +148,10 @@ impl Part for MailPart {
         findings.extend(faults.into_iter().map(|(path, fault)| Finding::problem(shown(&path), fault)));
         Some(Health { title: "Mail", findings })
     }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<MailSettings>())
+    }
 }
 
 /// The desk of a project, and where its mail is. The store is opened when mail is first needed.
@@ -157,7 +163,7 @@ fn desk(setup: &Setup<'_>) -> (Arc<Desk>, Arc<Home>) {
     let is_here = connections.map(|connections| is_here(project, connections.clone()));
     let open = {
         let (journal, project, space) = (journal.clone(), project.clone(), space.clone());
-        let (mail, home) = (config.mail.clone(), home.clone());
+        let (mail, home) = (config.of::<MailSettings>(), home.clone());
         move || {
             let (journal, limits, project) = (journal.clone(), limits.clone(), project.clone());
             let (space, mail, is_here, home) = (space.clone(), mail.clone(), is_here.clone(), home.clone());
@@ -191,22 +197,25 @@ fn desk(setup: &Setup<'_>) -> (Arc<Desk>, Arc<Home>) {
 
 /// The space that the project's name stands for now, and what that is for people.
 fn space(project: &Project, config: &Config) -> (Space, String) {
-    match (&config.mail.space, project.origin()) {
-        (Some(name), _) => (Space::named(name), format!("the name {name:?}")),
+    match (config.of::<MailSettings>().space, project.origin()) {
+        (Some(name), _) => (Space::named(&name), format!("the name {name:?}")),
         (None, Some(origin)) => (Space::of_origin(&origin), format!("the clones of {}", visible(&origin))),
         (None, None) => (Space::of_path(&host(), project.root()), format!("{} alone", visible::path(project.root()))),
     }
 }
 
 fn limits(config: &Config) -> Limits {
-    Limits { broadcast_max: usize::try_from(config.mail.broadcast_max).unwrap_or(usize::MAX), ..Limits::default() }
+    Limits {
+        broadcast_max: usize::try_from(config.of::<MailSettings>().broadcast_max).unwrap_or(usize::MAX),
+        ..Limits::default()
+    }
 }
 
 /// Where the project's mail is.
 pub fn home(project: &Project, config: &Config) -> Home {
     let (space, called) = space(project, config);
     let database = {
-        let (project, mail) = (project.clone(), config.mail.clone());
+        let (project, mail) = (project.clone(), config.of::<MailSettings>());
         move || mail.database(&project).map_err(|error| StoreError::Away { reason: error.to_string() })
     };
     Home::new(HomeOptions {
@@ -252,7 +261,7 @@ fn spool_path(project: &Project) -> PathBuf {
 }
 
 /// Where sends wait while a database is away, if that is wanted, or something waits there still.
-fn spool(project: &Project, mail: &MailConfig, space: &Space) -> Result<Option<Arc<Spool>>, MailError> {
+fn spool(project: &Project, mail: &MailSettings, space: &Space) -> Result<Option<Arc<Spool>>, MailError> {
     let path = spool_path(project);
     let is_wanted = mail.spool > 0 && mail.database(project).map_err(away)?.is_some();
     if !is_wanted && path.symlink_metadata().is_err() {
@@ -277,7 +286,7 @@ fn faults(project: &Project, config: &Config) -> Vec<(PathBuf, String)> {
         }
     };
     // A database that is configured holds the mail instead; a file from before is nobody's business then.
-    if matches!(config.mail.database(project), Ok(None)) {
+    if matches!(config.of::<MailSettings>().database(project), Ok(None)) {
         look(project.state_dir().join("mail.db"), sqlite::examine);
     }
     look(spool_path(project), sqlite::examine_spool);

@@ -17,6 +17,7 @@ use mcp::prompt::Prompts;
 use mcp::resource::{Resources, TemplateError};
 use mcp::server::Server;
 use mcp::tool::{AnyTool, Declaration};
+use project::config::Section;
 use project::{Config, Project};
 use serde_json::{Map, Value};
 
@@ -29,6 +30,11 @@ use crate::journal::Journal;
 
 /// The parts, in the order in which they are listed.
 const PARTS: &[Entry] = &[Entry::of::<repl::ReplPart>(), Entry::of::<mail::MailPart>(), Entry::of::<cure::CurePart>()];
+
+/// The sections of the configuration files, one for each part that can be configured.
+pub fn sections() -> Vec<Section> {
+    PARTS.iter().filter_map(|entry| (entry.section)()).collect()
+}
 
 /// What a part gives to the daemon. Only [`Part::open`], [`Part::declared`] and [`Part::toolset`] have no default.
 pub(crate) trait Part: Send + Sync + 'static {
@@ -94,6 +100,14 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Ends it in good order, within bounds.
     fn shutdown(&self) -> BoxFuture<'_> {
         Box::pin(async {})
+    }
+
+    /// What can be configured.
+    fn section() -> Option<Section>
+    where
+        Self: Sized,
+    {
+        None
     }
 
     /// What the configuration asks for and does not get. What only waits for a grant is no fault.
@@ -210,6 +224,7 @@ pub enum Verdict {
 
 /// How a part is made, and what it says without being made.
 struct Entry {
+    section: fn() -> Option<Section>,
     open: fn(&Setup<'_>) -> Arc<dyn Part>,
     declared: fn() -> Arc<dyn Part>,
     faults: fn(&Config) -> Vec<String>,
@@ -220,6 +235,7 @@ struct Entry {
 impl Entry {
     const fn of<P: Part>() -> Entry {
         Entry {
+            section: P::section,
             open: |setup| Arc::new(P::open(setup)),
             declared: || Arc::new(P::declared()),
             faults: P::faults,
@@ -241,11 +257,21 @@ pub fn declared(
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
 }
 
+/// The toolsets that a connection gets when it asks for none: the configured ones, else those that are on by default.
+pub fn enabled(config: &Config) -> Vec<String> {
+    let default = || {
+        let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset());
+        toolsets.filter(|toolset| toolset.is_default).map(|toolset| toolset.name.to_owned()).collect()
+    };
+    config.toolsets.clone().unwrap_or_else(default)
+}
+
 /// What the configuration asks for and does not get: toolsets that are not there, and what each part says. What only waits
 /// for a grant is no fault.
 pub fn faults(config: &Config) -> Vec<String> {
     let names: Vec<&str> = PARTS.iter().map(|entry| (entry.declared)().toolset().name).collect();
-    let toolset = choice::unknown(&config.toolsets, &names).map(|problem| problem.to_string());
+    let toolset =
+        choice::unknown(config.toolsets.as_deref().unwrap_or_default(), &names).map(|problem| problem.to_string());
     toolset.into_iter().chain(PARTS.iter().flat_map(|entry| (entry.faults)(config))).collect()
 }
 

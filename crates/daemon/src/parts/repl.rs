@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ::repl::profile::{Granted, Origin, ProfileError, Profiles};
 use ::repl::session::{SessionInfo, SessionState};
-use ::repl::{Repl, ReplOptions};
+use ::repl::{Repl, ReplOptions, ReplSettings};
 use mcp::resource::{Resources, TemplateError};
-use project::config::Source;
-use project::{Config, Project, UserConfig, trust};
+use project::config::{Section, Source};
+use project::{Config, Project, UserConfig};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,7 @@ impl Part for ReplPart {
             about: "live REPL sessions: evaluate, wait, read, interrupt, reload, query",
             instructions: INSTRUCTIONS,
             tools: ::repl::tools(self.repl.clone()),
+            is_default: true,
             extras: true,
         }
     }
@@ -58,6 +59,7 @@ impl Part for ReplPart {
             about: "the tools, texts and notifications of ghc-mcp",
             instructions: GHC_MCP_INSTRUCTIONS,
             tools: ::repl::ghc_mcp_tools(self.repl.clone()),
+            is_default: false,
             extras: false,
         }]
     }
@@ -83,7 +85,7 @@ impl Part for ReplPart {
     /// Profiles that cannot be used.
     fn faults(config: &Config) -> Vec<String> {
         let (profiles, problems) = profiles(config);
-        let default = config.repl_profile.as_deref().map(|name| profiles.get_default(name));
+        let default = config.of::<ReplSettings>().profile.map(|name| profiles.get_default(&name));
         let default = default.and_then(Result::err).filter(|why| matches!(why, ProfileError::UnknownDefault { .. }));
         problems.into_iter().chain(default).map(|problem| problem.to_string()).collect()
     }
@@ -101,6 +103,10 @@ impl Part for ReplPart {
                 Err(error) => tracing::error!(%error, "clean up after a former life"),
             }
         })
+    }
+
+    fn section() -> Option<Section> {
+        Some(Section::of::<ReplSettings>())
     }
 }
 
@@ -164,7 +170,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     if let Some(dir) = UserConfig::path().as_deref().and_then(Path::parent) {
         problems.extend(profiles.add_dir(&dir.join("profiles"), Origin::User));
     }
-    for (name, profile) in &config.repl_profiles {
+    for (name, profile) in &config.of::<ReplSettings>().profiles {
         let (place, origin) = match profile.source {
             Source::User => ("the user's configuration", Origin::User),
             // What the user has not granted is withheld before it comes here.
@@ -178,7 +184,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     let mut named = HashSet::new();
     for request in &config.withheld {
         // The first of each says what it runs.
-        if let Some(name) = request.profile.as_deref().filter(|name| named.insert(*name)) {
+        if let Some(name) = request.withholds.as_deref().filter(|name| named.insert(*name)) {
             let why = ProfileError::Withheld { name: name.to_owned(), asks: request.asks.clone() };
             profiles.leave_out(name, why);
         }
@@ -190,8 +196,9 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
 fn options(setup: &Setup<'_>) -> ReplOptions {
     let Setup { project, config, journal, .. } = *setup;
     let (mut profiles, problems) = profiles(config);
-    let (asked, withheld) = (project.clone(), config.withheld.clone());
-    profiles.ask_for_grants(Granted::new(move || trust::is_granted_by_now(&asked, &withheld)));
+    let settings: ReplSettings = config.of();
+    let (asked, of) = (project.clone(), config.clone());
+    profiles.ask_for_grants(Granted::new(move || of.is_granted_by_now(&asked, &super::sections())));
     let journal = journal.clone();
     for problem in problems {
         tracing::error!(%problem, "a profile was left out");
@@ -201,7 +208,8 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
         records_dir: Some(records_dir(project)),
         limits: config.limits.clone(),
         profiles,
-        default_profile: config.repl_profile.clone(),
+        default_profile: settings.profile,
+        idle: settings.idle,
         journal: Some(Arc::new(move |record| journal.record(record))),
         root: Some(project.root().to_owned()),
         ..ReplOptions::default()

@@ -31,7 +31,15 @@ pub(crate) struct Init {
     http: bool,
 }
 
-const TEMPLATE: &str = include_str!("init/hob.toml");
+/// What `hob.toml` begins and ends with: what is no part's.
+const HEAD: &str = include_str!("init/hob.toml");
+const LIMITS: &str = include_str!("init/limits.toml");
+
+/// Every setting, commented out.
+fn template() -> String {
+    let parts = daemon::sections().into_iter().map(|part| format!("[{}]\n{}\n", part.name, part.template));
+    format!("{HEAD}{}{LIMITS}", parts.collect::<String>())
+}
 
 /// The owner of an edit that is no agent.
 const CONFIG: &str = "hob.toml";
@@ -63,13 +71,14 @@ impl Init {
             match edits.read(&config)? {
                 Some(_) => terminal::line("hob.toml is already there."),
                 None => {
-                    edits.write(&config, CONFIG, TEMPLATE)?;
+                    edits.write(&config, CONFIG, &template())?;
                     terminal::line("Wrote hob.toml, with every setting commented out.");
                 }
             }
         }
         // A configuration that cannot be read says nothing against it; whoever reads it next says what is wrong.
-        let mail = Config::load(project).map_or(true, |config| config.toolsets.iter().any(|name| name == "mail"));
+        let mail = Config::load(project, &daemon::sections())
+            .map_or(true, |config| daemon::enabled(&config).iter().any(|name| name == "mail"));
         let entry = place.entry();
         let mut found = false;
         let mut exit = Exit::Done;

@@ -27,9 +27,9 @@ impl Tools {
             (None, Some(name)) => Choice::Profile(name),
             // Where there is no project, there is what the user has configured for all.
             (None, None) => Choice::Enabled(match super::find_project(explicit) {
-                Ok(project) => Config::load(&project).map_err(Failure::new)?.toolsets,
+                Ok(project) => daemon::enabled(&Config::load(&project, &daemon::sections()).map_err(Failure::new)?),
                 Err(failure) if explicit.is_some() => return Err(failure),
-                Err(_) => Config::of_user().map_err(Failure::new)?.toolsets,
+                Err(_) => daemon::enabled(&Config::of_user(&daemon::sections()).map_err(Failure::new)?),
             }),
         })?;
         let width = tools.iter().map(|tool| tool.name.len()).max().unwrap_or_default();

@@ -33,12 +33,12 @@ impl TrustCommand {
             }
             return Ok(Exit::Done);
         }
-        let requests = Config::requests(project).map_err(Failure::new)?;
+        let requests = Config::requests(project, &daemon::sections()).map_err(Failure::new)?;
         if requests.is_empty() {
             terminal::line(format!("{shown} asks for nothing that needs to be granted."));
             return Ok(Exit::Done);
         }
-        if Config::load(project).map_err(Failure::new)?.withheld.is_empty() {
+        if Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty() {
             terminal::line(format!("{shown} is granted what it asks for, as it reads now:"));
         } else {
             terminal::line(format!("{shown} asks for more than is always allowed:"));
@@ -47,14 +47,14 @@ impl TrustCommand {
             let place = paint(&format!("line {}", request.line), Style::Dim);
             terminal::line(format!("  {} ({place}): {}", paint(&request.key, Style::Bold), request.asks));
         }
-        if Config::load(project).map_err(Failure::new)?.withheld.is_empty() {
+        if Config::load(project, &daemon::sections()).map_err(Failure::new)?.withheld.is_empty() {
             return Ok(Exit::Done);
         }
         if !self.yes && !confirmed()? {
             terminal::line("Nothing granted.");
             return Ok(Exit::Failed);
         }
-        Trust::grant(project, &requests).map_err(Failure::new)?;
+        Trust::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
         terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
         running(project);
         Ok(Exit::Done)

@@ -18,27 +18,31 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A peer of the full set, and one of each system that is imitated.
-fn all_sets(project: &TestProject) -> Vec<(&'static str, Vec<Value>)> {
-    [
-        ("repl", &["repl"][..]),
-        ("mail", &["mail"]),
-        ("cure", &["cure"]),
-        ("ghc-mcp", &["--profile", "ghc-mcp"]),
-        ("thrum", &["--profile", "thrum"]),
-    ]
-    .map(|(name, args)| {
-        let mut peer = project.mcp(args);
+/// Every toolset, and the tools of each system that is imitated: what to call them, how to start `hob mcp` for them, and
+/// their list.
+fn all_sets(project: &TestProject) -> Vec<(String, String, Vec<Value>)> {
+    project.mcp(&["all"]).initialize();
+    let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
+    let names = |field: &str| -> Vec<String> {
+        let sets = status[field].as_array().unwrap().iter();
+        sets.map(|set| text(set, "name").to_owned()).collect()
+    };
+    let toolsets = names("toolsets");
+    let is_new = |name: &String| !toolsets.contains(name);
+    let profiles = names("profiles").into_iter().filter(is_new).map(|name| (format!("--profile {name}"), name));
+    let all = toolsets.iter().map(|name| (name.clone(), name.clone())).chain(profiles);
+    all.map(|(start, name)| {
+        let mut peer = project.mcp(&start.split(' ').collect::<Vec<_>>());
         peer.initialize();
-        (name, list(&mut peer))
+        (name, format!("hob mcp {start}"), list(&mut peer))
     })
-    .into()
+    .collect()
 }
 
 #[test]
 fn declarations_are_what_clients_demand() {
     let project = fresh();
-    for (set, tools) in all_sets(&project) {
+    for (set, _, tools) in all_sets(&project) {
         let names: Vec<&str> = tools.iter().map(|tool| text(tool, "name")).collect();
         assert!(names.is_sorted(), "{names:?}");
         for tool in &tools {
@@ -265,9 +269,7 @@ fn conform(peer: &mut McpPeer, tools: &[Value], calls: &[(&str, Value)]) {
 #[test]
 fn the_list_of_tools_is_fresh() {
     let mut page = String::from("# Tools\n\nGenerated from the tools' own declarations; a test proves it fresh.\n");
-    for (set, tools) in all_sets(&fresh()) {
-        let own = ["repl", "mail", "cure"].contains(&set);
-        let started = if own { format!("hob mcp {set}") } else { format!("hob mcp --profile {set}") };
+    for (_, started, tools) in all_sets(&fresh()) {
         let _ = writeln!(page, "\n## `{started}`");
         for tool in &tools {
             let hint = |name: &str| tool["annotations"][name] == true;

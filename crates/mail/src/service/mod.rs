@@ -20,7 +20,7 @@ mod waits;
 use std::sync::Arc;
 use std::time::Duration;
 
-use project::journal::Record;
+use crate::journal::Record;
 use tokio::runtime::Handle;
 
 pub use sessions::Attachment;

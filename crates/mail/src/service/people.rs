@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use project::journal::Record;
+use crate::journal::Record;
 
 use super::Mail;
 use crate::error::{MailError, Refusal};

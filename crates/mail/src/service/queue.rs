@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use project::journal::Record;
+use crate::journal::Record;
 
 use super::Mail;
 use super::send::Sent;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use project::journal::Record;
+use crate::journal::Record;
 use tokio::time::Instant;
 
 use super::Mail;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use project::journal::Record;
+use crate::journal::Record;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use project::journal::Record;
+use crate::journal::Record;
 
 use super::Mail;
 use crate::error::{MailError, StoreError};

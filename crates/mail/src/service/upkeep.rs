@@ -115,7 +115,7 @@ impl Mail {
             match self.store.change(Purge { max: PURGE_STEP }).await {
                 Ok(purged) => {
                     if purged.messages > 0 {
-                        self.record(|| project::journal::Record::MailPurged {
+                        self.record(|| crate::journal::Record::MailPurged {
                             messages: purged.messages,
                             before_ms: purged.before,
                         });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -67,6 +67,9 @@ impl Tool for BroadcastMessage {
     const NAME: &'static str = "broadcast_message";
     const TITLE: &'static str = "Send a message to everybody";
     const EFFECT: Effect = Effect::WRITE;
+    const REPEAT: Repeat = Repeat::Visible {
+        advice: "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not.",
+    };
     type Args = Args;
     type Output = Output;
 

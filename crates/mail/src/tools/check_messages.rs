@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -39,6 +39,7 @@ impl Tool for CheckMessages {
     const NAME: &'static str = "check_messages";
     const TITLE: &'static str = "Read new messages";
     const EFFECT: Effect = Effect::WRITE.idempotent();
+    const REPEAT: Repeat = Repeat::HandsOut { receipt: "message_id" };
     type Args = Args;
     type Output = Output;
 

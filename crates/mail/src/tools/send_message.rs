@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -77,6 +77,12 @@ impl Tool for SendMessage {
     const NAME: &'static str = "send_message";
     const TITLE: &'static str = "Send a message";
     const EFFECT: Effect = Effect::WRITE;
+    const REPEAT: Repeat = Repeat::Keyed {
+        argument: "idempotency_key",
+        advice: "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not. With an \
+                 `idempotency_key` a send can be repeated without harm: give the next one a key, and repeat it with the same.",
+        keyed_advice: "Call it again with the same `idempotency_key` and content: what was stored already is not sent twice.",
+    };
     type Args = Args;
     type Output = Output;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp::tool::{Context, Effect, Example, Progress, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Progress, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -92,6 +92,7 @@ impl Tool for WaitForMessage {
     const NAME: &'static str = "wait_for_message";
     const TITLE: &'static str = "Wait for a message";
     const EFFECT: Effect = Effect::WRITE.idempotent();
+    const REPEAT: Repeat = Repeat::HandsOut { receipt: "message_id" };
     type Args = Args;
     type Output = Output;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Content, Icon};
+use super::{Content, Icon, Repeat};
 
 /// What a tool does to the world (MCP "Tool annotations").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct Declaration {
     pub job_after: Option<Duration>,
     /// Whether only clients that know tasks may call it ([`Tool::TASKS_ONLY`](super::Tool::TASKS_ONLY)).
     pub tasks_only: bool,
+    /// How a call of it may be made again whose answer was lost.
+    pub repeat: Repeat,
     /// Pictures that stand for it.
     pub icons: Vec<Icon>,
     /// Hints for particular clients.
@@ -92,6 +94,7 @@ impl Declaration {
             asks: false,
             job_after: None,
             tasks_only: false,
+            repeat: Repeat::UNKNOWN,
             icons: Vec::new(),
             meta: None,
             examples: Vec::new(),

@@ -15,6 +15,7 @@ mod function;
 #[cfg(feature = "log-bridge")]
 pub(crate) mod log_bridge;
 mod registry;
+mod repeat;
 mod schema;
 
 pub(crate) use ask::PATIENCE;
@@ -30,6 +31,7 @@ pub use function::tool_fn;
 pub use log_bridge::LogBridge;
 pub(crate) use registry::wrong_arguments;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
+pub use repeat::Repeat;
 pub use schema::{Nulls, input_schema, output_schema, trim};
 
 use std::time::Duration;
@@ -63,6 +65,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether a call without a handshake (2026-07-28) needs a client that knows tasks, because no request could be held
     /// until it is done; other clients hear which capability they lack. For tools with [`Tool::JOB_AFTER`].
     const TASKS_ONLY: bool = false;
+
+    /// How a call may be made again whose answer was lost. Nothing of it is told by MCP; it is for who serves the tool.
+    const REPEAT: Repeat = Repeat::UNKNOWN;
 
     /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;

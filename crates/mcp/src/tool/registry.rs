@@ -164,6 +164,7 @@ fn declare<T: Tool>() -> Declaration {
         asks: T::ASKS,
         job_after: T::JOB_AFTER,
         tasks_only: T::TASKS_ONLY,
+        repeat: T::REPEAT,
         icons: T::icons(),
         meta: T::meta(),
         examples: T::examples(),

@@ -8,9 +8,9 @@ use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use crate::journal::Record;
 use process::output::{OutputLog, Query, Stream};
 use project::Caller;
-use project::journal::Record;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{Entry, HOB_ENDS, Journal, Key, Plan, Repl, StartRequest, Started};
@@ -189,7 +189,7 @@ impl Repl {
             owner: caller.name.clone().unwrap_or_else(|| format!("process {}", caller.pid)),
             launch,
             queue: usize::try_from(limits.queued_evaluations).unwrap_or(usize::MAX),
-            idle: limits.session_idle.duration(),
+            idle: self.options.idle.duration(),
             records: self.options.records_dir.clone(),
             guard: self.options.guard.clone(),
             witness: Some(witness(self.options.journal.clone(), self.me.clone(), key.clone())),

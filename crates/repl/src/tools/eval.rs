@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -37,6 +37,7 @@ impl Tool for Eval {
     const NAME: &'static str = "repl_eval";
     const TITLE: &'static str = "Evaluate code";
     const EFFECT: Effect = Effect::DESTRUCTIVE.open_world();
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = EvalResult;
 

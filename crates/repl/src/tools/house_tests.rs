@@ -126,7 +126,7 @@ pub(crate) fn caller(dir: &Path) -> Caller {
         takeover: false,
         run: None,
         answers_lost: false,
-        last_message: None,
+        last_receipt: None,
         stands_in: None,
         profile: None,
         known: project::Known::ByProcess,

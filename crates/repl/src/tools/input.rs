@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -48,6 +48,7 @@ impl Tool for Input {
     const NAME: &'static str = "repl_input";
     const TITLE: &'static str = "Give input";
     const EFFECT: Effect = Effect::WRITE;
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = Output;
 

@@ -28,7 +28,7 @@ mod wrong_use_tests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp::tool::{AnyTool, Context, Progress, ToolError, tool};
+use mcp::tool::{AnyTool, Context, Progress, Repeat, ToolError, tool};
 use project::Caller;
 
 use crate::profile::DriverKind;
@@ -43,6 +43,13 @@ const MARGIN: Duration = Duration::from_secs(5);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The most output one answer shows.
 const MAX_BYTES: usize = 200_000;
+
+/// Of calls that do something to a session.
+const REPEAT: Repeat = Repeat::Unsafe {
+    restarted: "what was printed can still be read with repl_read, repl_list shows what there is, and repl_start or the next \
+                repl_eval starts a session anew.",
+    reconnected: "repl_list shows it, repl_wait waits for what still runs, repl_read gives what it printed.",
+};
 
 pub(crate) use start::past_start;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -61,6 +61,7 @@ impl Tool for Reload {
     const NAME: &'static str = "repl_reload";
     const TITLE: &'static str = "Reload and diagnose";
     const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = Output;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -45,6 +45,7 @@ impl Tool for Restart {
     const NAME: &'static str = "repl_restart";
     const TITLE: &'static str = "Restart a session";
     const EFFECT: Effect = Effect::DESTRUCTIVE;
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = Output;
 

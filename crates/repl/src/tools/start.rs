@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -71,6 +71,7 @@ impl Tool for Start {
     const NAME: &'static str = "repl_start";
     const TITLE: &'static str = "Start a session";
     const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = Output;
 

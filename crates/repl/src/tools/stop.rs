@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -36,6 +36,7 @@ impl Tool for Stop {
     const NAME: &'static str = "repl_stop";
     const TITLE: &'static str = "End a session";
     const EFFECT: Effect = Effect::DESTRUCTIVE.idempotent();
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = Output;
 

@@ -2,11 +2,29 @@
 
 use super::*;
 use expect_test::{Expect, expect};
+use project::{Repeat, RepeatRule};
 
 fn connected() -> Ledger {
     let mut ledger = Ledger::default();
     assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.meet(&daemon("a", &[]), true).is_empty());
     ledger
+}
+
+/// What daemons say of a list of tools, and of those that only read.
+fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let rule = |tools: &[&str], how| RepeatRule { tools: names(tools), how };
+    let [restarted, reconnected, advice, keyed_advice] =
+        ["list shows what there is.", "wait waits for what still runs.", "Search for it.", "Call it again."]
+            .map(str::to_owned);
+    let repeat = vec![
+        rule(&["repl_eval", "repl_read"], Repeat::Unsafe { restarted, reconnected }),
+        rule(&["wait_for_message"], Repeat::HandsOut { receipt: "message_id".to_owned() }),
+        rule(&["send_message"], Repeat::Keyed { argument: "idempotency_key".to_owned(), advice, keyed_advice }),
+    ];
+    let (listing, read_only) = (listing.to_owned(), names(read_only));
+    HelloAck { listing, read_only, repeat: Some(repeat), ..HelloAck::accepted(1, "life") }
 }
 
 /// Sends a line and has it written whole.
@@ -46,7 +64,7 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
     check(
         ledger.resume(Fate::Replaced),
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The hob daemon went away while it had `repl_eval`: the call may have run, wholly or in part, and its result is lost. A new daemon runs. The session `s` ended with the old one: what was printed can still be read with repl_read, repl_list shows what there is, and repl_start or the next repl_eval starts a session anew. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The hob daemon went away while it had `repl_eval`: the call may have run, wholly or in part, and its result is lost. A new daemon runs. The session `s` ended with the old one: list shows what there is. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
         "#]],
     );
     expect![[r#"
@@ -55,12 +73,6 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
     "#]]
     .assert_eq(&outbox(&mut ledger));
     assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#), Verdict::Forward);
-}
-
-/// What a daemon with these tools says of itself.
-fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
-    let read_only = read_only.iter().map(|name| (*name).to_owned()).collect();
-    HelloAck { listing: listing.to_owned(), read_only, ..HelloAck::accepted(1, "life") }
 }
 
 #[test]
@@ -158,20 +170,20 @@ fn an_agent_that_was_promised_nothing_hears_nothing() {
 fn a_waiter_survives_its_daemon() {
     let mut ledger = connected();
     let wait = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait_for_message","arguments":{}}}"#;
-    assert_eq!(ledger.awaits_mail(), (false, None));
+    assert_eq!(ledger.lost_hand_outs(), (false, None));
     send(&mut ledger, wait);
     ledger.lost();
-    assert_eq!(ledger.awaits_mail(), (true, None), "the next daemon is told that an answer may be lost");
+    assert_eq!(ledger.lost_hand_outs(), (true, None), "the next daemon is told that an answer may be lost");
     assert!(ledger.resume(Fate::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
     // That one dies before it reads anything: what the first had handed out is still unheard.
     ledger.lost();
-    assert_eq!(ledger.awaits_mail(), (true, None));
+    assert_eq!(ledger.lost_hand_outs(), (true, None));
     assert!(ledger.resume(Fate::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
     ledger
         .daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"message":{"message_id":"msg_A"}}}}"#);
-    assert_eq!(ledger.awaits_mail(), (false, Some("msg_A".to_owned())));
+    assert_eq!(ledger.lost_hand_outs(), (false, Some("msg_A".to_owned())));
 }
 
 const WAIT: &str =
@@ -186,20 +198,40 @@ fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
     send(&mut ledger, WAIT);
     send(&mut ledger, GIVE_UP);
     ledger.lost();
-    assert_eq!(ledger.awaits_mail(), (true, None));
+    assert_eq!(ledger.lost_hand_outs(), (true, None));
     // When it was on its way to the agent: what the answer before held is not what the next daemon may go by.
     let mut ledger = connected();
     send(&mut ledger, WAIT);
     ledger.daemon_said(MAIL);
-    assert_eq!(ledger.awaits_mail(), (false, Some("msg_A".to_owned())));
+    assert_eq!(ledger.lost_hand_outs(), (false, Some("msg_A".to_owned())));
     ledger.lost();
     ledger.agent_said(GIVE_UP.as_bytes());
-    assert_eq!(ledger.awaits_mail(), (true, None));
+    assert_eq!(ledger.lost_hand_outs(), (true, None));
     // A later call settles it.
     ledger.resume(Fate::Replaced);
     send(&mut ledger, &WAIT.replace("7", "8"));
     ledger.daemon_said(&String::from_utf8_lossy(MAIL).replace("7", "8").replace("msg_A", "msg_B").into_bytes());
-    assert_eq!(ledger.awaits_mail(), (false, Some("msg_B".to_owned())));
+    assert_eq!(ledger.lost_hand_outs(), (false, Some("msg_B".to_owned())));
+}
+
+#[test]
+fn where_the_daemon_does_not_say_what_hands_something_out_each_call_may_have() {
+    let mut ledger = Ledger::default();
+    ledger.resume(Fate::Replaced);
+    // A daemon of before rules were told.
+    ledger.meet(&HelloAck { repeat: None, ..daemon("a", &["repl_read"]) }, true);
+    send(&mut ledger, &WAIT.replace("wait_for_message", "repl_read"));
+    ledger.lost();
+    assert_eq!(ledger.lost_hand_outs(), (false, None), "it only reads");
+    assert!(ledger.resume(Fate::Replaced).is_empty());
+    let bytes = ledger.take_outbox().len();
+    ledger.wrote(bytes);
+    ledger.daemon_said(MAIL);
+    send(&mut ledger, WAIT);
+    ledger.lost();
+    assert_eq!(ledger.lost_hand_outs(), (true, None));
+    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    assert!(said.contains("`wait_for_message`: the call may have run"), "{said}");
 }
 
 #[test]
@@ -217,7 +249,7 @@ fn a_send_with_a_key_is_made_again() {
     send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
     ledger.lost();
     let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
-    assert!(said.contains("search_messages") && said.contains("idempotency_key"), "{said}");
+    assert!(said.contains("its result is lost. Search for it.\""), "{said}");
     send(&mut ledger, send_once);
     for _ in 1..DELIVERIES {
         ledger.lost();
@@ -227,7 +259,7 @@ fn a_send_with_a_key_is_made_again() {
     }
     ledger.lost();
     let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
-    assert!(said.contains("with the same `idempotency_key`") && said.contains("not sent twice"), "{said}");
+    assert!(said.contains("its result is lost. Call it again.\""), "{said}");
 }
 
 #[test]

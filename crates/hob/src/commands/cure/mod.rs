@@ -64,9 +64,9 @@ struct Place {
 impl Place {
     fn of(explicit: Option<&Path>, cwd: &Path) -> Result<Place, Failure> {
         let project = Project::find(explicit, cwd).map_err(Failure::new)?;
-        let config = Config::load(&project).map_err(Failure::new)?;
+        let config = Config::load(&project, &daemon::sections()).map_err(Failure::new)?;
         let worktree = if explicit.is_some() { project.root().to_owned() } else { project.worktree(cwd) };
-        let options = Options { roots: config.cure.roots, run: None };
+        let options = Options { roots: config.of::<cure::CureSettings>().roots, run: None };
         Ok(Place { worktree, cure: Cure::new(options) })
     }
 

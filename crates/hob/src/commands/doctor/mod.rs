@@ -21,7 +21,7 @@ pub(crate) struct Doctor {}
 impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // Where the configuration cannot be read, that is said.
-        let config = Config::load(project).unwrap_or_default();
+        let config = Config::load(project, &daemon::sections()).unwrap_or_default();
         let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
         let sections = [("Project", project_findings(project)), ("Daemon", vec![socket(project), daemon(project)])]
             .into_iter()
@@ -100,7 +100,7 @@ fn brought(project: &Project) -> Option<Finding> {
 }
 
 fn config(project: &Project) -> Vec<Finding> {
-    let config = Config::load(project);
+    let config = Config::load(project, &daemon::sections());
     let faults = config.as_ref().map(daemon::faults).unwrap_or_default();
     if !faults.is_empty() {
         return faults.into_iter().map(|fault| Finding::problem("hob.toml", fault)).collect();

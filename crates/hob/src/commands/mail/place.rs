@@ -50,7 +50,11 @@ impl PlaceCommand {
             Some(mut control) => control.request("mail/place", json!({}), |_, _| {}).map_err(control_failure)?,
             // Nothing is started to look.
             None => {
-                let look = daemon::parts::mail::home(project, &Config::load(project).map_err(Failure::new)?).look();
+                let look = daemon::parts::mail::home(
+                    project,
+                    &Config::load(project, &daemon::sections()).map_err(Failure::new)?,
+                )
+                .look();
                 let (problem, next) = look.problem.unzip();
                 json!({"place": look.place, "problem": problem, "next": next.unwrap_or_default(), "remark": look.remark})
             }

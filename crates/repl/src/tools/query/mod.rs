@@ -7,7 +7,7 @@ mod rendering;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -118,6 +118,7 @@ impl Tool for Query {
     const TITLE: &'static str = "Ask about code";
     // It may start a session, which compiles the project and runs its Template Haskell.
     const EFFECT: Effect = Effect::WRITE.idempotent().open_world();
+    const REPEAT: Repeat = super::REPEAT;
     type Args = Args;
     type Output = Output;
 

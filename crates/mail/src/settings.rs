@@ -2,14 +2,14 @@
 //! environment, a private file, or the user's own configuration. Never from `hob.toml`, which others write too.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use project::config::{File, Settings, Source, value};
+use project::trust::{Places, Request};
+use project::{ConfigError, Project, handed};
 use serde::Deserialize;
-
-use crate::config::{ConfigError, Source};
-use crate::user::is_absent;
-use crate::{Project, handed, owner};
 
 /// The variable that holds the address.
 const VARIABLE: &str = "HOB_MAIL_DATABASE";
@@ -20,58 +20,68 @@ const ADDRESS_MAX: u64 = 4096;
 
 /// What is configured for the mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MailConfig {
+pub struct MailSettings {
     /// Names the agents and messages that belong together; by default the repository's origin does.
     pub space: Option<String>,
     /// How many agents a broadcast may reach.
     pub broadcast_max: u64,
     /// How many sends are kept on this machine's disk while the database is away; 0: they are refused then.
     pub spool: u64,
-    /// The database that the user's configuration names. [`MailConfig::database`] is the one that counts.
+    /// The database that the user's configuration names. [`MailSettings::database`] is the one that counts.
     database: Option<String>,
 }
 
-impl Default for MailConfig {
-    fn default() -> MailConfig {
-        MailConfig { space: None, broadcast_max: 100, spool: 0, database: None }
+impl Default for MailSettings {
+    fn default() -> MailSettings {
+        MailSettings { space: None, broadcast_max: 100, spool: 0, database: None }
     }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct MailTable {
-    pub(crate) space: Option<String>,
+pub struct MailTable {
+    space: Option<String>,
     broadcast_max: Option<u64>,
     spool: Option<u64>,
     database: Option<String>,
 }
 
-impl MailConfig {
-    pub(crate) fn apply(&mut self, path: &Path, table: MailTable, source: Source) -> Result<(), ConfigError> {
-        if table.database.is_some() && source == Source::Project {
-            return Err(ConfigError::SharedDatabase { path: path.to_owned() });
+impl Settings for MailSettings {
+    const NAME: &'static str = "mail";
+    const TEMPLATE: &'static str = include_str!("settings.toml");
+    type Table = MailTable;
+
+    fn apply(&mut self, table: MailTable, file: &File<'_>) -> Result<(), ConfigError> {
+        if table.database.is_some() && file.source == Source::Project {
+            return Err(file.refused(
+                "mail.database does not belong into a file that is shared with others; put the address into \
+                 HOB_MAIL_DATABASE, your own config.toml, or mail-database in the project's state directory (mode 0600; \
+                 `hob doctor` names the directory)",
+            ));
         }
-        if let Some(value) = table.broadcast_max {
-            let range = 1..=500;
-            if !range.contains(&value) {
-                let (path, key) = (path.to_owned(), "mail.broadcast_max");
-                return Err(ConfigError::Range { path, key, value, range });
-            }
-            self.broadcast_max = value;
-        }
-        if let Some(value) = table.spool {
-            let range = 0..=10_000;
-            if !range.contains(&value) {
-                let (path, key) = (path.to_owned(), "mail.spool");
-                return Err(ConfigError::Range { path, key, value, range });
-            }
-            self.spool = value;
-        }
+        let broadcast_max = file.within("mail.broadcast_max", table.broadcast_max, 1..=500)?;
+        self.broadcast_max = broadcast_max.unwrap_or(self.broadcast_max);
+        self.spool = file.within("mail.spool", table.spool, 0..=10_000)?.unwrap_or(self.spool);
         self.database = table.database.or_else(|| self.database.take());
         self.space = table.space.or_else(|| self.space.take());
         Ok(())
     }
 
+    fn requests(table: &MailTable, places: &Places<'_>) -> Vec<Request> {
+        let ask = |space: &String| {
+            let space = value::quoted(space);
+            let asks = format!("reads and sends the mail of the space {space}, where a database is shared");
+            places.request(&["mail", "space"], asks)
+        };
+        table.space.iter().map(ask).collect()
+    }
+
+    fn withhold(table: &mut MailTable) {
+        table.space = None;
+    }
+}
+
+impl MailSettings {
     /// The address of the PostgreSQL database that carries the mail; `None` for the project's own file.
     pub fn database(&self, project: &Project) -> Result<Option<String>, ConfigError> {
         if let Some(address) = handed::secret(VARIABLE) {
@@ -88,10 +98,10 @@ fn from_file(path: &Path) -> Result<Option<String>, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
         Err(source) => return Err(failed(source)),
     };
-    if metadata.uid() != owner::me() {
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(ConfigError::NotMine { path: path.to_owned(), owner: metadata.uid() });
     }
     if !metadata.is_file() || metadata.mode() & 0o077 != 0 || metadata.len() > ADDRESS_MAX {
@@ -110,10 +120,11 @@ mod tests {
     #[test]
     fn a_shared_file_names_no_database() {
         let table = || MailTable { database: Some("postgres://h/d".into()), ..MailTable::default() };
-        let mut config = MailConfig::default();
-        let refused = config.apply(Path::new("hob.toml"), table(), Source::Project).unwrap_err().to_string();
+        let mut config = MailSettings::default();
+        let file = |source| File { path: Path::new("a.toml"), source };
+        let refused = config.apply(table(), &file(Source::Project)).unwrap_err().to_string();
         assert!(refused.contains("HOB_MAIL_DATABASE"), "{refused}");
-        config.apply(Path::new("config.toml"), table(), Source::User).unwrap();
+        config.apply(table(), &file(Source::User)).unwrap();
         assert_eq!(config.database.as_deref(), Some("postgres://h/d"));
     }
 

@@ -1,15 +1,15 @@
 //! The settings of the Cure compiler (`[cure]`): where modules are found, and whether and how far programs may run.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, PathBuf};
 use std::time::Duration;
 
+use project::config::{File, Settings};
+use project::{ConfigError, visible};
 use serde::Deserialize;
-
-use crate::config::ConfigError;
 
 /// What is configured for Cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CureConfig {
+pub struct CureSettings {
     /// The directories where modules are found, relative to the worktree; none for all of it.
     pub roots: Vec<PathBuf>,
     /// Whether programs may be run. They run in an interpreter without files, network or processes; what they cost is
@@ -23,9 +23,9 @@ pub struct CureConfig {
     pub run_time: Duration,
 }
 
-impl Default for CureConfig {
-    fn default() -> CureConfig {
-        CureConfig {
+impl Default for CureSettings {
+    fn default() -> CureSettings {
+        CureSettings {
             roots: Vec::new(),
             run: false,
             run_steps: 1_000_000_000,
@@ -37,7 +37,7 @@ impl Default for CureConfig {
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct CureTable {
+pub struct CureTable {
     roots: Option<Vec<PathBuf>>,
     run: Option<bool>,
     run_steps: Option<u64>,
@@ -45,26 +45,27 @@ pub(crate) struct CureTable {
     run_seconds: Option<u64>,
 }
 
-impl CureConfig {
-    pub(crate) fn apply(&mut self, path: &Path, table: CureTable) -> Result<(), ConfigError> {
+impl Settings for CureSettings {
+    const NAME: &'static str = "cure";
+    const TEMPLATE: &'static str = include_str!("settings.toml");
+    type Table = CureTable;
+
+    fn apply(&mut self, table: CureTable, file: &File<'_>) -> Result<(), ConfigError> {
         if let Some(roots) = table.roots {
             let leads_out = |root: &&PathBuf| !root.components().all(|part| matches!(part, Component::Normal(_)));
             if let Some(root) = roots.iter().find(leads_out) {
-                return Err(ConfigError::Root { path: path.to_owned(), root: root.clone() });
+                return Err(file.refused(format!(
+                    "cure.roots: {} leads out of the project; name a directory inside of it, relative to its root",
+                    visible::path(root)
+                )));
             }
             self.roots = roots;
         }
         self.run = table.run.unwrap_or(self.run);
         let mib = 1024 * 1024;
-        let within = |key, value: Option<u64>, range: std::ops::RangeInclusive<u64>| match value {
-            Some(value) if !range.contains(&value) => {
-                Err(ConfigError::Range { path: path.to_owned(), key, value, range })
-            }
-            value => Ok(value),
-        };
-        let steps = within("cure.run_steps", table.run_steps, 1..=1_000_000_000_000)?;
-        let memory = within("cure.run_memory", table.run_memory, mib..=64 * 1024 * mib)?;
-        let seconds = within("cure.run_seconds", table.run_seconds, 1..=3600)?;
+        let steps = file.within("cure.run_steps", table.run_steps, 1..=1_000_000_000_000)?;
+        let memory = file.within("cure.run_memory", table.run_memory, mib..=64 * 1024 * mib)?;
+        let seconds = file.within("cure.run_seconds", table.run_seconds, 1..=3600)?;
         self.run_steps = steps.unwrap_or(self.run_steps);
         self.run_memory = memory.unwrap_or(self.run_memory);
         self.run_time = seconds.map_or(self.run_time, Duration::from_secs);
@@ -75,25 +76,29 @@ impl CureConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use project::config::Source;
+    use serde_json::{Value, json};
+    use std::path::Path;
 
-    fn applied(text: &str) -> Result<CureConfig, ConfigError> {
-        let mut config = CureConfig::default();
-        config.apply(Path::new("hob.toml"), toml::from_str(text).unwrap())?;
-        Ok(config)
+    fn applied(table: Value) -> Result<CureSettings, ConfigError> {
+        let mut settings = CureSettings::default();
+        let file = File { path: Path::new("hob.toml"), source: Source::Project };
+        settings.apply(serde_json::from_value(table).unwrap(), &file)?;
+        Ok(settings)
     }
 
     #[test]
     fn what_can_be_said() {
-        let config = applied("roots = [\"src\", \"lib/cure\"]\nrun = true\nrun_seconds = 60\n").unwrap();
+        let config = applied(json!({"roots": ["src", "lib/cure"], "run": true, "run_seconds": 60})).unwrap();
         assert_eq!(config.roots, [PathBuf::from("src"), PathBuf::from("lib/cure")]);
         assert_eq!((config.run, config.run_time), (true, Duration::from_secs(60)));
-        for (text, wanted) in [
-            ("roots = [\"/etc\"]", "/etc leads out of the project"),
-            ("roots = [\"src/../..\"]", "src/../.. leads out of the project"),
-            ("run_seconds = 0", "cure.run_seconds = 0 is outside 1 to 3600"),
-            ("run_memory = 1", "cure.run_memory = 1 is outside"),
+        for (table, wanted) in [
+            (json!({"roots": ["/etc"]}), "/etc leads out of the project"),
+            (json!({"roots": ["src/../.."]}), "src/../.. leads out of the project"),
+            (json!({"run_seconds": 0}), "cure.run_seconds = 0 is outside 1 to 3600"),
+            (json!({"run_memory": 1}), "cure.run_memory = 1 is outside"),
         ] {
-            let said = applied(text).unwrap_err().to_string();
+            let said = applied(table).unwrap_err().to_string();
             assert!(said.contains(wanted), "{said}");
         }
     }

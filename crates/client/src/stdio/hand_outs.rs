@@ -1,0 +1,50 @@
+//! What calls have handed out to the agent in answers that it may not have got: the next daemon is told, and hands it out
+//! again.
+//!
+//! Besides answers that were lost with a daemon these are answers that the agent gave up: a client that cancels a call
+//! drops the answer that is on its way. The daemon that gave the answer hears of that itself; the next one would not.
+
+use mcp::wire::Id;
+
+use super::peek;
+
+#[derive(Debug, Default)]
+pub(super) struct HandOuts {
+    /// The last answer to such a call, and what it named as its receipt.
+    last: Option<(Id, Option<String>)>,
+    /// Such a call was given up when this many lines had come; no later one was answered since.
+    given_up: Option<u64>,
+}
+
+impl HandOuts {
+    /// The agent got the answer to such a call, which came as the `seq`th line. `receipt` is the field of it that names what
+    /// was handed out.
+    pub(super) fn answered(&mut self, seq: u64, id: &Id, line: &[u8], receipt: &str) {
+        if self.given_up.is_some_and(|at| seq >= at) {
+            // To begin with, that call had settled everything before it.
+            self.given_up = None;
+        }
+        self.last = Some((id.clone(), peek::text_of(line, receipt)));
+    }
+
+    /// The agent cancelled a call, when so many lines had come; `is_open` if it had no answer yet and may hand something out.
+    pub(super) fn cancelled(&mut self, id: &Id, is_open: bool, arrived: u64) {
+        let is_late = self.last.as_ref().is_some_and(|(last, _)| last == id);
+        if is_late {
+            self.last = None;
+        }
+        if is_open || is_late {
+            self.given_up = Some(arrived);
+        }
+    }
+
+    /// Whether such an answer was given up, as far as is known.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.is_some()
+    }
+
+    /// The receipt of the last answer that the agent got. While the agent has not gone on from there, no later call has run.
+    pub(super) fn last_receipt(&self) -> Option<String> {
+        self.last.as_ref().and_then(|(_, receipt)| receipt.clone())
+    }
+}

@@ -1,0 +1,57 @@
+//! What happens to messages, as records of the journal.
+
+use project::journal::Event;
+use serde::Serialize;
+
+/// Something that happened to a message, or to whom they are for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// A message is on disk.
+    MailStored {
+        message: String,
+        /// Who wrote it.
+        from: String,
+        /// In how many mailboxes it is.
+        recipients: u64,
+    },
+    /// A message waits on this machine's disk for a store that is away.
+    MailQueued {
+        message: String,
+        /// Who wrote it.
+        from: String,
+    },
+    /// A message was handed to an agent.
+    MailHandedOut {
+        message: String,
+        /// To whom.
+        agent: String,
+        /// 1 the first time.
+        attempt: u32,
+    },
+    /// An agent says what became of a message.
+    MailSettled {
+        message: String,
+        /// Who says it.
+        agent: String,
+        /// How: acked, rejected.
+        state: String,
+    },
+    /// A message was handed out too often without a confirmation.
+    MailDead {
+        message: String,
+        /// To whom.
+        agent: String,
+    },
+    /// Mail that was handled long ago was deleted.
+    MailPurged {
+        /// How many messages.
+        messages: u64,
+        /// All of it was handled before this, in milliseconds since 1970.
+        before_ms: u64,
+    },
+    /// An agent is new.
+    MailAgentRegistered { agent: String },
+}
+
+impl Event for Record {}

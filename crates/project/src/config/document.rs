@@ -1,0 +1,109 @@
+//! What one configuration file says: the tables that all of hob shares, and one for each part.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, Error, ValueDeserializer};
+
+use super::duration::Limit;
+use super::limits::LimitsTable;
+use super::section::{File, Section, Table};
+use super::{Config, ConfigError, Source};
+use crate::trust::{Places, Request};
+use crate::visible;
+
+/// A file, read and not merged.
+#[derive(Default)]
+pub(crate) struct Document {
+    toolsets: Option<Vec<String>>,
+    daemon: DaemonTable,
+    limits: LimitsTable,
+    /// In the order of the sections.
+    parts: Vec<Box<dyn Table>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct DaemonTable {
+    idle: Option<Limit>,
+}
+
+impl Document {
+    /// Reads a text of this source, strictly: the first mistake is named with its line.
+    pub(crate) fn parse(
+        path: &Path,
+        text: &str,
+        source: Source,
+        sections: &[Section],
+    ) -> Result<Document, ConfigError> {
+        let wrong = |error| wrong(path, text, &error);
+        // Only the user says what of the environment is passed on.
+        let environment = match source {
+            Source::User => Some("environment"),
+            Source::Project => None,
+        };
+        let shared = environment.into_iter().chain(["toolsets", "daemon", "limits"]);
+        let known: Vec<&str> = shared.chain(sections.iter().map(|section| section.name)).collect();
+        let mut document = Document::default();
+        let mut parts: Vec<Option<Box<dyn Table>>> = sections.iter().map(|_| None).collect();
+        for (key, value) in DeTable::parse(text).map_err(wrong)?.into_inner() {
+            let at = key.span().start;
+            let value = ValueDeserializer::from(value);
+            match key.get_ref().as_ref() {
+                "toolsets" => document.toolsets = Some(Vec::deserialize(value).map_err(wrong)?),
+                "daemon" => document.daemon = DaemonTable::deserialize(value).map_err(wrong)?,
+                "limits" => document.limits = LimitsTable::deserialize(value).map_err(wrong)?,
+                name if environment == Some(name) => drop(Vec::<String>::deserialize(value).map_err(wrong)?),
+                name => match sections.iter().position(|section| section.name == name) {
+                    Some(index) => parts[index] = Some((sections[index].read)(value).map_err(wrong)?),
+                    None => {
+                        let expected: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+                        let message = format!("unknown field `{name}`, expected one of {}", expected.join(", "));
+                        return Err(wrong_at(path, text, at, &message));
+                    }
+                },
+            }
+        }
+        document.parts = parts.into_iter().flatten().collect();
+        Ok(document)
+    }
+
+    /// What it asks for beyond the safe set, part by part.
+    pub(crate) fn requests(&self, text: &str) -> Vec<Request> {
+        let places = Places::of(text);
+        self.parts.iter().flat_map(|table| table.requests(&places)).collect()
+    }
+
+    /// Takes all of that out.
+    pub(crate) fn withhold(&mut self) {
+        self.parts.iter_mut().for_each(|table| table.withhold());
+    }
+
+    /// Merges it into what is configured.
+    pub(crate) fn apply(self, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError> {
+        config.limits.apply(&self.limits, file)?;
+        if self.toolsets.is_some() {
+            config.toolsets = self.toolsets;
+        }
+        if let Some(idle) = self.daemon.idle {
+            config.idle = idle;
+        }
+        self.parts.into_iter().try_for_each(|table| table.apply(config, file))
+    }
+}
+
+/// Parses a file's text, with the line of the first mistake.
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
+    toml::from_str(text).map_err(|error| wrong(path, text, &error))
+}
+
+fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
+    let at = error.span().map_or(0, |span| span.start);
+    wrong_at(path, text, at, &error.message().trim_end().replace('\n', ", "))
+}
+
+fn wrong_at(path: &Path, text: &str, offset: usize, message: &str) -> ConfigError {
+    let line = 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
+    ConfigError::Wrong { path: path.to_owned(), line, message: visible(message) }
+}

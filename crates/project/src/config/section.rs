@@ -1,0 +1,121 @@
+//! The settings of a part: a table of its own in `hob.toml` and in the user's configuration. The part says what may stand
+//! there, what that means, and what of it needs a grant; this crate reads the files, and knows no part.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toml::de::{Error, ValueDeserializer};
+
+use super::{Config, ConfigError, Source};
+use crate::trust::{Places, Request};
+
+/// What is configured for a part, with its defaults.
+pub trait Settings: Clone + Debug + Default + Send + Sync + 'static {
+    /// The name of the table.
+    const NAME: &'static str;
+
+    /// The lines below the table's head in the file that `hob init` writes: each setting commented out with its default, below
+    /// lines that begin with `# ` and explain it.
+    const TEMPLATE: &'static str;
+
+    /// What one file says, unmerged. It denies unknown fields, so that a mistake is named.
+    type Table: DeserializeOwned + Send + 'static;
+
+    /// Takes over what a file says.
+    ///
+    /// # Errors
+    /// When a value is out of its range, or may not stand in that file.
+    fn apply(&mut self, table: Self::Table, file: &File<'_>) -> Result<(), ConfigError>;
+
+    /// What the table of a `hob.toml` asks for beyond the safe set: each setting that a grant would make count.
+    fn requests(_table: &Self::Table, _places: &Places<'_>) -> Vec<Request> {
+        Vec::new()
+    }
+
+    /// Takes all of that out of the table.
+    fn withhold(_table: &mut Self::Table) {}
+}
+
+/// The settings of one part, as one of several.
+#[derive(Clone, Copy)]
+pub struct Section {
+    /// The name of its table.
+    pub name: &'static str,
+    /// See [`Settings::TEMPLATE`].
+    pub template: &'static str,
+    pub(super) read: fn(ValueDeserializer<'_>) -> Result<Box<dyn Table>, Error>,
+}
+
+impl Section {
+    /// The section of these settings.
+    pub const fn of<S: Settings>() -> Section {
+        Section {
+            name: S::NAME,
+            template: S::TEMPLATE,
+            read: |value| Ok(Box::new(Read::<S>(<S::Table as serde::Deserialize>::deserialize(value)?))),
+        }
+    }
+}
+
+/// What one file says of one part.
+pub(crate) trait Table: Send {
+    fn requests(&self, places: &Places<'_>) -> Vec<Request>;
+    fn withhold(&mut self);
+    fn apply(self: Box<Self>, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError>;
+}
+
+struct Read<S: Settings>(S::Table);
+
+impl<S: Settings> Table for Read<S> {
+    fn requests(&self, places: &Places<'_>) -> Vec<Request> {
+        S::requests(&self.0, places)
+    }
+
+    fn withhold(&mut self) {
+        S::withhold(&mut self.0);
+    }
+
+    fn apply(self: Box<Self>, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError> {
+        let mut settings: S = config.of();
+        settings.apply(self.0, file)?;
+        config.parts.insert(S::NAME, Arc::new(settings) as Arc<dyn Any + Send + Sync>);
+        Ok(())
+    }
+}
+
+/// The file that a table stands in.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    pub path: &'a Path,
+    /// Whose it is.
+    pub source: Source,
+}
+
+impl File<'_> {
+    /// A number, if the file says one, and it is in its range. `key` is its whole name, as `limits.sessions`.
+    ///
+    /// # Errors
+    /// When it is outside.
+    pub fn within(
+        &self,
+        key: &'static str,
+        value: Option<u64>,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, ConfigError> {
+        match value {
+            Some(value) if !range.contains(&value) => {
+                Err(ConfigError::Range { path: self.path.to_owned(), key, value, range })
+            }
+            value => Ok(value),
+        }
+    }
+
+    /// The error that something may not stand in this file: why, and what to do instead.
+    pub fn refused(&self, why: impl Into<String>) -> ConfigError {
+        ConfigError::Refused { path: self.path.to_owned(), why: why.into() }
+    }
+}

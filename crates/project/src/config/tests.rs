@@ -1,0 +1,171 @@
+//! What configuration files may say, for a part that is made up.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use expect_test::{Expect, expect};
+use serde::Deserialize;
+
+use super::*;
+use crate::trust::Places;
+
+/// A part that is made up: beds, and tools that run commands.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Garden {
+    beds: u64,
+    tools: BTreeMap<String, (String, Source)>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct GardenTable {
+    beds: Option<u64>,
+    tools: BTreeMap<String, String>,
+}
+
+impl Settings for Garden {
+    const NAME: &'static str = "garden";
+    const TEMPLATE: &'static str = "# How many beds there are.\n#beds = 1\n";
+    type Table = GardenTable;
+
+    fn apply(&mut self, table: GardenTable, file: &File<'_>) -> Result<(), ConfigError> {
+        self.beds = file.within("garden.beds", table.beds, 1..=9)?.unwrap_or(self.beds);
+        self.tools.extend(table.tools.into_iter().map(|(name, command)| (name, (command, file.source))));
+        Ok(())
+    }
+
+    fn requests(table: &GardenTable, places: &Places<'_>) -> Vec<Request> {
+        let ask = |(name, command): (&String, &String)| {
+            places.request(&["garden", "tools", name], format!("runs {}", value::quoted(command)))
+        };
+        table.tools.iter().map(ask).collect()
+    }
+
+    fn withhold(table: &mut GardenTable) {
+        table.tools.clear();
+    }
+}
+
+pub(crate) const SECTIONS: &[Section] = &[Section::of::<Garden>()];
+
+fn settings(text: &str) -> Result<Config, ConfigError> {
+    let mut config = Config::default();
+    let file = File { path: Path::new("hob.toml"), source: Source::Project };
+    Document::parse(file.path, text, file.source, SECTIONS)?.apply(&mut config, &file)?;
+    Ok(config)
+}
+
+fn check_error(text: &str, expected: Expect) {
+    expected.assert_eq(&settings(text).unwrap_err().to_string());
+}
+
+#[test]
+fn what_can_be_said() {
+    let config = settings(
+        "toolsets = [\"garden\", \"other\"]\n[daemon]\nidle = \"never\"\n[limits]\nsessions = 3\n[garden]\nbeds = 4\n\
+         tools.rake = \"rake\"\n",
+    )
+    .unwrap();
+    assert_eq!(config.toolsets.as_deref().unwrap(), ["garden", "other"]);
+    assert_eq!(config.idle, Limit::Never);
+    assert_eq!((config.limits.sessions, config.limits.connections), (3, 2048));
+    let tools = BTreeMap::from([("rake".to_owned(), ("rake".to_owned(), Source::Project))]);
+    assert_eq!(config.of::<Garden>(), Garden { beds: 4, tools });
+    let config = settings("").unwrap();
+    assert_eq!((config.toolsets, config.idle), (None, Limit::After(Duration::from_secs(1800))));
+    assert_eq!((config.limits, config.parts.len()), (Limits::default(), 0));
+}
+
+#[test]
+fn the_project_says_more_than_the_user_and_less_counts_without_a_grant() {
+    let mut config = Config::default();
+    let merge = |config: &mut Config, text: &str, source, is_granted: bool| {
+        let file = File { path: Path::new("c.toml"), source };
+        let mut document = Document::parse(file.path, text, source, SECTIONS).unwrap();
+        if !is_granted {
+            document.withhold();
+        }
+        document.apply(config, &file).unwrap();
+        config.of::<Garden>()
+    };
+    let mine = "environment = [\"A\"]\n[garden]\nbeds = 2\ntools.rake = \"mine\"\ntools.hoe = \"mine\"\n";
+    assert_eq!(merge(&mut config, mine, Source::User, true).beds, 2);
+    let theirs = "garden = { beds = 3, tools.rake = \"theirs\" }\n";
+    let garden = merge(&mut config, theirs, Source::Project, false);
+    assert_eq!((garden.beds, garden.tools["rake"].clone()), (3, ("mine".to_owned(), Source::User)));
+    let garden = merge(&mut config, theirs, Source::Project, true);
+    assert_eq!((garden.tools.len(), garden.tools["rake"].clone()), (2, ("theirs".to_owned(), Source::Project)));
+}
+
+#[test]
+fn no_link_leads_out_of_the_project() {
+    use std::os::unix::fs::symlink;
+    let temp = tempfile::tempdir().unwrap();
+    let top = temp.path().canonicalize().unwrap();
+    let root = top.join("root");
+    std::fs::create_dir_all(root.join("etc")).unwrap();
+    let project = Project::find(Some(&root), Path::new("/")).unwrap();
+    std::fs::write(top.join("secret"), "s3cret\n").unwrap();
+    std::fs::write(root.join("etc/hob.toml"), "toolsets = [\"garden\"]\n").unwrap();
+    let load = || (Config::load(&project, SECTIONS), Config::requests(&project, SECTIONS).map(|_| ()));
+    for leads_out in [top.join("secret"), "../secret".into(), "etc/../../secret".into()] {
+        symlink(&leads_out, project.config_path()).unwrap();
+        let (loaded, requests) = load();
+        for error in [loaded.unwrap_err().to_string(), requests.unwrap_err().to_string()] {
+            let shown = error.replace(&top.display().to_string(), "");
+            expect![[r#"
+                /root/hob.toml is a link that leads out of the project, to /secret; nothing of that is read: put a file in its place, or link to one inside of the project"#]]
+            .assert_eq(&shown);
+        }
+        std::fs::remove_file(project.config_path()).unwrap();
+    }
+    symlink("etc/hob.toml", project.config_path()).unwrap();
+    assert_eq!(load().0.unwrap().toolsets.unwrap(), ["garden"]);
+}
+
+#[test]
+fn mistakes_are_named() {
+    check_error(
+        "toolsets = [\"garden\"]\ntolsets = 1\n",
+        expect![[
+            "hob.toml, line 2: unknown field `tolsets`, expected one of `toolsets`, `daemon`, `limits`, `garden`; correct the line, or delete it for the default"
+        ]],
+    );
+    check_error(
+        "[garden]\nbeds = 1\nbets = 1\n",
+        expect![[
+            "hob.toml, line 3: unknown field `bets`, expected `beds` or `tools`; correct the line, or delete it for the default"
+        ]],
+    );
+    check_error(
+        "\ngarden = 1\n",
+        expect![[
+            "hob.toml, line 2: invalid type: integer `1`, expected struct GardenTable; correct the line, or delete it for the default"
+        ]],
+    );
+    check_error(
+        "[daemon]\nidle = \"soon\"\n",
+        expect![[
+            r#"hob.toml, line 2: "soon" is no time; write "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
+        ]],
+    );
+    check_error(
+        "[limits]\nsessions = 0\n",
+        expect!["hob.toml: limits.sessions = 0 is outside 1 to 1000; correct it, or delete it for the default"],
+    );
+    check_error(
+        "[garden]\nbeds = 10\n",
+        expect!["hob.toml: garden.beds = 10 is outside 1 to 9; correct it, or delete it for the default"],
+    );
+    check_error(
+        "toolsets = [\"garden\"\n",
+        expect!["hob.toml, line 1: unclosed array, expected `]`; correct the line, or delete it for the default"],
+    );
+    check_error(
+        "environment = []\n",
+        expect![[
+            "hob.toml, line 1: unknown field `environment`, expected one of `toolsets`, `daemon`, `limits`, `garden`; correct the line, or delete it for the default"
+        ]],
+    );
+}

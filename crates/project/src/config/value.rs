@@ -1,0 +1,32 @@
+//! Values of a configuration file, as they are shown to the person who is to grant them.
+
+use crate::visible;
+
+/// A value on one line, its texts as basic strings of TOML whatever way they were written.
+pub fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => quoted(text),
+        toml::Value::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
+        toml::Value::Table(table) => {
+            let pairs = table.iter().map(|(name, value)| format!("{} = {}", key(name), shown(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        value => visible(value.to_string().trim_end()),
+    }
+}
+
+/// A key, quoted if TOML would want that.
+pub fn key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => quoted(name),
+    }
+}
+
+/// A text as a basic string. Nothing stands in it that is not in the text, and what is not to be seen is written out.
+pub fn quoted(text: &str) -> String {
+    // A backslash of the text's own must not pass for one of ours.
+    format!("\"{}\"", visible(&text.replace('\\', "\\\\").replace('"', "\\\"")))
+}

@@ -1,0 +1,171 @@
+//! The settings of the REPLs (`[repl]`): which profile a session gets, profiles beyond the built-in ones, and when a
+//! session that nobody uses ends. A profile of a `hob.toml` says what is run, so it counts only when granted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use project::config::{File, Limit, Settings, Source, value};
+use project::trust::{Places, Request};
+use project::{ConfigError, visible};
+use serde::Deserialize;
+
+/// What is configured for the REPLs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplSettings {
+    /// The profile of sessions that name none, instead of the detected one.
+    pub profile: Option<String>,
+    /// When a session that nobody uses is ended.
+    pub idle: Limit,
+    /// Profiles beyond the built-in ones, by name.
+    pub profiles: BTreeMap<String, ProfileTable>,
+}
+
+/// A profile as a configuration file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileTable {
+    /// The table as written.
+    pub table: toml::Table,
+    /// Who wrote it.
+    pub source: Source,
+}
+
+impl Default for ReplSettings {
+    fn default() -> ReplSettings {
+        ReplSettings { profile: None, idle: Limit::After(Duration::from_secs(60 * 60)), profiles: BTreeMap::new() }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplTable {
+    profile: Option<String>,
+    idle: Option<Limit>,
+    profiles: BTreeMap<String, toml::Table>,
+}
+
+impl Settings for ReplSettings {
+    const NAME: &'static str = "repl";
+    const TEMPLATE: &'static str = include_str!("settings.toml");
+    type Table = ReplTable;
+
+    fn apply(&mut self, table: ReplTable, file: &File<'_>) -> Result<(), ConfigError> {
+        self.profile = table.profile.or_else(|| self.profile.take());
+        self.idle = table.idle.unwrap_or(self.idle);
+        let profiles = table.profiles.into_iter();
+        self.profiles.extend(profiles.map(|(name, table)| (name, ProfileTable { table, source: file.source })));
+        Ok(())
+    }
+
+    fn requests(table: &ReplTable, places: &Places<'_>) -> Vec<Request> {
+        table.profiles.iter().flat_map(|(name, table)| profile_requests(name, table, places)).collect()
+    }
+
+    fn withhold(table: &mut ReplTable) {
+        table.profiles.clear();
+    }
+}
+
+/// Every setting of a profile, one by one.
+fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec<Request> {
+    let mut requests = Vec::new();
+    let mut ask = |path: &[&str], asks: String| {
+        let path = [&["repl", "profiles", name], path].concat();
+        requests.push(Request { withholds: Some(name.to_owned()), ..places.request(&path, asks) });
+    };
+    // What is run comes first, and a profile without it is asked for all the same.
+    match table.get("command") {
+        Some(command) => ask(&["command"], format!("runs the command {}", value::shown(command))),
+        None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),
+    }
+    for (key, said) in table.iter().filter(|(key, _)| *key != "command") {
+        match (key.as_str(), said) {
+            ("env", toml::Value::Table(variables)) => {
+                for (variable, said) in variables {
+                    let sets = format!("runs it with {}={}", value::key(variable), value::shown(said));
+                    ask(&["env", variable], sets);
+                }
+            }
+            ("memory", said) => ask(&["memory"], format!("runs it with {} behind its arguments", value::shown(said))),
+            ("requires", said) => ask(&["requires"], format!("looks for the programs {}", value::shown(said))),
+            (key, said) => ask(&[key], format!("sets {} = {}", visible(key), value::shown(said))),
+        }
+    }
+    requests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use project::config::Section;
+    use project::{Config, Project};
+    use std::path::Path;
+
+    /// What a `hob.toml` of this text asks for.
+    fn requests(text: &str) -> Vec<Request> {
+        let root = tempfile::tempdir().unwrap();
+        let project = Project::find(Some(root.path()), Path::new("/")).unwrap();
+        std::fs::write(project.config_path(), text).unwrap();
+        Config::requests(&project, &[Section::of::<ReplSettings>()]).unwrap()
+    }
+
+    fn check(text: &str, expected: Expect) {
+        let line = |request: Request| format!("{} (line {}): {}\n", request.key, request.line, request.asks);
+        expected.assert_eq(&requests(text).into_iter().map(line).collect::<String>());
+    }
+
+    #[test]
+    fn what_can_be_said() {
+        let text = "profile = \"cabal\"\nidle = \"5m\"\n[profiles.mine]\ncommand = [\"mine\"]\n";
+        let mut settings = ReplSettings::default();
+        let file = File { path: Path::new("hob.toml"), source: Source::Project };
+        settings.apply(toml::from_str(text).unwrap(), &file).unwrap();
+        assert_eq!(settings.profile.as_deref(), Some("cabal"));
+        assert_eq!(settings.idle, Limit::After(Duration::from_secs(300)));
+        assert_eq!(settings.profiles["mine"].table["command"][0].as_str(), Some("mine"));
+        settings.apply(ReplTable::default(), &file).unwrap();
+        assert_eq!((settings.profile.is_some(), settings.profiles.len()), (true, 1));
+    }
+
+    #[test]
+    fn everything_that_a_grant_allows_is_shown() {
+        check(
+            "# hello\n\n[repl]\nprofiles.a = { command = [\"sh\"], env.PATH = \"/evil\" }\n\n[repl.profiles.\"b\\u001b[2J\"]\n\
+             driver = \"ghci\"\n  command = [\n  \"x\\u202e\",\n]\nrequires = [\"y\"]\nmemory = [\"-M{mib}m\"]\n\n\
+             [repl.profiles.\"b\\u001b[2J\".env]\nA = \"1\"\nLD_PRELOAD = \"\"\"\n./x.so\n\"\"\"\n",
+            expect![[r#"
+                repl.profiles.a.command (line 4): runs the command ["sh"]
+                repl.profiles.a.env.PATH (line 4): runs it with PATH="/evil"
+                repl.profiles.b\x1b[2J.command (line 8): runs the command ["x\u{202e}"]
+                repl.profiles.b\x1b[2J.driver (line 7): sets driver = "ghci"
+                repl.profiles.b\x1b[2J.env.A (line 15): runs it with A="1"
+                repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="./x.so\n"
+                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] behind its arguments
+                repl.profiles.b\x1b[2J.requires (line 11): looks for the programs ["y"]
+            "#]],
+        );
+        check(
+            "[repl.profiles.a]\ncommand = ['a\\nb', \"a\\nb\\\"\\u2800\\u00a0\"]\nenv.PATH = \"a\\nb\"\n\
+             at = { n = 1, \"odd key\" = [\"\"\"\nc\n\"\"\"], none = {} }\n",
+            expect![[r#"
+                repl.profiles.a.command (line 2): runs the command ["a\\nb", "a\nb\"\u{2800}\u{a0}"]
+                repl.profiles.a.at (line 4): sets at = { n = 1, none = {}, "odd key" = ["c\n"] }
+                repl.profiles.a.env.PATH (line 3): runs it with PATH="a\nb"
+            "#]],
+        );
+        check("# [repl.profiles.mine]\n", expect![[""]]);
+        check("toolsets = [\"repl\"]\n", expect![[""]]);
+    }
+
+    #[test]
+    fn a_long_file_is_looked_through_once() {
+        use std::fmt::Write as _;
+        let mut text = String::new();
+        for n in 0..20_000 {
+            writeln!(text, "[repl.profiles.a{n}]\nx=1\ny=2\nz=3").unwrap();
+        }
+        // Looked through anew for each of them it takes minutes, and the run of the tests ends it.
+        let requests = requests(&text);
+        assert_eq!((requests.len(), requests.iter().map(|request| request.line).max()), (80_000, Some(80_000)));
+    }
+}
