@@ -15,6 +15,7 @@ mod tidy;
 mod clients;
 mod conformance;
 mod example;
+mod made_up_part;
 mod matrix;
 
 mod bench;
@@ -48,6 +49,7 @@ usage: cargo xtask TASK
                            many times: interrupts in each REPL, pieces of Haskell against GHC, checkouts that mean harm
                            targets: framing connection cure_parser cure_checker cure_writer
                            at random: interrupts pieces checkouts
+  part                     add a part that is made up to a copy of this checkout, by one crate, one file and one line
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
 ";
@@ -63,6 +65,7 @@ const TASKS: &[Task] = &[
     ("bench", bench::run),
     ("conformance", |rest| nothing_else(rest).and_then(|()| conformance::run())),
     ("soak", soak::run_task),
+    ("part", |rest| nothing_else(rest).and_then(|()| made_up_part::run_task())),
     ("clients", |rest| nothing_else(rest).and_then(|()| clients::run())),
 ];
 
