@@ -32,8 +32,8 @@ pub(crate) struct Init {
 }
 
 /// What `hob.toml` begins and ends with: what is no part's.
-const HEAD: &str = include_str!("init/hob.toml");
-const LIMITS: &str = include_str!("init/limits.toml");
+const HEAD: &str = include_str!("hob.toml");
+const LIMITS: &str = include_str!("limits.toml");
 
 /// Every setting, commented out.
 fn template() -> String {
