@@ -5,12 +5,14 @@
 //! interpreter or a BEAM file. Nothing but `tools` knows of MCP.
 
 pub mod beam;
-mod bounded;
 mod cases;
+mod compile;
 pub mod diagnostic;
 mod eval;
 pub mod files;
 pub mod fsm;
+mod fuel;
+mod limit;
 mod lower;
 mod part;
 mod prompts;
@@ -19,22 +21,20 @@ mod report;
 mod resolve;
 mod resources;
 pub mod run;
-mod session;
 mod settings;
 pub mod standard;
 pub mod syntax;
 mod tools;
 mod types;
-mod work;
 mod workspace;
 
+pub use compile::{Alone, Checked, Compilation, Run, Sources, compile};
 pub use eval::limits::{Failure, Limits, Stop};
 pub use eval::watch::{Spent, Watched};
 pub use lower::form;
 pub use part::{Cure, Modules, Options, RunLimits};
 pub use prompts::prompts;
 pub use resources::serve_resources;
-pub use session::{Alone, Checked, Compilation, Run, Sources, compile};
 pub use settings::CureSettings;
 pub use tools::tools;
 pub use workspace::{FileReport, Index, Report, Workspace};

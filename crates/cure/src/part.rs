@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp::tool::Context;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::session::{Checked, Sources};
+use crate::compile::{Checked, Sources};
 use crate::syntax::ast::Name;
 use crate::workspace::{Index, Report, Workspace};
 

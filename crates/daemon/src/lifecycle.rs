@@ -16,7 +16,7 @@ use project::config::Limit;
 use project::journal::Record;
 use project::socket::{self, SocketError};
 use project::visible::path as shown;
-use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, handed, leftovers};
+use project::{Config, ConfigError, Lock, LockError, PathError, Project, VERSION, handed, stale};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -280,7 +280,7 @@ async fn serve_until_stopped(
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
     // Nobody waits for it: another project may be on a disk that does not answer.
-    tokio::task::spawn_blocking(move || leftovers::clean_up(&project));
+    tokio::task::spawn_blocking(move || stale::clean_up(&project));
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
     // Clients over HTTP come and go: whoever serves them wants it to stay.
     if http.is_none() {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use project::leftovers::Secrets;
+use project::stale::Secrets;
 use project::visible::path as shown;
 use project::{Project, private};
 

@@ -14,7 +14,6 @@ pub mod handed;
 pub mod hello;
 mod identity;
 pub mod journal;
-pub mod leftovers;
 mod lock;
 mod origin;
 mod owner;
@@ -22,11 +21,12 @@ mod paths;
 pub mod private;
 pub mod regular;
 mod root;
-mod runtime;
+mod runtime_dir;
 pub mod socket;
+pub mod stale;
 mod state;
 pub mod trust;
-mod user;
+mod user_config;
 pub mod visible;
 
 pub use caller::{Caller, Known};
@@ -38,9 +38,9 @@ pub use lock::{Lock, LockError, served_at, serves};
 pub use owner::Foreign;
 pub use paths::{PathError, Project};
 pub use root::{FindError, FoundBy};
-pub use runtime::temporary;
+pub use runtime_dir::temporary;
 pub use trust::Trust;
-pub use user::UserConfig;
+pub use user_config::UserConfig;
 pub use visible::visible;
 
 /// The version of hob, for people. Compatibility is decided by [`hello::PROTOCOL`] alone.

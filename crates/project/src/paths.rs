@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::root::{CONFIG_FILE, FindError, FoundBy, find};
 use crate::visible::path as shown;
-use crate::{git, origin, owner, runtime, state};
+use crate::{git, origin, owner, runtime_dir, state};
 
 /// The longest path a Unix socket can have: `sun_path` is 108 bytes, the last one a NUL.
 const SOCKET_PATH_MAX: usize = 107;
@@ -152,7 +152,7 @@ impl Project {
 
     /// Where the daemon's socket belongs in this environment.
     pub fn socket_path(&self) -> Result<PathBuf, PathError> {
-        let path = runtime::directory()?.join(self.socket_name());
+        let path = runtime_dir::directory()?.join(self.socket_name());
         match path.as_os_str().len() <= SOCKET_PATH_MAX {
             true => Ok(path),
             false => Err(PathError::TooLong { path }),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::paths::PathError;
 use crate::visible::path as shown;
-use crate::{git, owner, runtime};
+use crate::{git, owner, runtime_dir};
 
 /// The file that configures a project.
 pub(crate) const CONFIG_FILE: &str = "hob.toml";
@@ -167,7 +167,7 @@ struct Shared(Vec<PathBuf>);
 impl Shared {
     fn of_environment() -> Shared {
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        let places = [home, Some(runtime::temporary()), Some("/tmp".into()), Some("/var/tmp".into())];
+        let places = [home, Some(runtime_dir::temporary()), Some("/tmp".into()), Some("/var/tmp".into())];
         let places = places.into_iter().flatten().filter(|path| path.is_absolute());
         Shared(places.map(|path| path.canonicalize().unwrap_or(path)).collect())
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::visible::path as shown;
-use crate::{Lock, PathError, Project, leftovers, owner, runtime};
+use crate::{Lock, PathError, Project, owner, runtime_dir, stale};
 
 /// Why the socket could not be bound or reached.
 #[derive(Debug, thiserror::Error)]
@@ -68,11 +68,11 @@ pub struct Bound {
 /// Binds the project's socket, mode 0600. What an earlier daemon left there is recognised by connecting to it and
 /// replaced. The lock proves that no other daemon of the project lives.
 pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
-    runtime::made()?;
+    runtime_dir::made()?;
     let path = project.socket_path()?;
     let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
     // Until it listens, it looks like one that nobody needs any more.
-    let _turn = path.parent().and_then(leftovers::turn);
+    let _turn = path.parent().and_then(stale::turn);
     if path.symlink_metadata().is_ok() {
         match UnixStream::connect(&path) {
             Ok(_) => return Err(SocketError::InUse { path }),

@@ -17,10 +17,10 @@ use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::identity::Identity;
-use crate::leftovers;
 use crate::paths::PathError;
-use crate::user::is_absent;
-use crate::{owner, private, runtime};
+use crate::stale;
+use crate::user_config::is_absent;
+use crate::{owner, private, runtime_dir};
 
 /// The file that says which directory the root is, beside the one that says where it is.
 const IDENTITY: &str = "root-inode";
@@ -75,13 +75,13 @@ pub(crate) fn create(path: &Path, root: &Path) -> Result<(), PathError> {
 
 fn create_in(places: &Places, path: &Path, root: &Path) -> Result<(), PathError> {
     if let Some(shared) = &places.shared {
-        runtime::private(shared)?;
+        runtime_dir::private(shared)?;
     }
     places.check()?;
     usable(path)?;
     set_aside(path, root)?;
     // Before any daemon has used it, it is not too late for the one that the project had before.
-    if path.join(leftovers::ROOT).symlink_metadata().is_err() {
+    if path.join(stale::ROOT).symlink_metadata().is_err() {
         if let Some(above) = path.parent() {
             let failed = |source| PathError::Create { path: path.to_owned(), source };
             DirBuilder::new().recursive(true).mode(0o700).create(above).map_err(failed)?;
@@ -99,7 +99,7 @@ fn create_in(places: &Places, path: &Path, root: &Path) -> Result<(), PathError>
 }
 
 fn private_directory(path: &Path) -> Result<(), PathError> {
-    runtime::private(path)
+    runtime_dir::private(path)
 }
 
 /// The directories that hold projects' state: where this environment puts it, and where any other looks.
@@ -116,7 +116,7 @@ impl Places {
     fn of_environment() -> Places {
         let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME").filter(|home| owner::is_mine(home));
-        Places::new(absolute("XDG_STATE_HOME"), home, &runtime::temporary())
+        Places::new(absolute("XDG_STATE_HOME"), home, &runtime_dir::temporary())
     }
 
     fn new(xdg: Option<PathBuf>, home: Option<PathBuf>, temporary: &Path) -> Places {
@@ -135,7 +135,7 @@ impl Places {
     /// Refuses what another user made or may change. Who only looks leaves nothing behind.
     fn check(&self) -> Result<(), PathError> {
         if let Some(shared) = self.shared.as_deref().filter(|shared| shared.symlink_metadata().is_ok()) {
-            runtime::private(shared)?;
+            runtime_dir::private(shared)?;
         }
         match &self.named {
             Some((base, variable)) => match owner::foreign(base, &self.first) {
@@ -172,18 +172,18 @@ impl Places {
 fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
     let Some(identity) = Identity::of(root) else { return Ok(false) };
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
-    for old in entries.filter(|old| leftovers::is_state(old)) {
+    for old in entries.filter(|old| stale::is_state(old)) {
         let is_link = old.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink());
         if is_link || !matches!(known(&old), Known::Is(known) if known.is_directory_of(&identity)) {
             continue;
         }
         // It may also be this very root seen under two paths; what was set aside of it is its own once it is back.
-        let Some(former) = leftovers::root_of(&old) else { continue };
+        let Some(former) = stale::root_of(&old) else { continue };
         let is_back = former == root && old.extension().is_some();
         if !is_back && Identity::of(&former).is_some_and(|there| there.is_directory_of(&identity)) {
             continue;
         }
-        let Some((file, _)) = leftovers::sole_use(&old) else { return Err(PathError::InUse { path: old }) };
+        let Some((file, _)) = stale::sole_use(&old) else { return Err(PathError::InUse { path: old }) };
         if replace_with(path, &old).is_err() {
             continue;
         }
@@ -201,13 +201,13 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     if !is_of_another(path, root) {
         return Ok(());
     }
-    let sole_use = leftovers::sole_use(path);
+    let sole_use = stale::sole_use(path);
     if sole_use.is_none() {
-        if leftovers::root_of(path).is_some() {
+        if stale::root_of(path).is_some() {
             return Err(PathError::InUse { path: path.to_owned() });
         }
         // Somebody is just making it; but where the file that names the root is there and not to be read, nobody does.
-        if path.join(leftovers::ROOT).symlink_metadata().is_err() {
+        if path.join(stale::ROOT).symlink_metadata().is_err() {
             return Ok(());
         }
     }
@@ -242,7 +242,7 @@ pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     let mut aside: Vec<_> = beside
         .map(|entry| entry.path())
         .filter(|other| {
-            leftovers::is_state(other)
+            stale::is_state(other)
                 && other.extension().is_some()
                 && other.file_stem().is_some_and(|stem| *stem == *name)
         })
@@ -331,11 +331,11 @@ mod tests {
         let of = |root: &Path| place.join(hash_of(root));
         let make = |root: &Path| {
             fs::create_dir_all(&place).unwrap();
-            if !of(root).join(leftovers::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
+            if !of(root).join(stale::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
                 private_directory(&of(root)).unwrap();
             }
             remember(&of(root), root).unwrap();
-            leftovers::Secrets::hold_in(of(root), root).unwrap()
+            stale::Secrets::hold_in(of(root), root).unwrap()
         };
         let held = make(&first);
         fs::write(of(&first).join("mail.db"), "mail").unwrap();
@@ -367,11 +367,11 @@ mod tests {
         let make = |root: &Path| {
             set_aside(&of(root), root).unwrap();
             fs::create_dir_all(&place).unwrap();
-            if !of(root).join(leftovers::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
+            if !of(root).join(stale::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
                 private_directory(&of(root)).unwrap();
             }
             remember(&of(root), root).unwrap();
-            leftovers::Secrets::hold_in(of(root), root).unwrap()
+            stale::Secrets::hold_in(of(root), root).unwrap()
         };
         fs::create_dir(&root).unwrap();
         let held = make(&root);
@@ -433,7 +433,7 @@ mod tests {
         let make = || {
             create_in(&place, &path, &root).unwrap();
             remember(&path, &root).unwrap();
-            drop(leftovers::Secrets::hold_in(path.clone(), &root).unwrap());
+            drop(stale::Secrets::hold_in(path.clone(), &root).unwrap());
         };
         fs::create_dir(&root).unwrap();
         make();
@@ -464,7 +464,7 @@ mod tests {
         let make = || {
             create_in(&place, &path, &root).unwrap();
             remember(&path, &root).unwrap();
-            drop(leftovers::Secrets::hold_in(path.clone(), &root).unwrap());
+            drop(stale::Secrets::hold_in(path.clone(), &root).unwrap());
         };
         let mode = |mode| fs::set_permissions(&note, fs::Permissions::from_mode(mode)).unwrap();
         fs::create_dir(&root).unwrap();

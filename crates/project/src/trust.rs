@@ -15,7 +15,7 @@ use toml::de::DeTable;
 use crate::Project;
 use crate::config::{Config, ConfigError, Section, parse};
 use crate::identity::Identity;
-use crate::{owner, private, user, visible};
+use crate::{owner, private, user_config, visible};
 
 /// One thing that counts only when granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,7 +88,7 @@ impl Trust {
 
     fn load_from(path: &Path) -> Result<Trust, ConfigError> {
         // Not root's either: what root granted was another's to look at.
-        user::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
+        user_config::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
     }
 
     /// Whether this text of the project's `hob.toml` is granted.
@@ -108,7 +108,7 @@ impl Trust {
         if asked != shown {
             return Err(TrustError::Changed { path: project.config_path() });
         }
-        user::refuse_foreign_place(file)?;
+        user_config::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
         trust.grants.retain(|grant| grant.root != project.root());
         let identity = Identity::of(project.root()).filter(Identity::is_certain);
@@ -176,7 +176,7 @@ impl<'a> Places<'a> {
 }
 
 fn path() -> Option<PathBuf> {
-    Some(user::directory()?.join("trust.toml"))
+    Some(user_config::directory()?.join("trust.toml"))
 }
 
 fn sha256(text: &str) -> String {

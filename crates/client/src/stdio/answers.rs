@@ -9,7 +9,7 @@ use super::repeat::Rules;
 
 /// What became of the daemon that had the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum LossReason {
     /// Another one runs now.
     Replaced,
     /// The same one still runs; only the connection broke.
@@ -22,7 +22,7 @@ pub(super) enum Fate {
     InputEnded,
 }
 
-impl Fate {
+impl LossReason {
     /// What became of the sessions, as far as is known here, and what the tool has to say of it.
     fn of_sessions(&self, rule: Option<&Repeat>, session: Option<&str>) -> String {
         let what = match session {
@@ -38,24 +38,24 @@ impl Fate {
             text => format!(": {text}"),
         };
         match self {
-            Fate::Replaced => {
+            LossReason::Replaced => {
                 let more = more(restarted, "; start it anew.");
                 format!("A new daemon runs. {what} ended with the old one{more}")
             }
-            Fate::SameLife => {
+            LossReason::SameLife => {
                 let more = more(reconnected, ".");
                 format!("The daemon runs on, only the connection broke. {what} lives on{more}")
             }
-            Fate::Unreachable(reason) | Fate::Refused(reason) => {
+            LossReason::Unreachable(reason) | LossReason::Refused(reason) => {
                 format!("{what} ended with it, and no new daemon could be reached: {reason}.")
             }
-            Fate::InputEnded => format!("{what} lives on if the daemon does."),
+            LossReason::InputEnded => format!("{what} lives on if the daemon does."),
         }
     }
 }
 
 /// A tool call that a daemon had when it went away: a result that models read.
-pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate, rules: &Rules) {
+pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], loss: &LossReason, rules: &Rules) {
     let (tool, session) = peek::call(line);
     let name = tool.as_deref().unwrap_or("the call");
     let rule = tool.as_deref().and_then(|tool| rules.rule(tool));
@@ -64,22 +64,22 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate,
         Some(Repeat::Keyed { advice, .. } | Repeat::Visible { advice }) => Some(advice),
         _ => None,
     };
-    let text = match fate {
-        Fate::InputEnded => {
+    let text = match loss {
+        LossReason::InputEnded => {
             format!("The input ended before `{name}` was answered: it may have run, and its result is lost.")
         }
         _ => format!(
             "The hob daemon went away while it had `{name}`: the call may have run, wholly or in part, and its result is lost."
         ),
     };
-    let text = match (fate, advice) {
-        (Fate::Unreachable(reason) | Fate::Refused(reason), Some(advice)) => {
+    let text = match (loss, advice) {
+        (LossReason::Unreachable(reason) | LossReason::Refused(reason), Some(advice)) => {
             format!("{text} No new daemon could be reached: {reason}. {advice}")
         }
         (_, Some(advice)) => format!("{text} {advice}"),
         (_, None) => format!(
             "{text} {} Before you repeat the call, make sure that running it twice does no harm.",
-            fate.of_sessions(rule, session.as_deref())
+            loss.of_sessions(rule, session.as_deref())
         ),
     };
     let mut result = json!({"content": [{"type": "text", "text": text}], "isError": true});
@@ -91,8 +91,8 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], fate: &Fate,
 }
 
 /// A request that was not answered and did nothing.
-pub(super) fn unanswered(out: &mut Vec<u8>, id: &Id, fate: &Fate) {
-    build::error(out, Some(id), &error(false, fate));
+pub(super) fn unanswered(out: &mut Vec<u8>, id: &Id, loss: &LossReason) {
+    build::error(out, Some(id), &error(false, loss));
 }
 
 /// A request under an id that is in flight.
@@ -102,8 +102,8 @@ pub(super) fn duplicate(out: &mut Vec<u8>, id: &Id) {
 }
 
 /// A batch: each of its requests, in one array.
-pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, fate: &Fate) {
-    let error = error(may_have_run, fate);
+pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, loss: &LossReason) {
+    let error = error(may_have_run, loss);
     let mut lines = Vec::new();
     ids.iter().for_each(|id| build::error(&mut lines, Some(id), &error));
     lines.pop();
@@ -113,22 +113,22 @@ pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, fate: &Fa
     out.extend_from_slice(b"]\n");
 }
 
-fn error(may_have_run: bool, fate: &Fate) -> build::RpcError {
-    let text = match (fate, may_have_run) {
-        (Fate::Unreachable(reason), false) => format!("hob has no daemon to ask: {reason}"),
-        (Fate::Refused(reason), false) => reason.clone(),
-        (Fate::InputEnded, false) => "the input ended before the request was answered; it did nothing".to_owned(),
+fn error(may_have_run: bool, loss: &LossReason) -> build::RpcError {
+    let text = match (loss, may_have_run) {
+        (LossReason::Unreachable(reason), false) => format!("hob has no daemon to ask: {reason}"),
+        (LossReason::Refused(reason), false) => reason.clone(),
+        (LossReason::InputEnded, false) => "the input ended before the request was answered; it did nothing".to_owned(),
         (_, false) => {
             "the daemon went away over this request again and again; `hob status` and the log that it names say more"
                 .to_owned()
         }
-        (_, true) => format!("the daemon went away: the calls may have run. {}", fate.of_sessions(None, None)),
+        (_, true) => format!("the daemon went away: the calls may have run. {}", loss.of_sessions(None, None)),
     };
-    let reason = match fate {
-        Fate::Unreachable(_) => "no_daemon",
-        Fate::Refused(_) => "refused",
-        Fate::InputEnded => "input_ended",
-        Fate::Replaced | Fate::SameLife => "daemon_lost",
+    let reason = match loss {
+        LossReason::Unreachable(_) => "no_daemon",
+        LossReason::Refused(_) => "refused",
+        LossReason::InputEnded => "input_ended",
+        LossReason::Replaced | LossReason::SameLife => "daemon_lost",
     };
     build::RpcError::new(code::INTERNAL, text).with_data(&json!({"reason": reason, "mayHaveRun": may_have_run}))
 }

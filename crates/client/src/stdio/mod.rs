@@ -6,17 +6,17 @@
 //! writes standard output ([`Downward`]). What they know together is the [`ledger`](Ledger); start there.
 
 mod answers;
-mod footprint;
+mod busy_wait;
 mod hand_outs;
 mod handshake;
 mod ledger;
 mod lists;
 mod output;
-mod pace;
 mod peek;
 mod questions;
 mod repeat;
 mod transfer;
+mod trim_memory;
 
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -31,10 +31,10 @@ use project::{Hello, Project};
 
 use crate::connect::{ConnectError, Connection, connect, connect_or_start_with};
 use crate::start::Launch;
-use answers::Fate;
+use answers::LossReason;
+use busy_wait::Pause;
 use ledger::{Ledger, Verdict};
 use output::Output;
-use pace::Pace;
 use questions::random;
 use transfer::{End, read_some, write_counted};
 
@@ -273,13 +273,13 @@ impl Downward {
                 Wanted::Look => self.look(),
                 Wanted::Daemon => match self.connect() {
                     Ok(connection) => Some(connection),
-                    Err(fate) => {
-                        if let Fate::Unreachable(reason) | Fate::Refused(reason) = &fate {
+                    Err(loss) => {
+                        if let LossReason::Unreachable(reason) | LossReason::Refused(reason) = &loss {
                             warn(reason);
                         }
                         let mut state = self.shared.lock();
                         state.unserved = true;
-                        let lines = state.ledger.give_up_all(&fate);
+                        let lines = state.ledger.give_up_all(&loss);
                         self.shared.tell(&state);
                         drop(state);
                         if self.tell(&lines).is_err() {
@@ -301,11 +301,11 @@ impl Downward {
         self.shared.tell(&state);
     }
 
-    fn connect(&mut self) -> Result<Connection, Fate> {
-        let (project, hello) = self.caller().map_err(Fate::Unreachable)?;
+    fn connect(&mut self) -> Result<Connection, LossReason> {
+        let (project, hello) = self.caller().map_err(LossReason::Unreachable)?;
         connect_or_start_with(&project, &hello, &self.launch).map_err(|error| match error {
-            ConnectError::Refused(reason) => Fate::Refused(reason),
-            error => Fate::Unreachable(error.to_string()),
+            ConnectError::Refused(reason) => LossReason::Refused(reason),
+            error => LossReason::Unreachable(error.to_string()),
         })
     }
 
@@ -349,15 +349,15 @@ impl Downward {
     fn serve(&mut self, connection: Connection) -> io::Result<()> {
         let Connection { stream, mut framer, ack } = connection;
         let stream = Arc::new(stream);
-        let fate = match self.life.replace(ack.life.clone()) {
-            Some(life) if life == ack.life => Fate::SameLife,
-            _ => Fate::Replaced,
+        let loss = match self.life.replace(ack.life.clone()) {
+            Some(life) if life == ack.life => LossReason::SameLife,
+            _ => LossReason::Replaced,
         };
         let (answers, to_tell) = {
             let mut state = self.shared.lock();
-            let is_new_life = fate == Fate::Replaced;
-            let mut answers = state.ledger.resume(fate);
-            answers.extend(state.ledger.meet(&ack, is_new_life));
+            let is_new_life = loss == LossReason::Replaced;
+            let mut answers = state.ledger.resume(loss);
+            answers.extend(state.ledger.on_hello_ack(&ack, is_new_life));
             state.stream = Some(stream.clone());
             state.connected_at = Some(Instant::now());
             state.unserved = false;
@@ -367,7 +367,7 @@ impl Downward {
         let told = self.tell(&answers);
         self.write_first(to_tell);
         // While the daemon is at its first answer.
-        footprint::forget_code();
+        trim_memory::forget_code();
         let passed = told.and_then(|()| self.pass_on(&stream, &mut framer));
         let lines = self.disconnect(&stream);
         passed.and_then(|()| self.tell(&lines))?;
@@ -388,7 +388,7 @@ impl Downward {
 
     /// Socket → standard output, until the socket ends.
     fn pass_on(&self, stream: &UnixStream, framer: &mut Framer) -> io::Result<()> {
-        let mut pace = Pace::default();
+        let mut pause = Pause::default();
         let mut has_passed = false;
         loop {
             let mut is_first = false;
@@ -403,9 +403,9 @@ impl Downward {
             if is_first {
                 has_passed = true;
                 // What was still at its beginning the first time.
-                footprint::forget_code();
+                trim_memory::forget_code();
             }
-            pace.wait(stream);
+            pause.wait(stream);
             if let Err(end) = read_some(&stream, framer.buffer()) {
                 if end == End::Unread {
                     self.shared.lock().ledger.left_unread();
@@ -462,7 +462,7 @@ impl Downward {
         if state.input_ended.is_none() || state.ledger.can_be_resent() {
             return Ok(());
         }
-        let lines = state.ledger.give_up_all(&Fate::InputEnded);
+        let lines = state.ledger.give_up_all(&LossReason::InputEnded);
         drop(state);
         self.tell(&lines)
     }

@@ -5,13 +5,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use crate::compile::{Alone, compile};
 use crate::diagnostic::Span;
 use crate::lower::form::{
     Block, Call, End, Function, Literal, Machine, MachineTransition, MachineTrigger, Module, Operand, Step, Test,
     Value, Var,
 };
 use crate::lower::names::{RUNTIME, of_line, of_machine};
-use crate::session::{Alone, compile};
 use crate::syntax::ast::Name;
 
 /// The runtime as it is written.

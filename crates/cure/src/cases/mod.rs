@@ -9,10 +9,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::{Diagnostic, Lines};
 use crate::eval::limits::Limits;
 use crate::resolve::interface::{Signature, TypeInfo};
-use crate::session::{Compilation, Sources, compile};
 use crate::syntax::ast::{Item, Name};
 use crate::syntax::{self, SyntaxKind};
 use values::{Constants, Types, modules_of, quoted, rows};

@@ -3,8 +3,8 @@
 
 use super::build::literals;
 use super::kind::{KEYWORDS, PUNCTUATION, SyntaxKind as K};
-use crate::bounded::Errors;
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::limit::Errors;
 
 /// A token: its kind and how many bytes it is long.
 #[derive(Debug, Clone, Copy)]

@@ -12,9 +12,9 @@ use super::{file_error, given, modules, work, worktree};
 use project::visible;
 
 use crate::beam::{self, Origin, output};
+use crate::compile::{Compilation, Sources};
 use crate::part::Cure;
 use crate::report::{self, Said, said};
-use crate::session::{Compilation, Sources};
 
 /// Where the files go if nothing else is said.
 const OUTPUT: &str = "_build/mcp";

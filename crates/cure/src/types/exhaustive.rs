@@ -12,11 +12,11 @@ use super::solver::{Formula, Linear, Model, Outcome};
 use super::tree::Shape;
 use super::ty::{Seq, Ty};
 use crate::diagnostic::Span;
+use crate::fuel;
 use crate::lower::form::Literal;
 use crate::resolve::interface::TypeInfoKind;
 use crate::resolve::scope::Scope;
 use crate::syntax::ast::Name;
-use crate::work;
 
 /// A step from a value to one inside of it: the tag of the constructor it is in, and the position.
 pub(crate) type Step = (Option<Name>, u16);
@@ -101,7 +101,7 @@ pub(crate) fn run(
         let mut reached = false;
         for set in sets {
             reached |= run.step(&tests, &arm.guard, set, &mut rest);
-            if rest.len() > MOST || run.asked.get() > most_asked || work::is_spent() {
+            if rest.len() > MOST || run.asked.get() > most_asked || fuel::is_spent() {
                 verdict.gave_up = true;
                 return verdict;
             }
@@ -189,7 +189,7 @@ impl Run<'_> {
     /// Runs one clause over one set: what it does not take goes to `rest`. Says whether it takes anything.
     fn step(&self, tests: &[(Path, Tested)], guard: &Guard, set: Set, rest: &mut Vec<Set>) -> bool {
         let mut set = set;
-        if !work::spend(4 + set.known.len() + tests.len()) {
+        if !fuel::spend(4 + set.known.len() + tests.len()) {
             return true;
         }
         for (at, (path, test)) in tests.iter().enumerate() {

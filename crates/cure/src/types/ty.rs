@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::solver::{Linear, Sym};
+use crate::fuel;
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::work;
 
 /// The most parts of a type. Types hold their parts as often as they are written, so that a few lines could make one
 /// larger than any memory.
@@ -91,7 +91,7 @@ impl Pred {
 
 impl Clone for Ty {
     fn clone(&self) -> Ty {
-        work::spend(1);
+        fuel::spend(1);
         match self {
             Ty::Con(name, args) => Ty::Con(name.clone(), args.clone()),
             Ty::Seq(seq, element, len) => Ty::Seq(*seq, element.clone(), len.clone()),
@@ -202,7 +202,7 @@ impl Ty {
 
     /// Whether any part of it is such.
     pub(crate) fn any(&self, test: &mut impl FnMut(&Ty) -> bool) -> bool {
-        work::spend(1);
+        fuel::spend(1);
         test(self)
             || match self {
                 Ty::Con(_, parts) | Ty::Tuple(parts) => parts.iter().any(|part| part.any(test)),
@@ -229,7 +229,7 @@ impl Ty {
 
     /// With every part changed, inner ones first; `change` says what becomes of a part, or keeps it.
     pub(crate) fn map(&self, change: &mut impl FnMut(&Ty) -> Option<Ty>) -> Ty {
-        if !work::spend(2) {
+        if !fuel::spend(2) {
             return Ty::Wrong;
         }
         if let Some(changed) = change(self) {

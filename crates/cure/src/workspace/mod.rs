@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::bounded::bounded;
+use crate::compile::load::{Session, beginnings, qualified};
+use crate::compile::{Checked, Sources, duplicates};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::files::{self, cure_files};
-use crate::session::load::{Session, beginnings, qualified};
-use crate::session::{Checked, Sources, duplicates};
+use crate::limit::bounded;
 use crate::syntax::{self, ast};
 use ast::Name;
 

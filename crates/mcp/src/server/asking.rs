@@ -14,9 +14,9 @@ use super::calls::{Askable, Key, State, Target};
 use super::fault_id;
 use super::mailbox::Asking;
 use super::methods::Request;
-use super::parked::{self, Parked, Running, Way};
 use super::peer::LogPolicy;
 use super::session::Session;
+use super::suspended::{self, Parked, Running, Way};
 use crate::era::Era;
 use crate::era::ask::{self, Capabilities};
 use crate::era::params::{self, invalid};
@@ -55,7 +55,7 @@ impl Session {
         let can = if modern { request.meta.can() } else { self.can };
         let foretold = if modern { responses(request)? } else { Map::new() };
         let foretold_bytes = request.params.input_responses.filter(|_| modern).map_or(0, |raw| raw.get().len());
-        let digest = parked::digest(method, request.params);
+        let digest = suspended::digest(method, request.params);
         Ok(Box::new(Askable { digest, can, lacks: None, foretold, foretold_bytes }))
     }
 
@@ -266,7 +266,7 @@ impl Session {
         let sealed = params::string(Some(state), "requestState")?;
         let mut responses = responses(request)?;
         request.meta.level()?;
-        let digest = parked::digest(method, request.params);
+        let digest = suspended::digest(method, request.params);
         let ticket = self.shared.parked.open(&sealed, &self.principal, &digest).ok_or_else(|| {
             invalid("requestState: changed, or of another call or caller: send what the question came with")
         })?;

@@ -11,8 +11,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::Method;
+use super::catch_unwind::{CatchUnwind, Panicked};
 use super::peer::CallPeer;
-use super::unwind::{CatchUnwind, Panicked};
 use crate::era::Era;
 use crate::era::ask::Capabilities;
 use crate::prompt::{Completion, Message};

@@ -14,7 +14,7 @@ use super::answers::failed;
 use super::calls::Reply;
 use super::fault_id;
 use super::mailbox::{Asking, Mailbox};
-use super::parked::{Running, random_name};
+use super::suspended::{Running, random_name};
 use crate::era::Era;
 use crate::era::ask::{self, Capabilities};
 use crate::tool::{Answers, Ask, AskError, Outcome, Progress};

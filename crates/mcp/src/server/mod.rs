@@ -7,6 +7,7 @@ mod answers;
 mod asking;
 mod batch;
 mod calls;
+mod catch_unwind;
 mod connection;
 #[cfg(feature = "http")]
 pub(crate) mod exchange;
@@ -14,23 +15,22 @@ mod io;
 mod job_tools;
 mod jobs;
 mod lists;
+mod log_throttle;
 mod mailbox;
 mod methods;
-mod noise;
 mod options;
 mod output;
 mod pacing;
-mod parked;
 mod peer;
 mod reading;
 mod session;
+mod suspended;
 mod tap;
 mod tasks;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeouts;
 mod timer;
-mod unwind;
 
 #[doc = include_str!("odd_input.md")]
 pub mod odd_input {}
@@ -49,7 +49,7 @@ pub use tap::Tap;
 
 use self::jobs::Jobs;
 use self::output::Kept;
-use self::parked::ParkingLot;
+use self::suspended::SuspendedCalls;
 use crate::era::Era;
 use crate::era::write::{Identity, Offers};
 use crate::prompt::Prompts;
@@ -72,7 +72,7 @@ struct Shared {
     resources: OnceLock<Arc<Resources>>,
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
-    parked: ParkingLot,
+    parked: SuspendedCalls,
     /// How many characters a text may have, and the longer ones.
     budget: OnceLock<(usize, Arc<Kept>)>,
     jobs: Arc<Jobs>,
@@ -98,7 +98,7 @@ impl Server {
                 resources: OnceLock::new(),
                 prompts: OnceLock::new(),
                 page_size: AtomicUsize::new(lists::PAGE),
-                parked: ParkingLot::default(),
+                parked: SuspendedCalls::default(),
                 budget: OnceLock::new(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::parked::random_name;
+use super::suspended::random_name;
 use crate::resource::{AnyTemplate, Contents, ReadError, Template, template};
 use crate::tool::{Content, Declaration, Outcome, ToolError};
 

@@ -14,8 +14,8 @@ use super::asking::Asked;
 use super::batch::Batch;
 use super::calls::{Call, Calls, Key, Reply, State};
 use super::io::Output;
+use super::log_throttle::LogThrottle;
 use super::mailbox::Mailbox;
-use super::noise::Noise;
 use super::pacing::Held;
 use super::{ConnectionOptions, Drained, Limits, Shared, Tap};
 use crate::era::Era;
@@ -77,7 +77,7 @@ pub(super) struct Session {
     pub late_at: Option<Instant>,
     /// No cancelled call is to be dropped before.
     expire_at: Option<Instant>,
-    noise: Noise,
+    noise: LogThrottle,
 }
 
 /// A list that clients may want to hear of.
@@ -146,7 +146,7 @@ impl Session {
             job_at: None,
             late_at: None,
             expire_at: None,
-            noise: Noise::default(),
+            noise: LogThrottle::default(),
         }
     }
 

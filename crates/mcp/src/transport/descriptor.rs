@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::task::coop;
 
 use crate::server::Drained;
-use crate::wire::LookOut;
+use crate::wire::BusyWait;
 
 /// One direction of a descriptor.
 pub(super) enum Descriptor {
@@ -72,12 +72,12 @@ impl Descriptor {
 
     fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
         let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
-        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), look_out: LookOut::default() })
+        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), busy_wait: BusyWait::default() })
     }
 
     fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
         let read: Read = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
-        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), look_out: LookOut::default() })
+        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), busy_wait: BusyWait::default() })
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
     read: Read,
     told: Told,
-    look_out: LookOut,
+    busy_wait: BusyWait,
 }
 
 /// Whether something was written since the reading side last asked.
@@ -145,7 +145,7 @@ impl AsyncWrite for Writer {
 impl Incoming {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.told.swap(false, Ordering::Relaxed) {
-            self.look_out.begin();
+            self.busy_wait.begin();
         }
         loop {
             let guard = match self.fd.poll_read_ready(cx)? {
@@ -153,7 +153,7 @@ impl Incoming {
                 Poll::Pending => None,
             };
             // Not ready may also mean that it is others' turn (the runtime's cooperative budget).
-            if guard.is_none() && !(coop::has_budget_remaining() && self.look_out.goes_on()) {
+            if guard.is_none() && !(coop::has_budget_remaining() && self.busy_wait.goes_on()) {
                 return Poll::Pending;
             }
             let room = buf.remaining();
@@ -163,7 +163,7 @@ impl Incoming {
                         // Saves the read that would only say that there is no more.
                         guard.clear_ready();
                     }
-                    self.look_out.found();
+                    self.busy_wait.found();
                     return Poll::Ready(Ok(()));
                 }
                 Err(Errno::INTR) => {}

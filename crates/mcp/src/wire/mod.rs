@@ -19,18 +19,18 @@
 //! ```
 
 pub mod build;
+mod busy_wait;
 mod envelope;
 mod frame;
 mod id;
 mod json;
-mod look_out;
 mod scan;
 
+pub use busy_wait::BusyWait;
 pub use envelope::{Envelope, Message, Unreadable};
 pub use frame::{DEFAULT_LINE_LIMIT, Frame, Framer, TooLong};
 pub use id::{Id, MAX_ID};
 pub use json::{Items, Json, Members};
-pub use look_out::LookOut;
 
 /// How many messages a batch may have by default. One with more is refused as a whole, without the ids of its requests.
 pub const DEFAULT_BATCH_LIMIT: usize = 1024;

@@ -6,12 +6,12 @@
 //!
 //! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread), `read.rs`.
 
+mod excerpt_text;
 mod read;
 mod record;
 mod ring;
 mod segment;
 pub mod text;
-mod tidied;
 mod writer;
 
 use std::collections::BTreeMap;

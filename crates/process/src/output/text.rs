@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::tidied::{Tidied, presentable};
+use super::excerpt_text::{Tidied, presentable};
 
 /// How output is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,7 +212,7 @@ mod tests {
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
 
-    use super::super::tidied::{decoded, printed};
+    use super::super::excerpt_text::{decoded, printed};
     use super::*;
 
     fn check(bytes: &[u8], max_bytes: usize, expected: Expect) {

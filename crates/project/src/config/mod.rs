@@ -24,7 +24,7 @@ pub use self::duration::Limit;
 pub use self::limits::Limits;
 pub use self::section::{File, Section, Settings};
 use crate::trust::Request;
-use crate::user::is_absent;
+use crate::user_config::is_absent;
 use crate::visible::path as shown;
 use crate::{Project, Trust, UserConfig, owner, regular};
 

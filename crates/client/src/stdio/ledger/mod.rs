@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use mcp::wire::{Envelope, Id, build, code};
 use project::HelloAck;
 
-use super::answers::{self, Fate};
+use super::answers::{self, LossReason};
 use super::hand_outs::HandOuts;
 use super::handshake::Handshake;
 use super::lists::Changed;
@@ -361,7 +361,7 @@ impl Ledger {
 
     /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what
     /// it still can answer. Returns lines for the agent: answers to what it cannot.
-    pub(super) fn resume(&mut self, fate: Fate) -> Vec<u8> {
+    pub(super) fn resume(&mut self, loss: LossReason) -> Vec<u8> {
         let mut answers = Vec::new();
         self.connected = true;
         self.queued = 0;
@@ -384,7 +384,7 @@ impl Ledger {
             }
             let item = &self.items[&seq];
             if self.is_lost(item) || item.deliveries >= self.most_deliveries(&item.line) {
-                self.give_up(seq, &fate, &mut answers);
+                self.give_up(seq, &loss, &mut answers);
                 continue;
             }
             self.resend(seq);
@@ -394,7 +394,7 @@ impl Ledger {
 
     /// The daemon of this connection is this one; to be told after [`Ledger::resume`] has settled what the last one had.
     /// Returns lines for the agent: what it was told by the last one and is not so any more.
-    pub(super) fn meet(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
+    pub(super) fn on_hello_ack(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
         self.rules = Rules::of(daemon);
         let before = self.listing.replace(daemon.listing.clone());
         let changed = Changed {
@@ -437,10 +437,10 @@ impl Ledger {
     }
 
     /// Nothing can be answered any more. Returns the lines that say so.
-    pub(super) fn give_up_all(&mut self, fate: &Fate) -> Vec<u8> {
+    pub(super) fn give_up_all(&mut self, loss: &LossReason) -> Vec<u8> {
         let mut answers = Vec::new();
         for seq in self.items.keys().copied().collect::<Vec<_>>() {
-            self.give_up(seq, fate, &mut answers);
+            self.give_up(seq, loss, &mut answers);
         }
         self.held = 0;
         answers
@@ -450,7 +450,7 @@ impl Ledger {
         if self.rules.receipt(line).is_some() { HAND_OUT_DELIVERIES } else { DELIVERIES }
     }
 
-    fn give_up(&mut self, seq: u64, fate: &Fate, answers: &mut Vec<u8>) {
+    fn give_up(&mut self, seq: u64, loss: &LossReason, answers: &mut Vec<u8>) {
         // A call with a key was made again and again, and may have been taken each time.
         let is_sent = |item: &Item| item.taken && self.rules.is_keyed(&item.line);
         let lost = self.items.get(&seq).is_some_and(|item| self.is_lost(item) || is_sent(item));
@@ -459,11 +459,11 @@ impl Ledger {
             Kind::Request(request) => {
                 (0..request.duplicates).for_each(|_| answers::duplicate(answers, &request.id));
                 match lost {
-                    true => answers::may_have_run(answers, &request.id, &item.line, fate, &self.rules),
-                    false => answers::unanswered(answers, &request.id, fate),
+                    true => answers::may_have_run(answers, &request.id, &item.line, loss, &self.rules),
+                    false => answers::unanswered(answers, &request.id, loss),
                 }
             }
-            Kind::Batch(ids) => answers::batch(answers, &ids, lost, fate),
+            Kind::Batch(ids) => answers::batch(answers, &ids, lost, loss),
             Kind::Other => {}
         }
     }

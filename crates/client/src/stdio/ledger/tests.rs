@@ -6,8 +6,8 @@ use project::{Repeat, RepeatRule};
 
 fn connected() -> Ledger {
     let mut ledger = Ledger::default();
-    assert!(ledger.resume(Fate::Replaced).is_empty());
-    assert!(ledger.meet(&daemon("a", &[]), true).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
+    assert!(ledger.on_hello_ack(&daemon("a", &[]), true).is_empty());
     ledger
 }
 
@@ -62,7 +62,7 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
     ledger.wrote(unwritten - 2);
     assert!(ledger.lost().is_empty());
     check(
-        ledger.resume(Fate::Replaced),
+        ledger.resume(LossReason::Replaced),
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"The hob daemon went away while it had `repl_eval`: the call may have run, wholly or in part, and its result is lost. A new daemon runs. The session `s` ended with the old one: list shows what there is. Before you repeat the call, make sure that running it twice does no harm."}],"isError":true}}
         "#]],
@@ -78,18 +78,18 @@ fn a_delivered_call_is_failed_and_the_rest_is_sent_again() {
 #[test]
 fn a_call_of_a_tool_that_only_reads_is_sent_again() {
     let mut ledger = connected();
-    assert!(ledger.meet(&daemon("a", &["repl_list", "repl_read"]), true).is_empty());
+    assert!(ledger.on_hello_ack(&daemon("a", &["repl_list", "repl_read"]), true).is_empty());
     let read = CALL.replace("repl_eval", "repl_read");
     send(&mut ledger, &read);
     // One may have had an effect; the other went lost before.
     send(&mut ledger, &CALL.replace("\"id\":1", "\"id\":2"));
     ledger.lost();
     assert!(ledger.can_be_resent());
-    let answers = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(answers.contains("\"id\":2") && !answers.contains("\"id\":1"), "{answers}");
     assert_eq!(outbox(&mut ledger), read + "\n");
     // It is the daemon that had the call which says what the call could do.
-    ledger.meet(&daemon("a", &[]), true);
+    ledger.on_hello_ack(&daemon("a", &[]), true);
     assert!(ledger.needs_daemon());
     assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Verdict::Forward);
     assert!(!ledger.needs_daemon());
@@ -98,20 +98,20 @@ fn a_call_of_a_tool_that_only_reads_is_sent_again() {
 #[test]
 fn a_batch_of_reading_calls_is_sent_again() {
     let mut ledger = connected();
-    ledger.meet(&daemon("a", &["repl_read"]), true);
+    ledger.on_hello_ack(&daemon("a", &["repl_read"]), true);
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
     ledger.daemon_said(br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26"}}"#);
     let reading = format!("[{},{LIST}]", CALL.replace("repl_eval", "repl_read"));
     send(&mut ledger, &reading);
     ledger.lost();
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     assert!(outbox(&mut ledger).ends_with(&(reading + "\n")));
 }
 
 #[test]
 fn an_agent_hears_that_the_next_daemon_has_other_tools() {
     let mut ledger = connected();
-    ledger.meet(&daemon("a", &[]), true);
+    ledger.on_hello_ack(&daemon("a", &[]), true);
     for (line, answer) in [
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#,
@@ -132,8 +132,8 @@ fn an_agent_hears_that_the_next_daemon_has_other_tools() {
     }
     let mut next = |listing: &str, is_new_life: bool| {
         ledger.lost();
-        ledger.resume(if is_new_life { Fate::Replaced } else { Fate::SameLife });
-        ledger.meet(&daemon(listing, &[]), is_new_life)
+        ledger.resume(if is_new_life { LossReason::Replaced } else { LossReason::SameLife });
+        ledger.on_hello_ack(&daemon(listing, &[]), is_new_life)
     };
     check(next("a", false), expect![""]);
     check(
@@ -149,21 +149,21 @@ fn an_agent_hears_that_the_next_daemon_has_other_tools() {
     // What the agent heard of the list meanwhile: the next daemon begins with the one from before that.
     ledger.daemon_said(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     ledger.lost();
-    ledger.resume(Fate::SameLife);
-    let lines = ledger.meet(&daemon("b", &[]), false);
+    ledger.resume(LossReason::SameLife);
+    let lines = ledger.on_hello_ack(&daemon("b", &[]), false);
     assert_eq!(String::from_utf8(lines).unwrap().matches("tools/list_changed").count(), 2);
 }
 
 #[test]
 fn an_agent_that_was_promised_nothing_hears_nothing() {
     let mut ledger = connected();
-    ledger.meet(&daemon("a", &[]), true);
+    ledger.on_hello_ack(&daemon("a", &[]), true);
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#);
     send(&mut ledger, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     ledger.lost();
-    ledger.resume(Fate::Replaced);
-    check(ledger.meet(&daemon("b", &[]), true), expect![""]);
+    ledger.resume(LossReason::Replaced);
+    check(ledger.on_hello_ack(&daemon("b", &[]), true), expect![""]);
 }
 
 #[test]
@@ -174,12 +174,12 @@ fn a_waiter_survives_its_daemon() {
     send(&mut ledger, wait);
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None), "the next daemon is told that an answer may be lost");
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
     // That one dies before it reads anything: what the first had handed out is still unheard.
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{wait}\n"));
     ledger
         .daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"message":{"message_id":"msg_A"}}}}"#);
@@ -208,7 +208,7 @@ fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
     ledger.agent_said(GIVE_UP.as_bytes());
     assert_eq!(ledger.lost_hand_outs(), (true, None));
     // A later call settles it.
-    ledger.resume(Fate::Replaced);
+    ledger.resume(LossReason::Replaced);
     send(&mut ledger, &WAIT.replace("7", "8"));
     ledger.daemon_said(&String::from_utf8_lossy(MAIL).replace("7", "8").replace("msg_A", "msg_B").into_bytes());
     assert_eq!(ledger.lost_hand_outs(), (false, Some("msg_B".to_owned())));
@@ -217,20 +217,20 @@ fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
 #[test]
 fn where_the_daemon_does_not_say_what_hands_something_out_each_call_may_have() {
     let mut ledger = Ledger::default();
-    ledger.resume(Fate::Replaced);
+    ledger.resume(LossReason::Replaced);
     // A daemon of before rules were told.
-    ledger.meet(&HelloAck { repeat: None, ..daemon("a", &["repl_read"]) }, true);
+    ledger.on_hello_ack(&HelloAck { repeat: None, ..daemon("a", &["repl_read"]) }, true);
     send(&mut ledger, &WAIT.replace("wait_for_message", "repl_read"));
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (false, None), "it only reads");
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     let bytes = ledger.take_outbox().len();
     ledger.wrote(bytes);
     ledger.daemon_said(MAIL);
     send(&mut ledger, WAIT);
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
-    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("`wait_for_message`: the call may have run"), "{said}");
 }
 
@@ -240,7 +240,7 @@ fn a_send_with_a_key_is_made_again() {
     let send_once = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"send_message","arguments":{"to":"b","content":"x","idempotency_key":"k"}}}"#;
     send(&mut ledger, send_once);
     ledger.lost();
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     let resent = ledger.take_outbox();
     assert_eq!(resent, format!("{send_once}\n").as_bytes());
     ledger.wrote(resent.len());
@@ -248,17 +248,17 @@ fn a_send_with_a_key_is_made_again() {
     // Without one it is the agent's to decide; with one that no daemon survives too.
     send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
     ledger.lost();
-    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("its result is lost. Search for it.\""), "{said}");
     send(&mut ledger, send_once);
     for _ in 1..DELIVERIES {
         ledger.lost();
-        assert!(ledger.resume(Fate::Replaced).is_empty());
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
         let bytes = ledger.take_outbox().len();
         ledger.wrote(bytes);
     }
     ledger.lost();
-    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("its result is lost. Call it again.\""), "{said}");
 }
 
@@ -269,7 +269,7 @@ fn a_whole_line_without_its_end_counts_as_delivered() {
     let bytes = ledger.take_outbox().len();
     ledger.wrote(bytes - 1);
     ledger.lost();
-    assert!(String::from_utf8(ledger.resume(Fate::SameLife)).unwrap().contains("The session `s` lives on"));
+    assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` lives on"));
     assert!(ledger.take_outbox().is_empty());
 }
 
@@ -282,25 +282,25 @@ fn what_the_daemon_left_unread_is_sent_again() {
     ledger.left_unread();
     ledger.lost();
     // Only of the last one it is certain.
-    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("\"id\":1") && said.contains("may have run") && !said.contains("\"id\":3"), "{said}");
     assert_eq!(outbox(&mut ledger), second.clone() + "\n");
     // What one daemon left unread says nothing of the next.
     ledger.wrote(second.len() + 1);
     ledger.lost();
-    assert!(String::from_utf8(ledger.resume(Fate::Replaced)).unwrap().contains("may have run"));
+    assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("may have run"));
     // A request that no daemon ever reads is given up, too; it did nothing.
     send(&mut ledger, CALL);
     for _ in 1..DELIVERIES {
         ledger.left_unread();
         ledger.lost();
-        assert!(ledger.resume(Fate::Replaced).is_empty());
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
         let bytes = ledger.take_outbox().len();
         ledger.wrote(bytes);
     }
     ledger.left_unread();
     ledger.lost();
-    let said = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("again and again") && said.contains("\"mayHaveRun\":false"), "{said}");
 }
 
@@ -340,7 +340,7 @@ fn the_handshake_is_replayed_and_its_answers_swallowed() {
     assert_eq!(ledger.daemon_said(acknowledged), Verdict::Forward);
     ledger.lost();
     assert!(!ledger.needs_daemon() && ledger.listens());
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     let replayed = ledger.take_outbox();
     expect![[r#"
         {"jsonrpc":"2.0","id":"hob-replay-R-0","method":"initialize","params":{"protocolVersion":"2025-11-25"}}
@@ -365,7 +365,7 @@ fn an_initialize_on_its_way_is_sent_again_with_what_followed() {
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     send(&mut ledger, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     ledger.lost();
-    ledger.resume(Fate::Replaced);
+    ledger.resume(LossReason::Replaced);
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"method":"initialize"}
         {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -386,7 +386,7 @@ fn before_the_first_connection_everything_waits_in_order() {
         ledger.agent_said(line.as_bytes());
     }
     ledger.agent_said(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#);
-    assert!(ledger.resume(Fate::Replaced).is_empty());
+    assert!(ledger.resume(LossReason::Replaced).is_empty());
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"method":"initialize"}
         {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -402,7 +402,7 @@ fn without_a_daemon_every_request_hears_why() {
     ledger.agent_said(br#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
     ledger.agent_said(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     check(
-        ledger.give_up_all(&Fate::Unreachable("no room; make some".into())),
+        ledger.give_up_all(&LossReason::Unreachable("no room; make some".into())),
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"hob has no daemon to ask: no room; make some","data":{"reason":"no_daemon","mayHaveRun":false}}}
         "#]],
@@ -416,12 +416,12 @@ fn a_request_that_kills_daemons_is_given_up() {
     send(&mut ledger, LIST);
     for _ in 0..DELIVERIES - 1 {
         ledger.lost();
-        assert!(ledger.resume(Fate::Replaced).is_empty());
+        assert!(ledger.resume(LossReason::Replaced).is_empty());
         let bytes = ledger.take_outbox().len();
         ledger.wrote(bytes);
     }
     ledger.lost();
-    assert!(String::from_utf8(ledger.resume(Fate::Replaced)).unwrap().contains("again and again"));
+    assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("again and again"));
 }
 
 #[test]
@@ -445,7 +445,7 @@ fn questions_belong_to_one_connection() {
     let Verdict::Replace(asked) = ledger.daemon_said(question) else { panic!("not asked") };
     let old = Envelope::peek(&asked).unwrap().raw_id().unwrap().to_owned();
     assert!(String::from_utf8(ledger.lost()).unwrap().contains(&old));
-    ledger.resume(Fate::Replaced);
+    ledger.resume(LossReason::Replaced);
     ledger.daemon_said(question);
     assert!(ledger.agent_said(format!(r#"{{"jsonrpc":"2.0","id":{old},"result":{{}}}}"#).as_bytes()).is_some());
     assert_eq!(outbox(&mut ledger), "");
@@ -478,7 +478,7 @@ fn a_second_request_under_an_id_in_flight_is_refused_once() {
     send(&mut ledger, LIST);
     ledger.lost();
     check(
-        ledger.resume(Fate::Replaced),
+        ledger.resume(LossReason::Replaced),
         expect![[r#"
             {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"a request with this id is still in flight"}}
         "#]],
@@ -497,7 +497,7 @@ fn a_batch_is_one_thing() {
     let answer = br#"[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","id":6,"result":{}}]"#;
     assert_eq!(ledger.daemon_said(answer), Verdict::Forward);
     ledger.lost();
-    let answers = String::from_utf8(ledger.resume(Fate::Replaced)).unwrap();
+    let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     let answers: Vec<serde_json::Value> = serde_json::from_str(&answers).unwrap();
     assert_eq!(answers.iter().map(|answer| answer["id"].as_u64()).collect::<Vec<_>>(), [Some(7), Some(8)]);
     assert!(!ledger.needs_daemon());

@@ -19,8 +19,8 @@ use rowan::{Checkpoint, GreenNode, GreenNodeBuilder};
 
 use super::kind::{SyntaxKind as K, SyntaxNode};
 use super::lexer::{Token, lex};
-use crate::bounded::Errors;
 use crate::diagnostic::{Code, Diagnostic, Span, code};
+use crate::limit::Errors;
 use layout::Layout;
 
 /// The largest text that is parsed.

@@ -11,7 +11,7 @@ use crate::types::tree::{Dictionary, Tree, VarId};
 use crate::types::ty::{self, Len, Ty, names_in};
 
 use super::Program;
-use crate::work;
+use crate::fuel;
 
 /// What the solver may know about a value.
 #[derive(Debug, Clone)]
@@ -259,7 +259,7 @@ impl<'p> Body<'p> {
 
     pub(super) fn local(&self, name: &str) -> Option<&Local> {
         let found = self.locals.iter().rposition(|(known, _)| **known == *name);
-        work::spend((self.locals.len() - found.unwrap_or(0)) / 8);
+        fuel::spend((self.locals.len() - found.unwrap_or(0)) / 8);
         found.map(|at| &self.locals[at].1)
     }
 

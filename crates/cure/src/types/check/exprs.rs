@@ -6,6 +6,7 @@ use super::body::{Body, Term, Val};
 use super::calls::is_choice;
 use super::prove::sign;
 use crate::diagnostic::{Span, code};
+use crate::fuel;
 use crate::lower::form::{Literal, Operation};
 use crate::resolve::scope::Function;
 use crate::syntax::SyntaxKind as K;
@@ -13,7 +14,6 @@ use crate::syntax::ast::*;
 use crate::types::solver::{Formula, Linear};
 use crate::types::tree::{Shape, Tree, TreeKind};
 use crate::types::ty::{Len, MOST_PARTS, Seq, Ty};
-use crate::work;
 
 pub(super) fn tree(kind: TreeKind, span: Span) -> Tree {
     Tree { kind, span }
@@ -27,7 +27,7 @@ impl Body<'_> {
 
     /// An expression of the expected type.
     pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
-        if work::is_spent() {
+        if fuel::is_spent() {
             return self.too_much(expr.span);
         }
         let wanted = self.shallow(expected);
@@ -98,7 +98,7 @@ impl Body<'_> {
 
     /// As `infer`, with a type that will be expected; only a hint for what is not known yet.
     fn infer_with(&mut self, expr: &Expr, hint: Option<&Ty>) -> Val {
-        if !work::spend(8) {
+        if !fuel::spend(8) {
             return self.too_much(expr.span);
         }
         let val = self.inferred(expr, hint);
@@ -117,7 +117,7 @@ impl Body<'_> {
     /// What stands for an expression that is not looked at any more; that is said once.
     fn too_much(&mut self, span: Span) -> Val {
         if !self.program.spent.replace(true) {
-            self.errors.push(work::too_much(span));
+            self.errors.push(fuel::too_much(span));
         }
         self.wrong(span)
     }

@@ -13,6 +13,7 @@ use super::prove::Proof;
 use super::subtype::instantiate;
 use super::{Checked, Key};
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::fuel;
 use crate::lower::form::Operation;
 use crate::resolve::collect::{Collected, Group};
 use crate::resolve::interface::Signature;
@@ -22,7 +23,6 @@ use crate::types::exhaustive::{self, Arm};
 use crate::types::solver::{Formula, Linear, Outcome, Sym};
 use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
 use crate::types::ty::{Len, NamedLen, Pred, Ty, names_in};
-use crate::work;
 
 /// The result of a function that does not say it.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl<'p> Program<'p> {
     fn is_sound(&self) -> bool {
         let errors = self.errors.borrow();
         let new = &errors[self.looked_at.replace(errors.len())..];
-        self.sound.set(self.sound.get() && !work::is_spent() && !new.iter().any(Diagnostic::is_error));
+        self.sound.set(self.sound.get() && !fuel::is_spent() && !new.iter().any(Diagnostic::is_error));
         self.sound.get()
     }
 
@@ -425,7 +425,7 @@ impl Body<'_> {
             let warning = Diagnostic::warning(code::UNREACHABLE, arms[at].span, "this clause is never reached");
             self.errors.push(warning.hint(hint));
         }
-        if work::is_spent() {
+        if fuel::is_spent() {
             return;
         }
         if verdict.gave_up {

@@ -4,16 +4,16 @@ use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
+use crate::fuel;
 use crate::resolve::written::Reader;
 use crate::syntax::ast::{Name, Type};
 use crate::types::tree::TreeKind;
 use crate::types::ty::Ty;
-use crate::work;
 
 impl Body<'_> {
     /// A type written inside of a body.
     pub(super) fn written(&mut self, ty: &Type) -> Ty {
-        work::spend(16 * (self.locals.len() + self.head_names.len()));
+        fuel::spend(16 * (self.locals.len() + self.head_names.len()));
         let mut names = self.head_names.clone();
         for (name, local) in &self.locals {
             match &local.known {

@@ -4,11 +4,11 @@ use num_traits::Zero;
 
 use super::body::{Body, Term};
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::fuel;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::types::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
 use crate::types::ty::{Pred, names_in};
-use crate::work;
 
 /// How long the numbers are that the solver follows, in bits.
 const MOST_BITS: u64 = 400_000;
@@ -62,7 +62,7 @@ impl Body<'_> {
 
     /// A written condition, over what its names mean.
     pub(super) fn condition(&mut self, expr: &Expr, names: &dyn Fn(&str) -> Option<Term>) -> Term {
-        if !work::spend(8) {
+        if !fuel::spend(8) {
             return Term::Opaque;
         }
         match &expr.kind {
@@ -205,7 +205,7 @@ impl Body<'_> {
         hint: Option<&str>,
     ) {
         let proof = self.prove(goal);
-        if matches!(proof, Proof::Holds) || work::is_spent() {
+        if matches!(proof, Proof::Holds) || fuel::is_spent() {
             return;
         }
         let what = what(self);

@@ -7,10 +7,10 @@ use num_traits::{One, Signed};
 
 use super::body::{Body, Term, Val};
 use crate::diagnostic::{Span, code};
+use crate::fuel;
 use crate::syntax::ast::Name;
 use crate::types::solver::{Formula, Linear, Sym};
 use crate::types::ty::{Len, Pred, Ty, names_in, show_linear};
-use crate::work;
 
 /// Why it may not.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Body<'_> {
     /// Whether a value (with this term) of type `actual` is one of type `expected`.
     pub(super) fn subtype(&mut self, actual: &Ty, expected: &Ty, term: &Term, span: Span) -> Result<(), Misfit> {
         // Types that vary in neither direction are looked at twice, in each that holds them.
-        if !work::spend(24) {
+        if !fuel::spend(24) {
             return Ok(());
         }
         let (a, e) = (self.shallow(actual), self.shallow(expected));

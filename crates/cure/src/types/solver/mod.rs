@@ -14,7 +14,7 @@ pub(crate) use linear::{Formula, Linear, Sym};
 pub(crate) use omega::{Model, Outcome};
 use omega::{System, solve};
 
-use crate::work;
+use crate::fuel;
 
 /// How much work one question may be.
 pub(crate) const BUDGET: u32 = 200_000;
@@ -23,7 +23,7 @@ const MAX_SYMBOLS: usize = 200;
 
 /// Whether integers exist for which all the formulas hold.
 pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Outcome {
-    if !work::spend(64) {
+    if !fuel::spend(64) {
         return Outcome::Unknown;
     }
     let mut fresh = 0;
@@ -57,14 +57,14 @@ pub(crate) fn relevant<'a>(facts: impl Iterator<Item = &'a Formula>, goal: &Form
         .map(|fact| {
             let mut symbols = Vec::new();
             fact.symbols(&mut |sym| symbols.push(sym));
-            work::spend(8 + 4 * symbols.len());
+            fuel::spend(8 + 4 * symbols.len());
             (fact, symbols)
         })
         .collect();
     let mut chosen = Vec::new();
     loop {
         let before = chosen.len();
-        work::spend(8 * open.len());
+        fuel::spend(8 * open.len());
         open.retain(|(fact, symbols)| {
             // A fact without symbols is true or makes everything true; either way it belongs to every question.
             let linked = symbols.is_empty() || symbols.iter().any(|sym| known.contains(sym));

@@ -8,7 +8,7 @@ use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 
 use super::linear::{Linear, Sym};
-use crate::work;
+use crate::fuel;
 
 /// Values of symbols.
 pub(crate) type Model = BTreeMap<Sym, BigInt>;
@@ -83,7 +83,7 @@ pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Outcome 
 
 /// Takes a cost from the steps of the question, and the parts of terms that are looked at from the work of the text.
 fn spend(steps: &mut u32, cost: usize, parts: usize) -> bool {
-    let more = work::spend(PART.saturating_mul(2 + parts));
+    let more = fuel::spend(PART.saturating_mul(2 + parts));
     let cost = u32::try_from(cost).unwrap_or(u32::MAX);
     *steps = steps.saturating_sub(cost);
     more && *steps > 0

@@ -6,8 +6,8 @@
 //! each group; daemons then read what they lack. Start with [`writer`].
 
 mod deliver;
-mod keep;
 mod look;
+mod maintenance;
 mod rows;
 mod schema;
 mod spaces;

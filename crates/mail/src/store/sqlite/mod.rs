@@ -7,14 +7,14 @@
 mod deliver;
 mod examine;
 pub(crate) mod file;
-mod keep;
-mod known;
 mod look;
+mod maintenance;
+mod read_only;
+mod read_write;
 mod rows;
 mod schema;
-mod sole;
 mod spaces;
-mod whole;
+mod transaction_cache;
 mod writer;
 
 pub use examine::{Held, count, examine, examine_spool};
@@ -33,8 +33,8 @@ use super::query::{Found, Query};
 use super::{BoxFuture, Companions, Ear, News, Store};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
-use sole::Sole;
-use whole::Whole;
+use read_only::Sole;
+use read_write::Whole;
 
 /// Where an SQLite store is and what bounds it.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::known::Known;
+use super::transaction_cache::Known;
 use super::{OpenFile, SqliteOptions, explain, look};
 use crate::error::{Refusal, StoreError};
 use crate::model::words::words;

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
 use super::refusal::Refusal;
-use super::{HttpOptions, newcomers};
+use super::{HttpOptions, unauthenticated};
 
 /// The principal of a request, or why it is not served.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refusal> {
@@ -18,7 +18,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refu
             Refusal::new(StatusCode::UNAUTHORIZED, message)
         })?,
     };
-    match newcomers::let_in(parts) {
+    match unauthenticated::let_in(parts) {
         true => Ok(principal),
         false => Err(Refusal::busy(None, "connections", options.limits.connections)),
     }

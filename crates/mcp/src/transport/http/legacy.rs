@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::endpoint::{self, Endpoint, Held, Slot};
 use super::events::{self, Source};
-use super::fields::{self, SESSION, VERSION};
+use super::headers::{self, SESSION, VERSION};
 use super::modern::finish_alone;
 use super::refusal::{self, Refusal};
 use super::sessions::Session;
@@ -47,13 +47,13 @@ pub(super) fn initialize(
 /// The session that a request names.
 pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str) -> Result<Arc<Session>, Refusal> {
     let refused = |error| Refusal::of(None, error);
-    if let Some(version) = fields::single(headers, VERSION).map_err(refused)?
+    if let Some(version) = headers::single(headers, VERSION).map_err(refused)?
         && Era::from_name(version).is_none()
     {
         let message = format!("MCP-Protocol-Version {version:?} is not supported");
         return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
     }
-    let Some(id) = fields::single(headers, SESSION).map_err(refused)? else {
+    let Some(id) = headers::single(headers, SESSION).map_err(refused)? else {
         let message =
             "Mcp-Session-Id is missing: begin with initialize, or send the headers and the _meta of 2026-07-28";
         return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
@@ -196,7 +196,7 @@ async fn request(
 
 /// Opens the stream of what belongs to no request, or one that was lost.
 pub(super) fn get(endpoint: &Endpoint, headers: &HeaderMap, session: &Arc<Session>) -> Result<Response<Body>, Refusal> {
-    let last = fields::single(headers, "last-event-id").map_err(|error| Refusal::of(None, error))?;
+    let last = headers::single(headers, "last-event-id").map_err(|error| Refusal::of(None, error))?;
     let (stream, after) = match last {
         None => (session.main.clone(), None),
         Some(last) => {

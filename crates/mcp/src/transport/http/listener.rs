@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use super::HttpOptions;
 use super::endpoint::Endpoint;
 use super::lingering::Returned;
-use super::newcomers::{Newcomer, Newcomers};
+use super::unauthenticated::{Newcomer, Newcomers};
 use crate::server::Server;
 
 /// How long to wait before accepting again when the system has no more descriptors, say.

@@ -21,25 +21,25 @@
 //! # }
 //! ```
 
-mod apart;
+mod cors;
 mod endpoint;
 mod events;
-mod fields;
 mod guard;
+mod headers;
 mod legacy;
 mod lingering;
 mod listener;
 mod modern;
-mod newcomers;
 mod options;
-mod pages;
 mod post;
+mod progress_gap;
 mod refusal;
 mod sessions;
 mod sse;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unauthenticated;
 #[cfg(feature = "websocket")]
 mod websocket;
 
@@ -80,15 +80,15 @@ fn routes(endpoint: Arc<Endpoint>) -> Router {
 
 async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let page = pages::origin(&endpoint.options, &parts);
-    if let Some(response) = pages::asked(&endpoint.options, &parts, page.as_ref()) {
-        return pages::show(page, response);
+    let page = cors::origin(&endpoint.options, &parts);
+    if let Some(response) = cors::asked(&endpoint.options, &parts, page.as_ref()) {
+        return cors::show(page, response);
     }
     let served = match guard::admit(&endpoint.options, &parts) {
         Err(refusal) => Err(refusal.unread(&parts.headers)),
         Ok(principal) => {
             let headers = &parts.headers;
-            let is_modern = headers.get(fields::VERSION).is_some_and(|said| said == Era::V2026_07_28.name());
+            let is_modern = headers.get(headers::VERSION).is_some_and(|said| said == Era::V2026_07_28.name());
             match parts.method {
                 Method::POST => post::post(&endpoint, headers, &principal, body).await,
                 Method::GET if !is_modern => get(&endpoint, &parts.headers, &principal),
@@ -100,7 +100,7 @@ async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
             }
         }
     };
-    pages::show(page, served.unwrap_or_else(Refusal::into_response))
+    cors::show(page, served.unwrap_or_else(Refusal::into_response))
 }
 
 fn get(endpoint: &Endpoint, headers: &axum::http::HeaderMap, principal: &str) -> Result<Response<Body>, Refusal> {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::endpoint::{Endpoint, Held, Slot};
 use super::events::{self, Source};
-use super::fields::{self, mismatch};
+use super::headers::{self, mismatch};
 use super::refusal::{self, Refusal};
 use super::{HttpOptions, ServedOn};
 use crate::era::Era;
@@ -33,13 +33,13 @@ pub(super) async fn request(
     let meta = params.meta().map_err(refused)?;
     let era = check(headers, &meta).map_err(refused)?;
     if era.is_modern() {
-        fields::check(headers, method, &params).map_err(refused)?;
+        headers::check(headers, method, &params).map_err(refused)?;
         if method == "tools/call"
             && let Some(name) = params.name
             && let Ok(name) = serde_json::from_str::<String>(name.get())
             && let Some(tool) = endpoint.server.registry().get(&name)
         {
-            fields::check_arguments(headers, &*tool, params.arguments).map_err(refused)?;
+            headers::check_arguments(headers, &*tool, params.arguments).map_err(refused)?;
         }
         if method == "initialize" {
             let error = RpcError::new(code::METHOD_NOT_FOUND, format!("protocol {era} has no handshake"));
@@ -77,7 +77,7 @@ pub(super) fn finish_alone(mut exchange: Exchange) {
 
 /// The revision that the header and the body of a request agree on.
 fn check(headers: &HeaderMap, meta: &Meta<'_>) -> Result<Era, RpcError> {
-    let said = fields::single(headers, fields::VERSION)?;
+    let said = headers::single(headers, headers::VERSION)?;
     let Some(said) = said else { return Err(mismatch("MCP-Protocol-Version is missing")) };
     let Some(version) = meta.version_name()? else {
         return match Era::from_name(said) {

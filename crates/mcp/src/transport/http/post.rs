@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 
 use super::endpoint::{Endpoint, Held};
-use super::fields::{SESSION, VERSION};
+use super::headers::{SESSION, VERSION};
 use super::refusal::Refusal;
 use super::{HttpLimits, legacy, modern};
 use crate::era::Era;

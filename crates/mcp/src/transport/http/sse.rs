@@ -10,12 +10,12 @@ use axum::extract::{OriginalUri, Request, State};
 use axum::http::{Method, Response, StatusCode};
 use bytes::Bytes;
 
-use super::apart::SentAt;
 use super::endpoint::{Endpoint, Slot};
 use super::events::{self, Source};
+use super::progress_gap::SentAt;
 use super::refusal::{self, Refusal};
 use super::sessions::random_id;
-use super::{ServedOn, guard, pages, post};
+use super::{ServedOn, cors, guard, post};
 use crate::server::exchange::{Exchange, Inbox, Life};
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Unreadable, code};
@@ -60,16 +60,16 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         let source = Conversation { exchange, sent_at, id, endpoint: endpoint.clone(), _slot: slot };
         Ok(events::response(source, first.into(), endpoint.options.limits.keep_alive))
     };
-    let page = pages::origin(&endpoint.options, &parts);
-    pages::show(page, opened().unwrap_or_else(Refusal::into_response))
+    let page = cors::origin(&endpoint.options, &parts);
+    cors::show(page, opened().unwrap_or_else(Refusal::into_response))
 }
 
 /// Takes a message of a conversation.
 pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let page = pages::origin(&endpoint.options, &parts);
-    if let Some(response) = pages::asked(&endpoint.options, &parts, page.as_ref()) {
-        return pages::show(page, response);
+    let page = cors::origin(&endpoint.options, &parts);
+    if let Some(response) = cors::asked(&endpoint.options, &parts, page.as_ref()) {
+        return cors::show(page, response);
     }
     let taken = async {
         let principal = guard::admit(&endpoint.options, &parts).map_err(|refusal| refusal.unread(&parts.headers))?;
@@ -92,7 +92,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
             false => Err(Refusal::full(None)),
         }
     };
-    pages::show(page, taken.await.unwrap_or_else(Refusal::into_response))
+    cors::show(page, taken.await.unwrap_or_else(Refusal::into_response))
 }
 
 struct Conversation {

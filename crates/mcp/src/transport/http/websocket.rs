@@ -17,8 +17,8 @@ use axum::response::IntoResponse;
 use futures_util::{Sink, Stream};
 use tokio::time::{Instant, Sleep};
 
-use super::apart::{Pings, tells_progress};
 use super::endpoint::{Endpoint, Slot};
+use super::progress_gap::{Pings, tells_progress};
 use super::{ServedOn, guard};
 use crate::server::exchange::{Exchange, Life};
 

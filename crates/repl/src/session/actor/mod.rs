@@ -3,10 +3,10 @@
 //!
 //! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
 
-mod awake;
+mod busy_wait;
+mod coalesce_wakes;
 mod joined;
 mod kernel;
-mod muting;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use process::{Exit, Group};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use self::awake::Awake;
+use self::busy_wait::Awake;
 use self::joined::joined;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;

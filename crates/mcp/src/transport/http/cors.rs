@@ -10,7 +10,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 
-use super::fields::SESSION;
+use super::headers::SESSION;
 use super::{HttpOptions, guard, refusal};
 
 /// The origin of the page that a request comes from, if it may send requests.

@@ -10,6 +10,7 @@ use super::imports::{know, prelude};
 use super::loaded::{Entry, Loaded, STANDARD, Seen};
 use super::texts::Texts;
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::fuel::{Budget, Share, before_spent};
 use crate::lower;
 use crate::resolve::collect::collect;
 use crate::resolve::fingerprint::fingerprint;
@@ -18,7 +19,6 @@ use crate::standard;
 use crate::syntax::lexer::{LONGEST_NAME, lex};
 use crate::syntax::{self, SyntaxKind, ast};
 use crate::types::check::{self, Checked, CheckedModule};
-use crate::work::{Budget, Share, before_spent};
 use ast::Name;
 
 /// How deep modules that were not looked at yet may import each other. Known imports are followed without recursion

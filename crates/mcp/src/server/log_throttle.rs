@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 /// Lets one line a second into the log.
 #[derive(Default)]
-pub(super) struct Noise {
+pub(super) struct LogThrottle {
     last: Option<Instant>,
     unlogged: u64,
 }
 
-impl Noise {
+impl LogThrottle {
     /// If there is to be a line: how many there would have been since the last one.
     pub(super) fn unlogged(&mut self) -> Option<u64> {
         if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {

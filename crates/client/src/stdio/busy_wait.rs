@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use mcp::wire::LookOut;
+use mcp::wire::BusyWait;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::output::wait;
@@ -13,9 +13,9 @@ const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// How an answer is waited for.
 #[derive(Default)]
-pub(super) struct Pace(LookOut);
+pub(super) struct Pause(BusyWait);
 
-impl Pace {
+impl Pause {
     /// Waits until there is something to read, or the end. Not by reading: who waits so on a socket is woken also when
     /// the daemon takes what was written to it.
     pub(super) fn wait(&mut self, stream: &UnixStream) {
@@ -42,23 +42,23 @@ mod tests {
     #[test]
     fn it_looks_out_only_after_what_came_soon() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut pace = Pace::default();
+        let mut pause = Pause::default();
         theirs.write_all(b"x").unwrap();
-        pace.wait(&ours);
-        pace.0.begin();
-        assert!(pace.0.goes_on(), "what was there already came soon");
+        pause.wait(&ours);
+        pause.0.begin();
+        assert!(pause.0.goes_on(), "what was there already came soon");
         let late = thread::spawn(move || {
             thread::sleep(Duration::from_millis(20)); // sleeps: the gap between two messages is what is tested
             theirs.write_all(b"y").unwrap();
             theirs
         });
         rustix::io::read(&ours, &mut [0; 8]).unwrap();
-        pace.wait(&ours);
-        pace.0.begin();
-        assert!(!pace.0.goes_on(), "the next one came late");
+        pause.wait(&ours);
+        pause.0.begin();
+        assert!(!pause.0.goes_on(), "the next one came late");
         let theirs = late.join().unwrap();
         rustix::io::read(&ours, &mut [0; 8]).unwrap();
         drop(theirs);
-        pace.wait(&ours);
+        pause.wait(&ours);
     }
 }

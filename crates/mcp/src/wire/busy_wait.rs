@@ -14,14 +14,14 @@ const LONGEST: Duration = Duration::from_micros(100);
 /// processor takes longer than answering. So after messages that came soon the next one is looked for a moment
 /// longer. Between two looks everybody else goes first ([`std::thread::yield_now`]).
 #[derive(Debug, Default)]
-pub struct LookOut {
+pub struct BusyWait {
     /// The next message may come since then.
     since: Option<Instant>,
     /// The last message came soon.
     brisk: bool,
 }
 
-impl LookOut {
+impl BusyWait {
     /// From now on the next message may come: the peer was told what it waited for, or we begin to wait.
     pub fn begin(&mut self) {
         self.since = Some(Instant::now());
@@ -48,26 +48,26 @@ mod tests {
 
     #[test]
     fn it_goes_on_only_after_what_came_soon_and_not_for_long() {
-        let mut look_out = LookOut::default();
-        assert!(!look_out.goes_on(), "nothing has come yet");
-        look_out.begin();
-        look_out.found();
-        assert!(!look_out.goes_on(), "it was not answered yet");
-        look_out.begin();
-        assert!(look_out.goes_on(), "the last came soon");
-        while look_out.goes_on() {}
-        assert!(look_out.since.expect("since then").elapsed() >= LONGEST);
-        look_out.since = Instant::now().checked_sub(BRISK);
-        look_out.found();
-        look_out.begin();
-        assert!(!look_out.goes_on(), "the last came late");
+        let mut busy_wait = BusyWait::default();
+        assert!(!busy_wait.goes_on(), "nothing has come yet");
+        busy_wait.begin();
+        busy_wait.found();
+        assert!(!busy_wait.goes_on(), "it was not answered yet");
+        busy_wait.begin();
+        assert!(busy_wait.goes_on(), "the last came soon");
+        while busy_wait.goes_on() {}
+        assert!(busy_wait.since.expect("since then").elapsed() >= LONGEST);
+        busy_wait.since = Instant::now().checked_sub(BRISK);
+        busy_wait.found();
+        busy_wait.begin();
+        assert!(!busy_wait.goes_on(), "the last came late");
     }
 
     #[test]
     fn what_was_there_already_changes_nothing() {
-        let mut look_out = LookOut { since: None, brisk: true };
-        look_out.found();
-        look_out.begin();
-        assert!(look_out.goes_on());
+        let mut busy_wait = BusyWait { since: None, brisk: true };
+        busy_wait.found();
+        busy_wait.begin();
+        assert!(busy_wait.goes_on());
     }
 }

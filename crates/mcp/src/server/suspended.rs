@@ -71,7 +71,7 @@ impl Drop for Running {
 }
 
 #[derive(Default)]
-pub(super) struct ParkingLot {
+pub(super) struct SuspendedCalls {
     calls: Mutex<HashMap<String, Parked>>,
     key: OnceLock<[u8; 32]>,
 }
@@ -84,7 +84,7 @@ pub(super) struct Ticket {
     pub effects: String,
 }
 
-impl ParkingLot {
+impl SuspendedCalls {
     /// Keeps a call under a new name. Gives it back if there are too many.
     pub(super) fn park(&self, mut parked: Parked) -> Result<String, Box<Parked>> {
         let now = Instant::now();
@@ -232,13 +232,13 @@ mod tests {
 
     #[test]
     fn a_ticket_opens_for_its_caller_and_its_call_only() {
-        let lot = ParkingLot::default();
+        let lot = SuspendedCalls::default();
         let sealed = lot.seal("abc", "me", &[1; 32], "wrote a. file");
         let ticket = lot.open(&sealed, "me", &[1; 32]).expect("unchanged");
         assert_eq!((ticket.name.as_str(), ticket.effects.as_str(), ticket.expired), ("abc", "wrote a. file", false));
         assert!(lot.open(&sealed, "you", &[1; 32]).is_none());
         assert!(lot.open(&sealed, "me", &[2; 32]).is_none());
-        assert!(ParkingLot::default().open(&sealed, "me", &[1; 32]).is_none(), "another key");
+        assert!(SuspendedCalls::default().open(&sealed, "me", &[1; 32]).is_none(), "another key");
         for at in 0..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };

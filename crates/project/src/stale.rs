@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::paths::{Project, hash_of};
-use crate::{owner, state, user};
+use crate::{owner, state, user_config};
 
 /// How long to wait for another process that looks or binds: it takes a moment.
 const TURN_TIME: Duration = Duration::from_secs(1);
@@ -133,7 +133,7 @@ fn clean_state(directory: &Path) {
         // Left for other environments, to a directory that is gone from its place. Where the place is gone too, it may be
         // on a disk that is not mounted now.
         let is_empty_place = fs::read_link(directory).is_ok_and(|target| target.parent().is_some_and(Path::is_dir));
-        if is_empty_place && directory.metadata().is_err_and(|error| user::is_absent(&error)) {
+        if is_empty_place && directory.metadata().is_err_and(|error| user_config::is_absent(&error)) {
             let _ = fs::remove_file(directory);
         }
         return;
@@ -141,7 +141,7 @@ fn clean_state(directory: &Path) {
     let Some((note, root)) = sole_use(directory) else { return };
     // Where it cannot be seen it may well be.
     let is_aside = directory.extension().is_some();
-    let is_gone = is_aside || root.symlink_metadata().is_err_and(|error| user::is_absent(&error));
+    let is_gone = is_aside || root.symlink_metadata().is_err_and(|error| user_config::is_absent(&error));
     let last_use = note.metadata().and_then(|metadata| metadata.modified());
     let for_long = last_use.is_ok_and(|at| at.elapsed().is_ok_and(|elapsed| elapsed > GONE_FOR));
     let only_a_key = || entries(directory).all(|path| path.ends_with(ROOT) || path.ends_with(SEAL_KEY));

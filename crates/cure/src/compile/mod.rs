@@ -10,13 +10,13 @@ mod texts;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::bounded::bounded;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::eval::limits::{Failure, Limits, Stop};
 use crate::eval::machine::Machine;
 use crate::eval::value::{Value, show};
 use crate::eval::watch::{Spent, Watched};
 use crate::fsm::{Finding, Graph};
+use crate::limit::bounded;
 use crate::lower::form;
 use crate::resolve::interface::{Signature, TypeInfo};
 use crate::syntax::{self, ast};

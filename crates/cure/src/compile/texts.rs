@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
+use crate::fuel::Share;
 use crate::syntax::{self, ast};
-use crate::work::Share;
 use ast::Name;
 
 /// How many bytes of text are kept in their read form, which is some times larger.
