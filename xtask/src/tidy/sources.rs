@@ -4,6 +4,30 @@ use std::path::Path;
 
 use super::edges::FORBIDDEN_NAMES;
 
+/// Words of our own that the field's have replaced: files and types are not called so again.
+const RETIRED: &[(&str, &str)] = &[
+    ("look_out", "busy_wait"),
+    ("LookOut", "BusyWait"),
+    ("pace", "busy_wait"),
+    ("awake", "busy_wait"),
+    ("muting", "coalesce_wakes"),
+    ("ParkingLot", "SuspendedCalls"),
+    ("Noise", "LogThrottle"),
+    ("noise", "log_throttle"),
+    ("unwind", "catch_unwind"),
+    ("newcomers", "unauthenticated"),
+    ("apart", "progress_gap"),
+    ("unheard", "hand_outs"),
+    ("Unheard", "HandOuts"),
+    ("footprint", "trim_memory"),
+    ("Fate", "LossReason"),
+    ("tidied", "excerpt_text"),
+    ("whole", "read_write"),
+    ("sole", "read_only"),
+    ("known", "transaction_cache"),
+    ("bounded", "limit"),
+];
+
 /// Lines a file may have before its tests begin.
 const MAX_LINES: usize = 500;
 
@@ -20,6 +44,9 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         if FORBIDDEN_NAMES.contains(&name) {
             complaints.push(format!("{shown}: the name `{name}` says nothing; put it with its owner"));
         }
+        if let Some((_, word)) = RETIRED.iter().find(|(retired, _)| *retired == name) {
+            complaints.push(format!("{shown}: the field's word for `{name}` is `{word}`"));
+        }
     }
     let split = tests_start(file, text);
     if split > MAX_LINES {
@@ -33,6 +60,11 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         if line.trim_start().starts_with("#[tokio::test") {
             is_paused = line.contains("start_paused = true");
         }
+        if let Some((retired, word)) =
+            declared(line).and_then(|name| RETIRED.iter().find(|(retired, _)| *retired == name))
+        {
+            complaints.push(format!("{shown}:{}: the field's word for `{retired}` is `{word}`", index + 1));
+        }
         let begins = !std::mem::replace(&mut before, line.trim_start()).starts_with("///");
         if !described && begins && says_nothing(line) {
             complaints
@@ -42,6 +74,14 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         complaints.push(format!("{shown}:{}: {rule}", index + 1));
     }
     complaints
+}
+
+/// The type that a line declares.
+fn declared(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("pub").map_or(line, |line| line.split_once(' ').map_or(line, |(_, rest)| rest));
+    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|word| line.strip_prefix(word))?;
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
 /// The number of lines before the tests: all of them in a file without, none in a file of tests.
@@ -101,6 +141,17 @@ mod tests {
 
     fn said(file: &str, text: &str) -> String {
         check(Path::new(file), text).join("\n")
+    }
+
+    #[test]
+    fn retired_words_do_not_come_back() {
+        let text = "//! Waits.\n\npub(crate) struct LookOut(u8);\n\nstruct Lookout;\n";
+        let said = check(Path::new("crates/mcp/src/wire/awake.rs"), text).join("\n");
+        assert_eq!(
+            said,
+            "crates/mcp/src/wire/awake.rs: the field's word for `awake` is `busy_wait`\n\
+             crates/mcp/src/wire/awake.rs:3: the field's word for `LookOut` is `BusyWait`"
+        );
     }
 
     #[test]
