@@ -82,7 +82,7 @@ mod tests {
 
     fn applied(table: Value) -> Result<CureSettings, ConfigError> {
         let mut settings = CureSettings::default();
-        let file = File { path: Path::new("hob.toml"), source: Source::Project };
+        let file = File::new(Path::new("hob.toml"), Source::Project, "");
         settings.apply(serde_json::from_value(table).unwrap(), &file)?;
         Ok(settings)
     }

@@ -51,7 +51,7 @@ pub enum ServeError {
     Socket(#[from] SocketError),
     #[error(transparent)]
     Path(#[from] PathError),
-    #[error("in hob.toml: {0}")]
+    #[error("{}", misconfigured(.0))]
     Toolsets(#[from] ChoiceError),
     #[error("write the log under {}: {source}; check that the disk is not full and the directory yours", shown(path))]
     Log { path: std::path::PathBuf, source: io::Error },
@@ -191,6 +191,18 @@ fn logs(dir: &Path, limit: u64, announce: Announce) -> io::Result<Arc<Journal>> 
         detach::stderr_to(&dir.join("stderr.log"))?;
     }
     Ok(journal)
+}
+
+/// Nobody has chosen toolsets by then: what is wrong stands in a file.
+fn misconfigured(error: &ChoiceError) -> String {
+    match error {
+        ChoiceError::UnknownToolset { name, known } => {
+            format!(
+                "`toolsets` in hob.toml, or in your own config.toml, names '{name}', which is none; there are: {known}. Correct it there"
+            )
+        }
+        error => error.to_string(),
+    }
 }
 
 /// Takes the lock; `None` when another daemon serves. One that holds the lock and does not serve is at its beginning

@@ -121,7 +121,7 @@ mod tests {
     fn a_shared_file_names_no_database() {
         let table = || MailTable { database: Some("postgres://h/d".into()), ..MailTable::default() };
         let mut config = MailSettings::default();
-        let file = |source| File { path: Path::new("a.toml"), source };
+        let file = |source| File::new(Path::new("a.toml"), source, "");
         let refused = config.apply(table(), &file(Source::Project)).unwrap_err().to_string();
         assert!(refused.contains("HOB_MAIL_DATABASE"), "{refused}");
         config.apply(table(), &file(Source::User)).unwrap();

@@ -37,6 +37,8 @@ const NEEDED: &[&str] = &[
 const SECRET: (&str, &str) = ("HOB_", "_DATABASE");
 /// How much the pipe may hold, in bytes: what it takes without anybody reading.
 const PIPE_MAX: u64 = 64 * 1024;
+/// How long one of them may be, in bytes; a longer one is no address.
+const SECRET_MAX: usize = 4096;
 
 /// What this process was handed by the pipe.
 static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
@@ -66,11 +68,17 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
         variables().map(|(name, _)| name).chain(HANDED.get().into_iter().flat_map(|handed| handed.keys().cloned()));
     let secret: BTreeMap<String, String> =
         names.filter(|name| is_secret(name)).filter_map(|name| secret(&name).map(|value| (name, value))).collect();
-    let text = serde_json::to_vec(&secret)?;
-    if secret.is_empty() || text.len() as u64 > PIPE_MAX {
-        // What is longer is no address.
+    if let Some((name, value)) = secret.iter().find(|(_, value)| value.len() > SECRET_MAX) {
+        let why = format!("{name} has {} bytes, which no address has; correct it or unset it", value.len());
+        return Err(io::Error::other(why));
+    }
+    if secret.is_empty() {
         command.stdin(Stdio::null());
         return Ok(());
+    }
+    let text = serde_json::to_vec(&secret)?;
+    if text.len() as u64 > PIPE_MAX {
+        return Err(io::Error::other("there are too many variables HOB_…_DATABASE; unset those that are not needed"));
     }
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     File::from(write).write_all(&text)?;

@@ -155,7 +155,7 @@ impl<'a> Places<'a> {
     }
 
     /// The line of the key at the end of a path, or of the last one on the way that is found.
-    fn line(&self, path: &[&str]) -> usize {
+    pub(crate) fn line(&self, path: &[&str]) -> usize {
         let mut line = 1;
         let mut table = self.tree.as_ref();
         for key in path {

@@ -118,7 +118,7 @@ mod tests {
     fn what_can_be_said() {
         let text = "profile = \"cabal\"\nidle = \"5m\"\n[profiles.mine]\ncommand = [\"mine\"]\n";
         let mut settings = ReplSettings::default();
-        let file = File { path: Path::new("hob.toml"), source: Source::Project };
+        let file = File::new(Path::new("hob.toml"), Source::Project, "");
         settings.apply(toml::from_str(text).unwrap(), &file).unwrap();
         assert_eq!(settings.profile.as_deref(), Some("cabal"));
         assert_eq!(settings.idle, Limit::After(Duration::from_secs(300)));

@@ -12,14 +12,17 @@ use super::peek;
 pub(super) struct HandOuts {
     /// The last answer to such a call, and what it named as its receipt.
     last: Option<(Id, Option<String>)>,
+    /// How many lines had come then.
+    last_at: u64,
     /// Such a call was given up when this many lines had come; no later one was answered since.
     given_up: Option<u64>,
 }
 
 impl HandOuts {
-    /// The agent got the answer to such a call, which came as the `seq`th line. `receipt` is the field of it that names what
-    /// was handed out.
-    pub(super) fn answered(&mut self, seq: u64, id: &Id, line: &[u8], receipt: &str) {
+    /// The agent got the answer to such a call, which came as the `seq`th line; `arrived` lines had come by then. `receipt` is
+    /// the field of it that names what was handed out.
+    pub(super) fn answered(&mut self, seq: u64, arrived: u64, id: &Id, line: &[u8], receipt: &str) {
+        self.last_at = arrived;
         if self.given_up.is_some_and(|at| seq >= at) {
             // To begin with, that call had settled everything before it.
             self.given_up = None;
@@ -44,7 +47,11 @@ impl HandOuts {
     }
 
     /// The receipt of the last answer that the agent got. While the agent has not gone on from there, no later call has run.
-    pub(super) fn last_receipt(&self) -> Option<String> {
+    /// That says nothing where one of the `lost` ones (by their order) was made before that answer came, or there are several.
+    pub(super) fn last_receipt(&self, lost: &[u64]) -> Option<String> {
+        if lost.len() > 1 || lost.iter().any(|seq| *seq < self.last_at) {
+            return None;
+        }
         self.last.as_ref().and_then(|(_, receipt)| receipt.clone())
     }
 }

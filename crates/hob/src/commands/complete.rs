@@ -79,6 +79,7 @@ mod tests {
         let tool = |name: &str| Tool {
             name: name.to_owned(),
             description: String::new(),
+            hands_out: false,
             input_schema: json!({"type": "object", "properties": {
                 "stream": {"type": "string", "enum": ["stdout", "stderr"]},
                 "eof": {"type": "boolean"},

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use project::Project;
+use project::{Config, Project};
 use serde_json::{Value, json};
 
 use super::call::control_failure;
@@ -44,7 +44,10 @@ impl StatusCommand {
             Some(status) => terminal::print(&text(&status)),
             None => {
                 let root = project::visible::path(project.root());
-                terminal::line(format!("No daemon runs for {root}; it starts when it is needed."));
+                terminal::line(match Config::load(project, &daemon::sections()) {
+                    Ok(_) => format!("No daemon runs for {root}; it starts when it is needed."),
+                    Err(error) => format!("No daemon runs for {root}, and none can start: {error}"),
+                });
             }
         }
         for notice in notices {

@@ -21,7 +21,7 @@ use crate::desk::Desk;
 
 /// `mail/confirm`: what this connection's run was handed out is read: it has been shown.
 pub async fn confirm(desk: Arc<Desk>, cx: Context) -> Result<Box<RawValue>, RpcError> {
-    let (mail, session) = desk.enter_to_confirm(&cx).await.map_err(refused)?;
+    let (mail, session, _) = desk.enter_to_confirm(&cx).await.map_err(refused)?;
     let confirmed = mail.confirm(&session).await.map_err(failed)?;
     result(&json!({"confirmed": confirmed}))
 }

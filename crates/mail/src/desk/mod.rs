@@ -8,6 +8,7 @@
 mod handed;
 
 mod holders;
+mod under_way;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -25,6 +26,7 @@ use tokio::task::JoinHandle;
 
 use self::handed::Handed;
 use self::holders::Holders;
+pub use self::under_way::UnderWay;
 use crate::error::{MailError, Refusal, StoreError};
 use crate::identity::{Identities, Identity, NoIdentity};
 use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
@@ -66,6 +68,7 @@ pub struct Desk {
     /// The subscription of each connection that has one.
     subscriptions: AsyncMutex<HashMap<u64, JoinHandle<()>>>,
     handed: Arc<Handed>,
+    under_way: Arc<Mutex<HashMap<String, Vec<u64>>>>,
 }
 
 /// A caller that has its name. Dropped with its connection.
@@ -115,6 +118,7 @@ impl Desk {
             holders: Holders::default(),
             subscriptions: AsyncMutex::default(),
             handed: Arc::default(),
+            under_way: Arc::default(),
         })
     }
 
@@ -192,7 +196,10 @@ impl Desk {
     }
 
     /// The same for a call that confirms what its session has in hand. What the client gave up unseen goes back before.
-    pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
+    /// What others of the same run are handed that are still under way is not confirmed: nobody can have seen it.
+    pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, UnderWay), ToolError> {
+        // First of all: calls that were read together begin in their order, before any of them waits.
+        let under_way = UnderWay::begin(&self.under_way, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
             let mut unheard = present.unheard.lock().await;
@@ -202,7 +209,7 @@ impl Desk {
             }
         }
         self.handed.before_confirming(&mail, &session.id).await.map_err(failed)?;
-        Ok((mail, session))
+        Ok((mail, session, under_way))
     }
 
     /// Messages go out in the answer to this call. Should its client give the call up meanwhile, they are handed out again.

@@ -18,7 +18,7 @@ use crate::store::{Along, Store};
 const CLEAR_UP: Duration = Duration::from_secs(5);
 
 /// Names one call.
-pub(super) fn token() -> u64 {
+pub(crate) fn token() -> u64 {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).expect("the system has random numbers");
     // Stores keep it as a signed number.

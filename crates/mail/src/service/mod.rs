@@ -23,6 +23,7 @@ use std::time::Duration;
 use crate::journal::Record;
 use tokio::runtime::Handle;
 
+pub(crate) use claiming::token;
 pub use sessions::Attachment;
 
 use crate::error::{MailError, Refusal, StoreError};

@@ -31,11 +31,15 @@ pub struct CheckRequest {
     pub limit: usize,
     /// At most so many bytes of text, but one message at least.
     pub max_bytes: u64,
+    /// Names what this call is handed; minted without.
+    pub token: Option<u64>,
+    /// What calls of the session that are still under way are handed: nobody can have seen it, so it is not read now.
+    pub unseen: Vec<u64>,
 }
 
 impl Default for CheckRequest {
     fn default() -> CheckRequest {
-        CheckRequest { limit: 50, max_bytes: HAND_OUT_BYTES }
+        CheckRequest { limit: 50, max_bytes: HAND_OUT_BYTES, token: None, unseen: Vec::new() }
     }
 }
 
@@ -61,11 +65,22 @@ pub struct WaitRequest {
     pub max: usize,
     /// At most so many bytes of text, but one message at least.
     pub max_bytes: u64,
+    /// Names what this call is handed; minted without.
+    pub token: Option<u64>,
+    /// What calls of the session that are still under way are handed: nobody can have seen it, so it is not read now.
+    pub unseen: Vec<u64>,
 }
 
 impl Default for WaitRequest {
     fn default() -> WaitRequest {
-        WaitRequest { timeout: Duration::from_secs(300), floor: Floor::All, max: 1, max_bytes: HAND_OUT_BYTES }
+        WaitRequest {
+            timeout: Duration::from_secs(300),
+            floor: Floor::All,
+            max: 1,
+            max_bytes: HAND_OUT_BYTES,
+            token: None,
+            unseen: Vec::new(),
+        }
     }
 }
 
@@ -93,11 +108,12 @@ impl Mail {
         self.seen.mark(&session.agent);
         let claim = Claim {
             session: session.clone(),
-            token: token(),
+            token: request.token.unwrap_or_else(token),
             floor: Floor::All,
             max: bounded("limit", request.limit)?,
             max_bytes: request.max_bytes,
             confirm: true,
+            unseen: request.unseen,
         };
         let handed = claim.token;
         let claimed = self.claim(claim, Instant::now()).await?;
@@ -115,11 +131,12 @@ impl Mail {
         let deadline = begin + request.timeout.min(LONGEST_WAIT);
         let mut claim = Claim {
             session: session.clone(),
-            token: token(),
+            token: request.token.unwrap_or_else(token),
             floor: request.floor,
             max: bounded("max", request.max)?,
             max_bytes: request.max_bytes,
             confirm: true,
+            unseen: request.unseen,
         };
         // Registered before the first look, so that whatever comes after that look rings.
         let ticket = self.waits.register(&session.agent, request.floor)?;
@@ -176,6 +193,21 @@ impl Mail {
         outcome: Outcome,
         note: Option<String>,
     ) -> Result<Vec<Settled>, MailError> {
+        self.settle(session, ids, outcome, note, Vec::new()).await
+    }
+
+    /// The same, but for what calls that are still under way are handed.
+    ///
+    /// # Errors
+    /// As [`Mail::ack`].
+    pub async fn settle(
+        &self,
+        session: &Session,
+        ids: &[String],
+        outcome: Outcome,
+        note: Option<String>,
+        unseen: Vec<u64>,
+    ) -> Result<Vec<Settled>, MailError> {
         self.seen.mark(&session.agent);
         if ids.is_empty() || ids.len() > MOST_IDS {
             return Err(Refusal::Argument { argument: "ids", why: format!("1 to {MOST_IDS} are allowed") }.into());
@@ -185,7 +217,7 @@ impl Mail {
             return Err(Refusal::Argument { argument: "note", why }.into());
         }
         let ids = ids.iter().map(|id| MessageId::new(id)).collect::<Result<Vec<_>, _>>()?;
-        let settled = self.surely(Settle { session: session.clone(), ids, outcome, note }).await?;
+        let settled = self.surely(Settle { session: session.clone(), unseen, ids, outcome, note }).await?;
         for one in settled.iter().filter(|one| one.state.is_some()) {
             self.record(|| Record::MailSettled {
                 message: one.id.to_string(),

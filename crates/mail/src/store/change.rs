@@ -191,6 +191,8 @@ pub struct Claim {
     pub max_bytes: u64,
     /// Whether what the session has in hand is thereby read: it is at the start of a call, not within one.
     pub confirm: bool,
+    /// But for what these tokens name, and what this very call is handed.
+    pub unseen: Vec<u64>,
 }
 
 /// What was handed out.
@@ -216,6 +218,8 @@ pub struct Confirm {
 #[derive(Debug, Clone)]
 pub struct Settle {
     pub session: Session,
+    /// But for what these tokens name.
+    pub unseen: Vec<u64>,
     pub ids: Vec<MessageId>,
     /// Done or declined.
     pub outcome: Outcome,

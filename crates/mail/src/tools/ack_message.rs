@@ -16,7 +16,7 @@ use crate::model;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The messages, at most 500.
+    /// The messages, at most 1000.
     pub ids: Vec<String>,
     /// acked or rejected; default acked.
     #[serde(default)]
@@ -62,12 +62,12 @@ impl Tool for AckMessage {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session) = self.0.enter_to_confirm(&cx).await?;
+        let (mail, session, under_way) = self.0.enter_to_confirm(&cx).await?;
         let outcome = match args.outcome {
             Outcome::Acked => model::Outcome::Acked,
             Outcome::Rejected => model::Outcome::Rejected,
         };
-        let settled = mail.ack(&session, &args.ids, outcome, args.note).await.map_err(failed)?;
+        let settled = mail.settle(&session, &args.ids, outcome, args.note, under_way.unseen()).await.map_err(failed)?;
         let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
         let results = settled.into_iter().map(|item| Item { id: item.id.to_string(), state: state(item.state) });
         Ok(Output { results: results.collect() })

@@ -44,9 +44,11 @@ impl Tool for CheckMessages {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session) = self.0.enter_to_confirm(&cx).await?;
+        let (mail, session, under_way) = self.0.enter_to_confirm(&cx).await?;
         let limit = args.limit.unwrap_or(50).clamp(1, 500) as usize;
-        let claimed = mail.check(&session, CheckRequest { limit, max_bytes: HANDED_OUT }).await.map_err(failed)?;
+        let request =
+            CheckRequest { limit, max_bytes: HANDED_OUT, token: Some(under_way.token()), unseen: under_way.unseen() };
+        let claimed = mail.check(&session, request).await.map_err(failed)?;
         if !claimed.messages.is_empty() {
             self.0.hands_out(&cx, &mail, &session, claimed.handed);
         }

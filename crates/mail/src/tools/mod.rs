@@ -86,8 +86,9 @@ pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
 /// A sentence of what is wrong, then what to do. Both may quote what agents wrote: nothing of it stays hidden.
 pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
     let mut text = escaped(&error.to_string());
-    // Errors are written as parts of sentences.
-    if let Some(first) = text.get(..1) {
+    // Errors are written as parts of sentences; the name of an argument stays as it is.
+    let is_name = text.split([' ', ':']).next().is_some_and(|word| word.contains('_'));
+    if let Some(first) = text.get(..1).filter(|_| !is_name) {
         text = first.to_uppercase() + &text[1..];
     }
     hints.iter().fold(ToolError::user(format!("{text}.")), |refusal, hint| refusal.hint(escaped(hint)))

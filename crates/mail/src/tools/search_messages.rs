@@ -73,7 +73,7 @@ impl Tool for SearchMessages {
             from: args.from,
             to: args.to,
             since: moment("since", args.since)?,
-            until: moment("until", args.until)?,
+            until: moment("until", args.until.map(end_of_day))?,
             limit: args.limit.unwrap_or(20).clamp(1, 200) as usize,
         };
         let hits = mail.search(&session, search).await.map_err(failed)?;
@@ -110,6 +110,14 @@ impl Tool for SearchMessages {
             arguments: json!({"query": "parser", "from": "planner"}),
             text: None,
         }]
+    }
+}
+
+/// The last moment of a day, where only a day is said: "not after" means that day too.
+fn end_of_day(text: String) -> String {
+    match text.len() == "2026-11-22".len() && time::parse(&text).is_some() {
+        true => format!("{text}T23:59:59.999Z"),
+        false => text,
     }
 }
 

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Filter, HANDED_OUT, Message, failed};
-use crate::desk::Desk;
+use crate::desk::{Desk, UnderWay};
 use crate::framing::Framed;
-use crate::model::{Floor, Session};
+use crate::model::Session;
 use crate::service::Mail;
 use crate::service::receive::WaitRequest;
 
@@ -68,20 +68,13 @@ struct Came {
     below_floor: u64,
 }
 
-async fn wait(
-    mail: &Mail,
-    session: &Session,
-    after: Option<u64>,
-    floor: Floor,
-    max: usize,
-    timeout: Duration,
-) -> Result<Came, ToolError> {
+async fn wait(mail: &Mail, session: &Session, after: Option<u64>, request: WaitRequest) -> Result<Came, ToolError> {
     if let Some(after) = after {
+        let WaitRequest { floor, max, timeout, .. } = request;
         let seen = mail.wait_after(session, after, floor, max, timeout).await.map_err(failed)?;
         let messages = seen.messages.into_iter().map(Message::from).collect();
         return Ok(Came { messages, handed: None, remaining: seen.remaining, below_floor: seen.below_floor });
     }
-    let request = WaitRequest { timeout, floor, max, max_bytes: HANDED_OUT };
     let taken = mail.wait(session, request).await.map_err(failed)?;
     let messages: Vec<Message> = taken.messages.into_iter().map(Message::from).collect();
     let handed = Some(taken.handed).filter(|_| !messages.is_empty());
@@ -98,15 +91,23 @@ impl Tool for WaitForMessage {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let begun = Instant::now();
-        let (mail, session) = match args.after {
-            None => self.0.enter_to_confirm(&cx).await?,
-            Some(_) => self.0.enter(&cx).await?,
+        let (mail, session, under_way) = match args.after {
+            None => self.0.enter_to_confirm(&cx).await.map(|(mail, session, call)| (mail, session, Some(call)))?,
+            Some(_) => self.0.enter(&cx).await.map(|(mail, session)| (mail, session, None))?,
         };
         let asked = Duration::from_secs(args.timeout.unwrap_or(300).min(LONGEST));
         // Whoever gave up would never see what it is handed after that.
         let most = cx.budget().map_or(asked, |budget| asked.min(budget.saturating_sub(MARGIN)));
         let (floor, max) = (args.priority_filter.into(), args.max.unwrap_or(1).clamp(1, 500) as usize);
-        let mut waiting = std::pin::pin!(wait(&mail, &session, args.after, floor, max, most));
+        let request = WaitRequest {
+            timeout: most,
+            floor,
+            max,
+            max_bytes: HANDED_OUT,
+            token: under_way.as_ref().map(UnderWay::token),
+            unseen: under_way.as_ref().map(UnderWay::unseen).unwrap_or_default(),
+        };
+        let mut waiting = std::pin::pin!(wait(&mail, &session, args.after, request));
         let came = loop {
             tokio::select! {
                 biased;

@@ -144,7 +144,8 @@ async fn what_fails_along_fails_alone() {
         let session = Session { agent: arrivals[0].agent.clone(), id: SessionId::mint(), fence: 1 };
         // A token that SQLite cannot keep: the whole transaction fails.
         let token = u64::MAX;
-        let claim = Claim { session, token, floor: Floor::All, max: 1, max_bytes: 1, confirm: false };
+        let claim =
+            Claim { session, token, floor: Floor::All, max: 1, max_bytes: 1, confirm: false, unseen: Vec::new() };
         let fails = Along::change(claim, |_| panic!("it cannot be committed"));
         if !along.is_empty() {
             along.push(fails);

@@ -35,4 +35,9 @@ pub enum Repeat {
 impl Repeat {
     /// Running it twice may do harm, and there is nothing to tell.
     pub const UNKNOWN: Repeat = Repeat::Unsafe { restarted: "", reconnected: "" };
+
+    /// Whether it hands something out, so that its caller has to be known to have got the answer.
+    pub const fn hands_out(self) -> bool {
+        matches!(self, Repeat::HandsOut { .. })
+    }
 }

@@ -49,6 +49,11 @@ impl Document {
         let mut parts: Vec<Option<Box<dyn Table>>> = sections.iter().map(|_| None).collect();
         for (key, value) in DeTable::parse(text).map_err(wrong)?.into_inner() {
             let at = key.span().start;
+            let is_list = matches!(key.get_ref().as_ref(), "toolsets" | "environment");
+            if !is_list && known.contains(&key.get_ref().as_ref()) && !value.get_ref().is_table() {
+                let message = format!("`{0}` is a table: write `[{0}]`, and its settings below", key.get_ref());
+                return Err(wrong_at(path, text, at, &message));
+            }
             let value = ValueDeserializer::from(value);
             match key.get_ref().as_ref() {
                 "toolsets" => document.toolsets = Some(Vec::deserialize(value).map_err(wrong)?),

@@ -36,8 +36,8 @@ pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 pub enum ConfigError {
     #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
     Wrong { path: PathBuf, line: usize, message: String },
-    #[error("{}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
-    Range { path: PathBuf, key: &'static str, value: u64, range: RangeInclusive<u64> },
+    #[error("{}, line {line}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
+    Range { path: PathBuf, line: usize, key: &'static str, value: u64, range: RangeInclusive<u64> },
     #[error("read {}: {source}; make it a text file that you can read, or move it away", shown(path))]
     Read { path: PathBuf, source: io::Error },
     #[error(
@@ -107,7 +107,7 @@ impl Config {
         if let Some(path) = UserConfig::path()
             && let Some(text) = UserConfig::read(&path)?
         {
-            let file = File { path: &path, source: Source::User };
+            let file = File::new(&path, Source::User, &text);
             Document::parse(&path, &text, file.source, sections)?.apply(&mut config, &file)?;
         }
         Ok(config)
@@ -118,7 +118,7 @@ impl Config {
         let mut config = Config::of_user(sections)?;
         let path = project.config_path();
         if let Some(text) = read_of(project)? {
-            let file = File { path: &path, source: Source::Project };
+            let file = File::new(&path, Source::Project, &text);
             let mut document = Document::parse(&path, &text, file.source, sections)?;
             let requests = document.requests(&text);
             if !requests.is_empty() && !Trust::load()?.covers(project, &text) {
@@ -139,7 +139,7 @@ impl Config {
     pub(crate) fn asked(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
         let path = project.config_path();
         let Some(text) = read_of(project)? else { return Ok((String::new(), Vec::new())) };
-        let file = File { path: &path, source: Source::Project };
+        let file = File::new(&path, Source::Project, &text);
         let document = Document::parse(&path, &text, file.source, sections)?;
         let requests = document.requests(&text);
         document.apply(&mut Config::default(), &file)?;

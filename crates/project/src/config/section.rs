@@ -88,14 +88,19 @@ impl<S: Settings> Table for Read<S> {
 }
 
 /// The file that a table stands in.
-#[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
     pub path: &'a Path,
     /// Whose it is.
     pub source: Source,
+    places: Places<'a>,
 }
 
-impl File<'_> {
+impl<'a> File<'a> {
+    /// The file at this path, with this text.
+    pub fn new(path: &'a Path, source: Source, text: &'a str) -> File<'a> {
+        File { path, source, places: Places::of(text) }
+    }
+
     /// A number, if the file says one, and it is in its range. `key` is its whole name, as `limits.sessions`.
     ///
     /// # Errors
@@ -108,7 +113,8 @@ impl File<'_> {
     ) -> Result<Option<u64>, ConfigError> {
         match value {
             Some(value) if !range.contains(&value) => {
-                Err(ConfigError::Range { path: self.path.to_owned(), key, value, range })
+                let line = self.places.line(&key.split('.').collect::<Vec<_>>());
+                Err(ConfigError::Range { path: self.path.to_owned(), line, key, value, range })
             }
             value => Ok(value),
         }

@@ -51,7 +51,7 @@ pub(crate) const SECTIONS: &[Section] = &[Section::of::<Garden>()];
 
 fn settings(text: &str) -> Result<Config, ConfigError> {
     let mut config = Config::default();
-    let file = File { path: Path::new("hob.toml"), source: Source::Project };
+    let file = File::new(Path::new("hob.toml"), Source::Project, text);
     Document::parse(file.path, text, file.source, SECTIONS)?.apply(&mut config, &file)?;
     Ok(config)
 }
@@ -81,7 +81,7 @@ fn what_can_be_said() {
 fn the_project_says_more_than_the_user_and_less_counts_without_a_grant() {
     let mut config = Config::default();
     let merge = |config: &mut Config, text: &str, source, is_granted: bool| {
-        let file = File { path: Path::new("c.toml"), source };
+        let file = File::new(Path::new("c.toml"), source, text);
         let mut document = Document::parse(file.path, text, source, SECTIONS).unwrap();
         if !is_granted {
             document.withhold();
@@ -140,9 +140,21 @@ fn mistakes_are_named() {
     );
     check_error(
         "\ngarden = 1\n",
-        expect![[
-            "hob.toml, line 2: invalid type: integer `1`, expected struct GardenTable; correct the line, or delete it for the default"
-        ]],
+        expect![
+            "hob.toml, line 2: `garden` is a table: write `[garden]`, and its settings below; correct the line, or delete it for the default"
+        ],
+    );
+    check_error(
+        "garden = [3]\nlimits = [1, 2]\n",
+        expect![
+            "hob.toml, line 1: `garden` is a table: write `[garden]`, and its settings below; correct the line, or delete it for the default"
+        ],
+    );
+    check_error(
+        "[[limits]]\nsessions = 1\n",
+        expect![
+            "hob.toml, line 1: `limits` is a table: write `[limits]`, and its settings below; correct the line, or delete it for the default"
+        ],
     );
     check_error(
         "[daemon]\nidle = \"soon\"\n",
@@ -152,11 +164,11 @@ fn mistakes_are_named() {
     );
     check_error(
         "[limits]\nsessions = 0\n",
-        expect!["hob.toml: limits.sessions = 0 is outside 1 to 1000; correct it, or delete it for the default"],
+        expect!["hob.toml, line 2: limits.sessions = 0 is outside 1 to 1000; correct it, or delete it for the default"],
     );
     check_error(
         "[garden]\nbeds = 10\n",
-        expect!["hob.toml: garden.beds = 10 is outside 1 to 9; correct it, or delete it for the default"],
+        expect!["hob.toml, line 2: garden.beds = 10 is outside 1 to 9; correct it, or delete it for the default"],
     );
     check_error(
         "toolsets = [\"garden\"\n",

@@ -20,7 +20,8 @@ pub(super) struct Args {
     pub text: String,
     /// The evaluation that is meant; refused if another one runs.
     pub eval: Option<u64>,
-    /// Close standard input after it. In GHCi that also ends the session after the evaluation.
+    /// Close standard input after it. In GHCi and bash that also ends the session after the evaluation; in Python every later
+    /// read sees the end.
     #[serde(default)]
     pub eof: bool,
     /// The session; default is this worktree's own.

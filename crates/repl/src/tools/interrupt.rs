@@ -107,8 +107,10 @@ fn outcome(output: &Output) -> String {
             Some(rest) => format!("Interrupted; the session takes code, but {rest}."),
         },
         InterruptOutcome::Finished => match &output.rest {
-            None => "It ended by itself; the session is ready.".to_owned(),
-            Some(rest) => format!("It ended by itself; the session takes code, but {rest}."),
+            None => "It ended by itself, or caught the interrupt and ended; the session is ready.".to_owned(),
+            Some(rest) => {
+                format!("It ended by itself, or caught the interrupt and ended; the session takes code, but {rest}.")
+            }
         },
         InterruptOutcome::NotYet if waits => {
             format!(

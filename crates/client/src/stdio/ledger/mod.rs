@@ -250,7 +250,7 @@ impl Ledger {
             if request.what == What::Call
                 && let Some(receipt) = self.rules.receipt(&asked)
             {
-                self.hand_outs.answered(seq, id, line, receipt);
+                self.hand_outs.answered(seq, self.arrived, id, line, receipt);
             }
             self.handshake.answered(request.what, &asked, line);
         }
@@ -348,15 +348,18 @@ impl Ledger {
     /// Whether a daemon that went away may have handed something out in an answer that never came: the next one is told, and
     /// hands it out again. So those calls can be sent again. Also what came last, by which it knows whether they had run.
     pub(super) fn lost_hand_outs(&self) -> (bool, Option<String>) {
-        let lost = self.items.values().any(|item| {
-            item.taken
-                && match &item.kind {
-                    Kind::Request(request) => request.what == What::Call && self.rules.may_hand_out(&item.line),
-                    Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.rules.may_hand_out(call)),
-                    Kind::Other => false,
+        let mut lost = Vec::new();
+        for (seq, item) in self.items.iter().filter(|(_, item)| item.taken) {
+            let calls = match &item.kind {
+                Kind::Request(request) => {
+                    usize::from(request.what == What::Call && self.rules.may_hand_out(&item.line))
                 }
-        });
-        (lost || self.hand_outs.is_given_up(), self.hand_outs.last_receipt())
+                Kind::Batch(_) => peek::batch_calls(&item.line).filter(|call| self.rules.may_hand_out(call)).count(),
+                Kind::Other => 0,
+            };
+            lost.extend(std::iter::repeat_n(*seq, calls));
+        }
+        (!lost.is_empty() || self.hand_outs.is_given_up(), self.hand_outs.last_receipt(&lost))
     }
 
     /// A connection stands. Fills the outbox with what the daemon has to be told: the agent's handshake, then what
@@ -447,7 +450,8 @@ impl Ledger {
     }
 
     fn most_deliveries(&self, line: &[u8]) -> u8 {
-        if self.rules.receipt(line).is_some() { HAND_OUT_DELIVERIES } else { DELIVERIES }
+        let hands_out = |call: &[u8]| self.rules.receipt(call).is_some();
+        if hands_out(line) || peek::batch_calls(line).any(hands_out) { HAND_OUT_DELIVERIES } else { DELIVERIES }
     }
 
     fn give_up(&mut self, seq: u64, loss: &LossReason, answers: &mut Vec<u8>) {

@@ -192,6 +192,30 @@ const MAIL: &[u8] = br#"{"jsonrpc":"2.0","id":7,"result":{"structuredContent":{"
 const GIVE_UP: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
 
 #[test]
+fn a_receipt_says_nothing_of_calls_that_were_made_before_it_came() {
+    let mut ledger = connected();
+    let (first, second) = (WAIT, WAIT.replace("7", "8"));
+    send(&mut ledger, first);
+    send(&mut ledger, &second);
+    ledger.daemon_said(MAIL);
+    assert_eq!(ledger.lost_hand_outs(), (false, Some("msg_A".to_owned())), "nothing is lost yet");
+    ledger.lost();
+    assert_eq!(ledger.lost_hand_outs(), (true, None), "the second may have run beside the first");
+    ledger.resume(LossReason::Replaced);
+    let bytes = ledger.take_outbox().len();
+    ledger.wrote(bytes);
+    ledger.daemon_said(&String::from_utf8_lossy(MAIL).replace("7", "8").replace("msg_A", "msg_B").into_bytes());
+    send(&mut ledger, first);
+    ledger.lost();
+    assert_eq!(ledger.lost_hand_outs(), (true, Some("msg_B".to_owned())), "made after that answer");
+    // Several at once, or in one batch.
+    ledger.resume(LossReason::Replaced);
+    send(&mut ledger, &second);
+    ledger.lost();
+    assert_eq!(ledger.lost_hand_outs(), (true, None));
+}
+
+#[test]
 fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
     // Before it came.
     let mut ledger = connected();

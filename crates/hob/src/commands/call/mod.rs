@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::error::ErrorKind;
-use client::control::ControlError;
+use client::control::{Control, ControlError};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -33,6 +33,8 @@ pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) input_schema: Value,
+    /// Whether it hands something out, which its caller confirms with the next call.
+    pub(crate) hands_out: bool,
 }
 
 const GENERAL_HELP: &str = "\
@@ -79,7 +81,23 @@ impl Call {
         hello.toolsets = vec!["all".to_owned()];
         let mut control = super::connect_or_start(&project, &hello)?;
         let result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
-        finish(&result, as_json)
+        let exit = finish(&result, as_json)?;
+        match tool.hands_out {
+            true => confirm(&mut control, exit),
+            false => Ok(exit),
+        }
+    }
+}
+
+/// Says that what a call handed out was printed: whoever types it has no next call that would. Where not all of it was, or
+/// this fails, it comes again, which is the better mistake.
+pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure> {
+    if terminal::lost().is_some() {
+        return Ok(exit);
+    }
+    match control.request("mail/confirm", json!({}), |_, _| {}) {
+        Ok(_) | Err(ControlError::Lost { .. }) => Ok(exit),
+        Err(error) => Err(control_failure(error)),
     }
 }
 
@@ -117,6 +135,7 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
         name: tool.name,
         description: tool.description,
         input_schema: tool.input_schema,
+        hands_out: tool.repeat.hands_out(),
     });
     Ok(tool.collect())
 }
@@ -169,7 +188,12 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_offered() {
-        let tool = |name: &str| Tool { name: name.to_owned(), description: String::new(), input_schema: Value::Null };
+        let tool = |name: &str| Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            input_schema: Value::Null,
+            hands_out: false,
+        };
         let tools = [tool("repl_eval"), tool("repl_wait")];
         assert!(unknown("repl_evla", &tools).hints[0].contains("`repl_eval`"));
         assert_eq!(unknown("frobnicate", &tools).hints, ["`hob tools` lists all."]);

@@ -1,14 +1,12 @@
 //! `hob inbox`: the messages that wait. Those shown count as read once they are printed.
 
 use clap::Args;
-use client::control::ControlError;
 use project::Project;
 use serde_json::json;
 
 use super::{Who, ask};
-use crate::commands::call::{control_failure, finish};
+use crate::commands::call::{confirm, finish};
 use crate::exit::{Exit, Failure};
-use crate::terminal;
 
 /// Show the messages that wait, and mark them as read
 #[derive(Debug, Args)]
@@ -35,14 +33,7 @@ impl Inbox {
         }
         let result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
         let exit = finish(&result, self.json)?;
-        if terminal::lost().is_some() {
-            // Not all of it was seen: it stays unread.
-            return Ok(exit);
-        }
-        // Printed: from here on they are read. Should this fail, they come again, which is the better mistake.
-        match control.request("mail/confirm", json!({}), |_, _| {}) {
-            Ok(_) | Err(ControlError::Lost { .. }) => Ok(exit),
-            Err(error) => Err(control_failure(error)),
-        }
+        // Printed: from here on they are read.
+        confirm(&mut control, exit)
     }
 }

@@ -48,6 +48,26 @@ fn a_database_that_is_damaged_or_newer_is_left_alone_and_said_to_be_so() {
 }
 
 #[test]
+fn what_a_shell_was_handed_by_a_call_is_read() {
+    let team = Team::new();
+    for content in ["one", "two"] {
+        team.hob("planner", &["send", content, "--to", "reviewer"]);
+    }
+    let call = |tool: &str, flags: &[&str]| team.hob("reviewer", &[&["call", tool][..], flags].concat());
+    // Each call is a run of its own: nobody's next call says that this one's messages were seen.
+    assert!(call("check_messages", &["--limit", "1"]).contains("one"));
+    let second = call("wait_for_message", &["--timeout", "5"]);
+    assert!(second.contains("two") && !second.contains("one"), "{second}");
+    assert!(call("check_messages", &[]).contains("No messages"));
+    // A day that is said is meant whole.
+    let today = &call("search_messages", &["--query", "one"]);
+    let day =
+        today.split(|c: char| c == 'T' || c.is_whitespace()).find(|word| word.starts_with("20") && word.len() == 10);
+    let day = day.unwrap_or_else(|| panic!("no day: {today}"));
+    assert!(call("search_messages", &["--query", "one", "--until", day]).contains("one"));
+}
+
+#[test]
 fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
     let team = Team::new();
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));

@@ -115,7 +115,7 @@ impl Rows {
     pub(super) fn claim(&mut self, claim: &Claim) -> Result<Claimed, Refusal> {
         let (now, aging) = (self.clock.now(), plan::millis(self.limits.aging));
         let (session, token) = (&claim.session.id, claim.token);
-        let confirmed = if claim.confirm { self.confirm(&claim.session, Some(token))? } else { 0 };
+        let confirmed = if claim.confirm { self.confirm(&claim.session, &claim.unseen, Some(token))? } else { 0 };
         let row = self.caller(&claim.session)?;
         let mut taken: Vec<(MessageId, u64, u32)> = Vec::new();
         for seq in row.in_hand(|lease| lease.0 == *session && lease.1 == token) {
@@ -152,12 +152,12 @@ impl Rows {
         Ok(Claimed { messages, remaining, below_floor, confirmed })
     }
 
-    /// What the session has in hand is read, but for what the running call itself has claimed.
-    pub(super) fn confirm(&mut self, session: &Session, but: Option<u64>) -> Result<u64, Refusal> {
+    /// What the session has in hand is read, but for what these tokens name.
+    pub(super) fn confirm(&mut self, session: &Session, unseen: &[u64], own: Option<u64>) -> Result<u64, Refusal> {
         let now = self.clock.now();
         let row = self.caller(session)?;
         let mut count = 0;
-        for seq in row.in_hand(|lease| lease.0 == session.id && Some(lease.1) != but) {
+        for seq in row.in_hand(|lease| lease.0 == session.id && Some(lease.1) != own && !unseen.contains(&lease.1)) {
             row.finish(seq, DeliveryState::Read, now);
             count += 1;
         }
@@ -166,7 +166,7 @@ impl Rows {
 
     pub(super) fn settle(&mut self, settle: &Settle) -> Result<Vec<Settled>, Refusal> {
         let now = self.clock.now();
-        self.confirm(&settle.session, None)?;
+        self.confirm(&settle.session, &settle.unseen, None)?;
         let agent = &settle.session.agent;
         let mut settled = Vec::with_capacity(settle.ids.len());
         for id in &settle.ids {

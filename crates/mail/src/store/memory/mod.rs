@@ -103,7 +103,7 @@ fn apply(rows: &mut Rows, change: Change) -> Result<Changed, Refusal> {
         Change::Touch(it) => Changed::Touch(rows.touch(&it)),
         Change::Append(it) => Changed::Append(rows.append(&it)?),
         Change::Claim(it) => Changed::Claim(rows.claim(&it)?),
-        Change::Confirm(it) => Changed::Confirm(rows.confirm(&it.session, None)?),
+        Change::Confirm(it) => Changed::Confirm(rows.confirm(&it.session, &[], None)?),
         Change::Settle(it) => Changed::Settle(rows.settle(&it)?),
         Change::Release(it) => Changed::Release(rows.release(&it)),
         Change::HandBack(it) => Changed::HandBack(rows.hand_back(&it)),

@@ -170,7 +170,8 @@ impl Act<'_> {
     }
 
     pub(super) async fn claim(&mut self, claim: &Claim) -> Result<Claimed, Fault> {
-        let confirmed = if claim.confirm { self.confirm(&claim.session, Some(claim.token)).await? } else { 0 };
+        let confirmed =
+            if claim.confirm { self.confirm(&claim.session, &claim.unseen, Some(claim.token)).await? } else { 0 };
         let caller = self.caller(&claim.session).await?;
         let mut mailbox = self.mailbox(caller.id).await?;
         // The call may have claimed before and never heard the answer.
@@ -249,10 +250,11 @@ impl Act<'_> {
         Ok(taken)
     }
 
-    /// What the session has in hand is read, but for what the running call itself has claimed.
-    pub(super) async fn confirm(&mut self, session: &Session, but: Option<u64>) -> Result<u64, Fault> {
+    /// What the session has in hand is read, but for what these tokens name.
+    pub(super) async fn confirm(&mut self, session: &Session, unseen: &[u64], own: Option<u64>) -> Result<u64, Fault> {
         let caller = self.caller(session).await?;
-        let held = self.in_hand(&session.id, Some(caller.id), |token| Some(token) != but).await?;
+        let held =
+            self.in_hand(&session.id, Some(caller.id), |token| Some(token) != own && !unseen.contains(&token)).await?;
         if held.is_empty() {
             return Ok(0);
         }
@@ -309,7 +311,7 @@ impl Act<'_> {
     }
 
     pub(super) async fn settle(&mut self, settle: &Settle) -> Result<Vec<Settled>, Fault> {
-        self.confirm(&settle.session, None).await?;
+        self.confirm(&settle.session, &settle.unseen, None).await?;
         let caller = self.caller(&settle.session).await?;
         let mut mailbox = self.mailbox(caller.id).await?;
         let mut settled = Vec::with_capacity(settle.ids.len());

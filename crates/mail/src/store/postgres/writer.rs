@@ -240,7 +240,7 @@ impl Act<'_> {
             Change::Touch(it) => Changed::Touch(self.touch(it).await?),
             Change::Append(it) => Changed::Append(self.append(it).await?),
             Change::Claim(it) => Changed::Claim(self.claim(it).await?),
-            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, None).await?),
+            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, &[], None).await?),
             Change::Settle(it) => Changed::Settle(self.settle(it).await?),
             Change::Release(it) => Changed::Release(self.release(it).await?),
             Change::HandBack(it) => Changed::HandBack(self.hand_back(it).await?),

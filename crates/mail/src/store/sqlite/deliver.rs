@@ -178,7 +178,7 @@ impl Writer {
 
     pub(super) fn claim(&mut self, claim: &Claim) -> Result<Claimed, Fault> {
         let now = self.clock.now();
-        let confirmed = if claim.confirm { self.confirm(&claim.session, Some(claim.token))? } else { 0 };
+        let confirmed = if claim.confirm { self.confirm(&claim.session, &claim.unseen, Some(claim.token))? } else { 0 };
         let caller = self.caller(&claim.session)?;
         let mut mailbox = self.mailbox(caller.id)?;
         let mut taken = self.taken_before(claim, &mailbox)?;
@@ -246,15 +246,16 @@ impl Writer {
         Ok(taken)
     }
 
-    /// What the session has in hand is read, but for what the running call itself has claimed.
-    pub(super) fn confirm(&mut self, session: &Session, but: Option<u64>) -> Result<u64, Fault> {
+    /// What the session has in hand is read, but for what these tokens name.
+    pub(super) fn confirm(&mut self, session: &Session, unseen: &[u64], own: Option<u64>) -> Result<u64, Fault> {
         let now = self.clock.now();
         let caller = self.caller(session)?;
         let mut mailbox = self.mailbox(caller.id)?;
         if mailbox.leased == 0 {
             return Ok(0);
         }
-        let held = self.in_hand(&session.id, Some(caller.id), |token| Some(token) != but)?;
+        let held =
+            self.in_hand(&session.id, Some(caller.id), |token| Some(token) != own && !unseen.contains(&token))?;
         for one in &held {
             mailbox.leased -= 1;
             self.finish(&mut mailbox, one, DeliveryState::Read, now, None)?;
@@ -302,7 +303,7 @@ impl Writer {
 
     pub(super) fn settle(&mut self, settle: &Settle) -> Result<Vec<Settled>, Fault> {
         let now = self.clock.now();
-        self.confirm(&settle.session, None)?;
+        self.confirm(&settle.session, &settle.unseen, None)?;
         let caller = self.caller(&settle.session)?;
         let mut mailbox = self.mailbox(caller.id)?;
         let mut settled = Vec::with_capacity(settle.ids.len());

@@ -337,7 +337,7 @@ impl Writer {
             Change::Touch(it) => Changed::Touch(self.touch(it)?),
             Change::Append(it) => Changed::Append(self.append(it)?),
             Change::Claim(it) => Changed::Claim(self.claim(it)?),
-            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, None)?),
+            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, &[], None)?),
             Change::Settle(it) => Changed::Settle(self.settle(it)?),
             Change::Release(it) => Changed::Release(self.release(it)?),
             Change::HandBack(it) => Changed::HandBack(self.hand_back(it)?),

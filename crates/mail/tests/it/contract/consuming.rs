@@ -20,6 +20,7 @@ scenarios! {
     a_command_that_makes_no_next_call_confirms_by_itself
     claiming_twice_with_one_token_is_claiming_once
     a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more
+    what_a_call_under_way_is_handed_is_not_confirmed_by_another
 }
 
 async fn state(place: &Place, who: &Session, sent: &Sent) -> DeliveryState {
@@ -187,6 +188,7 @@ async fn claiming_twice_with_one_token_is_claiming_once(place: Place) {
         max: 1,
         max_bytes: 1 << 20,
         confirm: true,
+        unseen: Vec::new(),
     };
     let first = place.store.change(claim(1)).await.unwrap();
     let repeated = place.store.change(claim(1)).await.unwrap();
@@ -198,6 +200,32 @@ async fn claiming_twice_with_one_token_is_claiming_once(place: Place) {
     place.store.change(back.clone()).await.unwrap();
     place.store.change(back).await.unwrap();
     assert_eq!(place.check(&bob).await, ["b"], "handed back as if never handed out");
+}
+
+/// Two calls of one run at once: the later one cannot have been sent by somebody who saw the answer of the first.
+async fn what_a_call_under_way_is_handed_is_not_confirmed_by_another(place: Place) {
+    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    for text in ["a", "b"] {
+        place.send(&ann, "bob", text).await.unwrap();
+    }
+    let claim = |token, unseen| mail::store::change::Claim {
+        session: bob.clone(),
+        token,
+        floor: Floor::All,
+        max: 1,
+        max_bytes: 1 << 20,
+        confirm: true,
+        unseen,
+    };
+    let first = place.store.change(claim(1, vec![])).await.unwrap();
+    let second = place.store.change(claim(2, vec![1])).await.unwrap();
+    assert_eq!((texts(&first.messages), texts(&second.messages)), (vec!["a".to_owned()], vec!["b".to_owned()]));
+    assert_eq!(second.confirmed, 0);
+    let done = [second.messages[0].message.id.to_string()];
+    place.mail.settle(&bob, &done, Outcome::Acked, None, vec![1]).await.unwrap();
+    // Both answers are lost with their daemon: what nobody has said anything of comes again.
+    place.mail.take_back(&bob.id, None).await.unwrap();
+    assert_eq!(place.check(&bob).await, ["a (again)"]);
 }
 
 async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(place: Place) {
@@ -212,6 +240,7 @@ async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(plac
         max: 1,
         max_bytes: 1 << 20,
         confirm,
+        unseen: Vec::new(),
     };
     // Two calls under way at once, as one connection may have them.
     place.store.change(claim(1, true)).await.unwrap();

@@ -124,7 +124,9 @@ const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
 /// `hk` keeps what was said, the last character first, `hn` how much more it may be (`hx` is the bound: what is beyond is not
 /// kept, and the payload says `?`), `hs` a stable name of our encoding, by which it is found to be in place still. They are
 /// the arguments of the function, since a `let` would make of each as many as there are types. `he` makes an encoder of ours
-/// out of any. `hw` counts in a list, and `t` is a thread as a text: no `==`, no `<` (see [`function`]).
+/// out of any; its state has a type of its own, which no definition beside it may have (`MonoLocalBinds`, on with GADTs and
+/// type families, leaves such a one without its `forall`). `hw` counts in a list, and `t` is a thread as a text: no `==`, no
+/// `<` (see [`function`]).
 const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n () ; \
      hj i n w l = case w of { \
      _ : w -> GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw i) n Prelude.>>= \\ x -> case x of { \
@@ -136,12 +138,12 @@ const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n
      _ : _ -> (case j Prelude.- GHC.IO.Buffer.bufL i of { m -> \
      GHC.IORef.readIORef hk Prelude.>>= hj i (GHC.IO.Buffer.bufL i) (hw m) Prelude.>> \
      (case n Prelude.- m of { n -> Prelude.seq n (GHC.IORef.writeIORef hn n) }) }) ; _ -> Prelude.return () } ; \
-     hf t c = case c of { GHC.IO.Encoding.Types.BufferCodec e v k g s -> GHC.IO.Encoding.Types.BufferCodec \
-     (\\ i o -> e i o Prelude.>>= \\ x -> case x of { (_, j, _) -> GHC.Conc.Sync.myThreadId Prelude.>>= \\ y -> \
-     (case GHC.Base.eqString t (GHC.Conc.Sync.showThreadId y) of { Prelude.True -> ha i (hl i j) ; Prelude.False -> Prelude.return () }) \
-     Prelude.>> Prelude.return x }) v k g s } ; \
      he t u = case u of { GHC.IO.Encoding.Types.TextEncoding n d c -> \
-     GHC.IO.Encoding.Types.TextEncoding n d (Prelude.fmap (hf t) c) } ; \
+     GHC.IO.Encoding.Types.TextEncoding n d (Prelude.fmap (\\ b -> case b of { \
+     GHC.IO.Encoding.Types.BufferCodec e v k g s -> GHC.IO.Encoding.Types.BufferCodec \
+     (\\ i o -> e i o Prelude.>>= \\ x -> case x of { (_, j, _) -> GHC.Conc.Sync.myThreadId Prelude.>>= \\ y -> \
+     (case GHC.Base.eqString t (GHC.Conc.Sync.showThreadId y) of { Prelude.True -> ha i (hl i j) ; \
+     Prelude.False -> Prelude.return () }) Prelude.>> Prelude.return x }) v k g s }) c) } ; \
      ho = GHC.IORef.writeIORef hk nl Prelude.>> GHC.IORef.writeIORef hn hx ; \
      hp = GHC.IORef.readIORef hk Prelude.>>= \\ l -> case l of { \
      _ : _ -> GHC.IORef.readIORef hn Prelude.>>= \\ n -> ho Prelude.>> Prelude.return (case hw n of { \

@@ -73,6 +73,21 @@ async fn check_start(flags: &[&str], completion: Completion, code: &str, expecte
     session.stop("the test is over").await;
 }
 
+#[tokio::test]
+async fn what_a_program_prints_is_told_from_what_ghci_says_whatever_extensions_are_on() {
+    for flags in [&[][..], &["-XMonoLocalBinds"], &["-XTypeFamilies", "-XGADTs"], &["-XStrict"]] {
+        let session = ghci_with(flags);
+        for printed in ["*** Exception: x", "<interactive>:1:1: error: x"] {
+            let code = format!("System.IO.hPutStrLn System.IO.stderr {printed:?}");
+            let said = line(&eval(&session, &code).await);
+            assert_eq!(said, format!("done | \"\" | {:?}", format!("{printed}\n")), "{flags:?}");
+        }
+        let failed = line(&eval(&session, "error \"x\"").await);
+        assert!(failed.starts_with("error | "), "{flags:?}: {failed}");
+        session.stop("the test is over").await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_starts_whatever_the_flags() {
     // The last: where base shows only what everyone uses.

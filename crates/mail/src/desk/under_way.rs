@@ -1,0 +1,55 @@
+//! Calls that hand something out and have not answered yet, of each run: a call that begins meanwhile was sent before that
+//! answer could be seen, so it does not confirm what that one is handed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use project::Caller;
+
+use crate::service::token;
+
+/// The tokens of what they are handed, by run.
+type Tokens = Mutex<HashMap<String, Vec<u64>>>;
+
+/// A call of a run; dropped with it.
+pub struct UnderWay {
+    tokens: Arc<Tokens>,
+    run: String,
+    own: u64,
+    unseen: Vec<u64>,
+}
+
+impl UnderWay {
+    pub(super) fn begin(tokens: &Arc<Tokens>, caller: &Caller) -> UnderWay {
+        let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
+        let own = token();
+        let mut all = tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_run = all.entry(run.clone()).or_default();
+        let unseen = of_run.clone();
+        of_run.push(own);
+        drop(all);
+        UnderWay { tokens: Arc::clone(tokens), run, own, unseen }
+    }
+
+    /// Names what the call is handed.
+    pub fn token(&self) -> u64 {
+        self.own
+    }
+
+    /// What the others are handed that were under way when it began.
+    pub fn unseen(&self) -> Vec<u64> {
+        self.unseen.clone()
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(of_run) = all.get_mut(&self.run) {
+            of_run.retain(|token| *token != self.own);
+            if of_run.is_empty() {
+                all.remove(&self.run);
+            }
+        }
+    }
+}
