@@ -73,12 +73,12 @@ fn own_handles() -> String {
     let [out, err, input, none] = ["<stdout>", "<stderr>", "<stdin>", "+"].map(|text| before(text, "nl"));
     format!(
         "w h s = System.IO.hPutStr h s Prelude.>> System.IO.hFlush h ; \
-         d f n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Device.dup f Prelude.>>= (\\ c -> \
-         GHC.IO.Handle.FD.mkHandleFromFD c GHC.IO.Device.Stream n System.IO.WriteMode Prelude.False Prelude.Nothing)) ; \
+         d y n = System.IO.Unsafe.unsafePerformIO (GHC.IO.Device.dup y Prelude.>>= (\\ l -> \
+         GHC.IO.Handle.FD.mkHandleFromFD l GHC.IO.Device.Stream n System.IO.WriteMode Prelude.False Prelude.Nothing)) ; \
          p = d GHC.IO.FD.stdout {out} ; q = d GHC.IO.FD.stderr {err} ; \
          r = System.IO.hIsOpen i Prelude.>>= (\\ y -> case y of {{ \
          Prelude.True -> GHC.IO.Device.ready GHC.IO.FD.stdin Prelude.False (GHC.Base.ord '\\n') ; \
-         Prelude.False -> System.IO.hIsClosed i Prelude.>>= (\\ x -> case x of {{ \
+         Prelude.False -> System.IO.hIsClosed i Prelude.>>= (\\ l -> case l of {{ \
          Prelude.True -> Prelude.return Prelude.False ; Prelude.False -> g }}) }}) ; \
          i = System.IO.stdin ; j = System.IO.Unsafe.unsafePerformIO (GHC.IO.Handle.FD.mkHandleFromFD GHC.IO.FD.stdin \
          GHC.IO.Device.Stream {input} System.IO.ReadMode Prelude.False Prelude.Nothing) ; \
@@ -89,24 +89,24 @@ fn own_handles() -> String {
          b = System.IO.hSetBuffering System.IO.stdout ; xl = System.IO.LineBuffering ; \
          xm = System.IO.Unsafe.unsafePerformIO (GHC.IORef.newIORef xl) ; \
          xs = System.IO.Unsafe.unsafePerformIO (GHC.IORef.newIORef '0') ; \
-         xe i j = case i of {{ System.IO.NoBuffering -> (case j of {{ System.IO.NoBuffering -> Prelude.True ; \
-         _ -> Prelude.False }}) ; System.IO.BlockBuffering _ -> (case j of {{ System.IO.BlockBuffering _ -> Prelude.True ; \
+         xe y l = case y of {{ System.IO.NoBuffering -> (case l of {{ System.IO.NoBuffering -> Prelude.True ; \
+         _ -> Prelude.False }}) ; System.IO.BlockBuffering _ -> (case l of {{ System.IO.BlockBuffering _ -> Prelude.True ; \
          _ -> Prelude.False }}) ; _ -> Prelude.False }} ; \
          xd = GHC.IO.Device.devType GHC.IO.FD.stderr ; \
          xg = System.IO.hGetBuffering System.IO.stdout ; \
-         xk m = case m of {{ System.IO.LineBuffering -> b m ; _ -> xg Prelude.>>= (\\ i -> case xe m i of {{ \
+         xk m = case m of {{ System.IO.LineBuffering -> b m ; _ -> xg Prelude.>>= (\\ y -> case xe m y of {{ \
          Prelude.True -> Prelude.return () ; Prelude.False -> GHC.IORef.writeIORef xm xl Prelude.>> b xl }}) }} ; \
          x s = GHC.IORef.readIORef xs Prelude.>>= (\\ l -> (case l of {{ '0' -> Prelude.return () ; \
          '1' -> GHC.IORef.readIORef xm Prelude.>>= b ; _ -> xg Prelude.>>= GHC.IORef.writeIORef xm }}) Prelude.>> \
          (case s of {{ Prelude.Just (y : _) -> GHC.IORef.writeIORef xs y Prelude.>> (case y of {{ \
          '2' -> GHC.IORef.readIORef xm Prelude.>>= xk ; _ -> t Prelude.>> b System.IO.NoBuffering }}) ; \
          _ -> GHC.IORef.writeIORef xs '0' Prelude.>> GHC.IORef.readIORef xm Prelude.>>= xk }})) ; \
-         f = GHC.IORef.readIORef v Prelude.>>= (\\ x -> case x of {{ Prelude.True -> \
-         GHC.IORef.writeIORef v Prelude.False Prelude.>> System.IO.hIsClosed i Prelude.>>= (\\ y -> case y of {{ \
+         f = GHC.IORef.readIORef v Prelude.>>= (\\ y -> case y of {{ Prelude.True -> \
+         GHC.IORef.writeIORef v Prelude.False Prelude.>> System.IO.hIsClosed i Prelude.>>= (\\ l -> case l of {{ \
          Prelude.True -> Prelude.return {none} ; \
-         Prelude.False -> System.IO.hIsOpen i Prelude.>>= (\\ l -> case l of {{ Prelude.True -> Prelude.return l ; \
-         Prelude.False -> g }}) Prelude.>> Foreign.Marshal.Alloc.allocaBytes e (\\ l -> \
-         System.IO.hGetBufNonBlocking i l e Prelude.>>= (\\ x -> Prelude.return ('+' : sn x))) }}) ; \
+         Prelude.False -> System.IO.hIsOpen i Prelude.>>= (\\ n -> case n of {{ Prelude.True -> Prelude.return n ; \
+         Prelude.False -> g }}) Prelude.>> Foreign.Marshal.Alloc.allocaBytes e (\\ s -> \
+         System.IO.hGetBufNonBlocking i s e Prelude.>>= (\\ m -> Prelude.return ('+' : sn m))) }}) ; \
          Prelude.False -> Prelude.return {none} }}) ; e = GHC.Base.ord '\\x1ffff'"
     )
 }
@@ -128,41 +128,42 @@ const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
 /// type families, leaves such a one without its `forall`). `hw` counts in a list, and `t` is a thread as a text: no `==`, no
 /// `<` (see [`function`]).
 const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n () ; \
-     hj i n w l = case w of { \
-     _ : w -> GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw i) n Prelude.>>= \\ x -> case x of { \
-     (c, n) -> hj i n w (c : l) } ; \
+     hj y n s l = case s of { \
+     _ : m -> GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw y) n Prelude.>>= \\ lx -> case lx of { \
+     (lc, ln) -> hj y ln m (lc : l) } ; \
      _ -> GHC.IORef.writeIORef hk l } ; \
-     hl i j = case GHC.IO.Buffer.isEmptyBuffer j of { Prelude.True -> GHC.IO.Buffer.bufR i ; \
-     Prelude.False -> GHC.IO.Buffer.bufL j } ; \
-     ha i j = GHC.IORef.readIORef hn Prelude.>>= \\ n -> case hw n of { \
-     _ : _ -> (case j Prelude.- GHC.IO.Buffer.bufL i of { m -> \
-     GHC.IORef.readIORef hk Prelude.>>= hj i (GHC.IO.Buffer.bufL i) (hw m) Prelude.>> \
-     (case n Prelude.- m of { n -> Prelude.seq n (GHC.IORef.writeIORef hn n) }) }) ; _ -> Prelude.return () } ; \
-     he t u = case u of { GHC.IO.Encoding.Types.TextEncoding n d c -> \
-     GHC.IO.Encoding.Types.TextEncoding n d (Prelude.fmap (\\ b -> case b of { \
-     GHC.IO.Encoding.Types.BufferCodec e v k g s -> GHC.IO.Encoding.Types.BufferCodec \
-     (\\ i o -> e i o Prelude.>>= \\ x -> case x of { (_, j, _) -> GHC.Conc.Sync.myThreadId Prelude.>>= \\ y -> \
-     (case GHC.Base.eqString t (GHC.Conc.Sync.showThreadId y) of { Prelude.True -> ha i (hl i j) ; \
-     Prelude.False -> Prelude.return () }) Prelude.>> Prelude.return x }) v k g s }) c) } ; \
+     hl y l = case GHC.IO.Buffer.isEmptyBuffer l of { Prelude.True -> GHC.IO.Buffer.bufR y ; \
+     Prelude.False -> GHC.IO.Buffer.bufL l } ; \
+     ha y l = GHC.IORef.readIORef hn Prelude.>>= \\ n -> case hw n of { \
+     _ : _ -> (case l Prelude.- GHC.IO.Buffer.bufL y of { m -> \
+     GHC.IORef.readIORef hk Prelude.>>= hj y (GHC.IO.Buffer.bufL y) (hw m) Prelude.>> \
+     (case n Prelude.- m of { s -> Prelude.seq s (GHC.IORef.writeIORef hn s) }) }) ; _ -> Prelude.return () } ; \
+     he lt lu = case lu of { GHC.IO.Encoding.Types.TextEncoding n ld lc -> \
+     GHC.IO.Encoding.Types.TextEncoding n ld (Prelude.fmap (\\ lb -> case lb of { \
+     GHC.IO.Encoding.Types.BufferCodec le lv lk lg ls -> GHC.IO.Encoding.Types.BufferCodec \
+     (\\ li lo -> le li lo Prelude.>>= \\ lx -> case lx of { (_, lj, _) -> GHC.Conc.Sync.myThreadId Prelude.>>= \\ y -> \
+     (case GHC.Base.eqString lt (GHC.Conc.Sync.showThreadId y) of { Prelude.True -> ha li (hl li lj) ; \
+     Prelude.False -> Prelude.return () }) Prelude.>> Prelude.return lx }) lv lk lg ls }) lc) } ; \
      ho = GHC.IORef.writeIORef hk nl Prelude.>> GHC.IORef.writeIORef hn hx ; \
      hp = GHC.IORef.readIORef hk Prelude.>>= \\ l -> case l of { \
      _ : _ -> GHC.IORef.readIORef hn Prelude.>>= \\ n -> ho Prelude.>> Prelude.return (case hw n of { \
      _ : _ -> '\"' : GHC.Show.showLitString (GHC.List.reverse l) ('\"' : nl) ; _ -> '?' : nl }) ; _ -> Prelude.return l } ; \
-     hi e = GHC.Conc.Sync.myThreadId Prelude.>>= \\ t -> case he (GHC.Conc.Sync.showThreadId t) e of { f -> Prelude.seq f \
-     (System.Mem.StableName.makeStableName f Prelude.>>= \\ s -> GHC.IORef.writeIORef hs (Prelude.Just s) Prelude.>> \
-     System.IO.hSetEncoding System.IO.stderr f Prelude.>> ho Prelude.>> Prelude.return ('?' : nl)) } ; \
-     u = System.IO.hGetEncoding System.IO.stderr Prelude.>>= \\ e -> case e of { \
+     hi y = GHC.Conc.Sync.myThreadId Prelude.>>= \\ l -> case he (GHC.Conc.Sync.showThreadId l) y of { m -> Prelude.seq m \
+     (System.Mem.StableName.makeStableName m Prelude.>>= \\ s -> GHC.IORef.writeIORef hs (Prelude.Just s) Prelude.>> \
+     System.IO.hSetEncoding System.IO.stderr m Prelude.>> ho Prelude.>> Prelude.return ('?' : nl)) } ; \
+     u = System.IO.hGetEncoding System.IO.stderr Prelude.>>= \\ y -> case y of { \
      Prelude.Nothing -> ho Prelude.>> Prelude.return ('?' : nl) ; \
-     Prelude.Just e -> System.Mem.StableName.makeStableName e Prelude.>>= \\ s -> GHC.IORef.readIORef hs Prelude.>>= \\ f -> \
-     case Prelude.maybe Prelude.False (System.Mem.StableName.eqStableName s) f of { Prelude.True -> hp ; \
-     Prelude.False -> hi e } }";
+     Prelude.Just l -> System.Mem.StableName.makeStableName l Prelude.>>= \\ s -> GHC.IORef.readIORef hs Prelude.>>= \\ n -> \
+     case Prelude.maybe Prelude.False (System.Mem.StableName.eqStableName s) n of { Prelude.True -> hp ; \
+     Prelude.False -> hi l } }";
 
 /// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
 /// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
 /// as at its own prompt. Letters beyond ASCII in the name of a module are told as `?`. What is the same at every prompt
 /// stands outside of the function, which is byte code and would build it anew; and what only the next command needs comes
-/// after the markers: the buffering, and the wait.
+/// after the markers: the buffering, and the wait. No name hides another: with `-Wall -Werror` on the command line it would
+/// not compile.
 ///
 /// A session starts when GHC has compiled this, and most of that is reading interfaces: nothing is named from a large one
 /// (`Eq`, `Ord`, `Enum`, `Foldable` and `Traversable`, 1 MB together), which the code to come may never need.

@@ -75,7 +75,8 @@ async fn check_start(flags: &[&str], completion: Completion, code: &str, expecte
 
 #[tokio::test]
 async fn what_a_program_prints_is_told_from_what_ghci_says_whatever_extensions_are_on() {
-    for flags in [&[][..], &["-XMonoLocalBinds"], &["-XTypeFamilies", "-XGADTs"], &["-XStrict"]] {
+    for flags in [&[][..], &["-XMonoLocalBinds"], &["-XTypeFamilies", "-XGADTs"], &["-XStrict"], &["-Wall", "-Werror"]]
+    {
         let session = ghci_with(flags);
         for printed in ["*** Exception: x", "<interactive>:1:1: error: x"] {
             let code = format!("System.IO.hPutStrLn System.IO.stderr {printed:?}");
