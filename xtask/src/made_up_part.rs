@@ -137,12 +137,12 @@ fn with_the_part() -> Result<Vec<(PathBuf, Vec<u8>)>> {
             ensure!(text.contains(before), "{name} does not hold {before:?} any more: say in {} what does", file!());
             bytes = text.replacen(before, after, 1).into_bytes();
         }
-        let path = match name.strip_prefix("xtask/made_up_part/") {
-            Some("garden.rs.in") => PathBuf::from("crates/daemon/src/parts/garden.rs"),
-            Some(of_crate) => Path::new("crates").join(of_crate),
-            None => PathBuf::from(name),
-        };
-        files.push((path, bytes));
+        let added = name.strip_prefix("xtask/made_up_part/").map(|name| match name {
+            "garden.rs.in" => PathBuf::from("crates/daemon/src/parts/garden.rs"),
+            of_crate => Path::new("crates").join(of_crate),
+        });
+        files.extend(added.map(|path| (path, bytes.clone())));
+        files.push((PathBuf::from(name), bytes));
     }
     ensure!(!files.is_empty(), "git lists nothing of this checkout, so there is nothing to copy");
     Ok(files)
