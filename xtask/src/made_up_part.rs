@@ -52,9 +52,10 @@ pub(crate) fn run_task() -> Result<()> {
     }
     let there = |words: &[&str]| -> Result<Command> {
         let mut command = cargo();
-        // What others have made already is made once: only the workspace's own crates are built anew.
-        command.args(words).current_dir(&place).env("CARGO_BUILD_BUILD_DIR", target_dir()?);
-        command.env("CARGO_TARGET_DIR", place.join("target")).env("CARGO_NET_OFFLINE", "true");
+        // Nothing is shared with the checkout's own build directory: cargo tells the two workspaces' crates of one name apart by
+        // their place in the workspace alone, and would take the one's for the other's.
+        command.args(words).current_dir(&place).env("CARGO_TARGET_DIR", place.join("target"));
+        command.env("CARGO_NET_OFFLINE", "true");
         Ok(command)
     };
     run(&mut there(&["xtask", "tidy"])?)?;

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::workspace::{cargo, run, succeeds};
-use crate::{clients, conformance, made_up_part, matrix, setup, soak, tidy};
+use crate::{clients, conformance, matrix, setup, soak, tidy};
 
 /// Installs what is missing, then checks and tests everything.
 pub(crate) fn run_task() -> Result<()> {
@@ -18,7 +18,6 @@ pub(crate) fn run_task() -> Result<()> {
     matrix::with(&tools)?;
     conformance::with(&tools)?;
     soak::shared(60)?;
-    made_up_part::run_task()?;
     let path = tools.path()?;
     let has_nextest = succeeds(Command::new("cargo").args(["nextest", "--version"]));
     if has_nextest {
