@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, text};
+use crate::cache::Builds;
 use crate::workspace::{cargo, read, root, run, target_dir};
 
 /// What is added to a line: the file, what stands there, and what stands there then.
@@ -58,6 +59,7 @@ pub(crate) fn run_task() -> Result<()> {
         command.env("CARGO_NET_OFFLINE", "true");
         Ok(command)
     };
+    Builds::lent("workspace", &root().join("Cargo.lock"), &place.join("target"), &["debug"])?;
     run(&mut there(&["xtask", "tidy"])?)?;
     // The page is written anew by the test that proves it fresh.
     run(there(&["test", "--quiet", "-p", "hob", "--test", "it", "whole_set::the_list_of_tools"])?

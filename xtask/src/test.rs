@@ -1,29 +1,65 @@
-//! `cargo xtask test`: everything that must hold before a change lands, in the order in which it is cheapest to fail.
+//! `cargo xtask test`: everything that must hold before a change lands. What is cheap to fail comes first; what needs other
+//! programs than the tests runs beside them.
 
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::workspace::{cargo, run, succeeds};
-use crate::{clients, conformance, matrix, setup, soak, tidy};
+use crate::cache::Builds;
+use crate::steps::Steps;
+use crate::workspace::{cargo, root, succeeds, target_dir};
+use crate::{setup, soak, tidy};
 
-/// Installs what is missing, then checks and tests everything.
+/// How long all fuzz targets together run, in seconds.
+const FUZZING: usize = 60;
+
+/// Installs what is missing, checks and tests everything, and says how long each step took.
 pub(crate) fn run_task() -> Result<()> {
-    let tools = setup::tests()?;
-    run(cargo().args(["fmt", "--all", "--check"]))?;
-    run(cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    tidy::run()?;
-    // The clients first: a runner's closing line is what a person, or CI, looks for at the end.
-    clients::with(&tools)?;
-    matrix::with(&tools)?;
-    conformance::with(&tools)?;
-    soak::shared(60)?;
+    let mut steps = Steps::default();
+    let result = everything(&mut steps);
+    print!("\n{steps}");
+    result
+}
+
+fn everything(steps: &mut Steps) -> Result<()> {
+    let tools = steps.step("setup", setup::tests)?;
     let path = tools.path()?;
-    let has_nextest = succeeds(Command::new("cargo").args(["nextest", "--version"]));
-    if has_nextest {
-        run(cargo().args(["test", "--quiet", "--workspace", "--doc"]))?;
-        run(cargo().env("PATH", path).args(["nextest", "run", "--workspace", "--no-fail-fast"]))
+    steps.command("formatting", cargo().args(["fmt", "--all", "--check"]))?;
+    let builds = steps
+        .step("kept builds", || Builds::lent("workspace", &root().join("Cargo.lock"), &target_dir()?, &["debug"]))?;
+    steps.command(
+        "lints",
+        cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    )?;
+    steps.step("house rules", tidy::run)?;
+    steps.command("build", cargo().args(["build", "--quiet", "--workspace", "--all-targets"]))?;
+    steps.step("keeping builds", || builds.keep())?;
+
+    let mut tests = cargo();
+    tests.env("PATH", path);
+    if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
+        tests.args(["nextest", "run", "--workspace", "--no-fail-fast"]);
     } else {
-        run(cargo().env("PATH", path).args(["test", "--workspace", "--no-fail-fast"]))
+        tests.args(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
     }
+    let mut doc_tests = cargo();
+    doc_tests.args(["test", "--quiet", "--workspace", "--doc"]);
+    let seconds = (FUZZING / soak::target_names().count()).to_string();
+    let mut fuzzing = xtask(&["soak", "--seconds", &seconds])?;
+    fuzzing.args(soak::target_names());
+    let beside = vec![
+        ("clients", xtask(&["clients"])?),
+        ("conformance", xtask(&["conformance"])?),
+        ("made-up part", xtask(&["part"])?),
+        ("fuzzing", fuzzing),
+        ("documentation", doc_tests),
+    ];
+    steps.side_by_side(("tests", tests), beside)
+}
+
+/// A task of ours in a process of its own, so that what it prints can be kept apart.
+fn xtask(words: &[&str]) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(words).current_dir(root());
+    Ok(command)
 }

@@ -121,7 +121,7 @@ fn is_executable(file: &Path) -> bool {
 }
 
 /// The command as a person would type it.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     // Cargo hands down its full path; a person types its name.
     let program = program.file_name().filter(|name| *name == "cargo").unwrap_or(program.as_os_str());

@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use self::seen::Cell;
+use crate::cache::Builds;
 use crate::clients::within_limit;
 use crate::example::{self, Served};
 use crate::setup::Tools;
@@ -103,13 +104,15 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
 
 /// Builds the client on the official Rust SDK, which is no part of the workspace.
 fn rust_client() -> Result<PathBuf> {
-    let target = target_dir()?.join("peers");
-    let manifest = root().join("xtask/clients/rmcp/Cargo.toml");
+    let target = target_dir()?.join("rmcp-client");
+    let sources = root().join("xtask/clients/rmcp");
+    let builds = Builds::lent("rmcp-client", &sources.join("Cargo.lock"), &target, &["debug"])?;
     run(cargo()
         .args(["build", "--quiet", "--locked", "--manifest-path"])
-        .arg(manifest)
+        .arg(sources.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(&target))?;
+    builds.keep()?;
     Ok(target.join("debug/rmcp-client"))
 }
 

@@ -1,11 +1,11 @@
 //! The official SDKs: built or installed on demand below the build directory, in nobody else's way.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::setup::{self, once};
+use crate::cache::Builds;
+use crate::setup::{self, node_packages};
 use crate::workspace::{cargo, root, run, target_dir};
 
 /// Where the servers on the official SDKs are, and what runs them.
@@ -26,12 +26,13 @@ impl Peers {
         let sources = root().join("xtask/peers");
         let target = target_dir()?.join("peers");
         // Its own workspace and build directory: no ordinary build compiles any of it.
-        let manifest = sources.join("rmcp/Cargo.toml");
+        let builds = Builds::lent("peer-rmcp", &sources.join("rmcp/Cargo.lock"), &target, &["release"])?;
         run(cargo()
             .args(["build", "--release", "--locked", "--manifest-path"])
-            .arg(manifest)
+            .arg(sources.join("rmcp/Cargo.toml"))
             .arg("--target-dir")
             .arg(&target))?;
+        builds.keep()?;
         let scripts = target.join("node");
         std::fs::create_dir_all(&scripts).with_context(|| format!("could not make {scripts:?}"))?;
         let copy = |name: &str| -> Result<()> {
@@ -40,20 +41,8 @@ impl Peers {
                 .with_context(|| format!("could not copy {name}"))
         };
         ["sdk1.mjs", "sdk2.mjs"].into_iter().try_for_each(copy)?;
-        let lock = sources.join("node/package-lock.json");
-        once(&target.join("node.done"), &lock, "the TypeScript servers", |_| {
-            ["package.json", "package-lock.json"].into_iter().try_for_each(copy)?;
-            let npm = |bin: &Path| Command::new(bin.join("npm"));
-            let bin = tools.python.parent().expect("a program lies in a folder");
-            let path = std::env::join_paths(
-                std::iter::once(bin.to_path_buf())
-                    .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-            )?;
-            run(npm(bin)
-                .args(["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"])
-                .current_dir(&scripts)
-                .env("PATH", path))
-        })?;
+        let bin = tools.python.parent().expect("a program lies in a folder");
+        node_packages("peers", &sources.join("node"), bin, &scripts)?;
         Ok(Self {
             rmcp: target.join("release/peer-rmcp"),
             node: tools.node,

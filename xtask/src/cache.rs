@@ -1,0 +1,264 @@
+//! What outlives a checkout: `hob-xtask` in the user's cache folder.
+//!
+//! Owns what `setup` installs, and the builds of third-party crates (`Builds`), so that a fresh clone compiles only our own:
+//! one folder for each lock file that it was made from. Our own crates are never kept: cargo tells the same crate of two
+//! checkouts apart by the times of its files alone.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+
+use crate::workspace::{metadata, read};
+
+/// What was not used for this long is removed.
+const UNUSED: Duration = Duration::from_secs(60 * 86_400);
+
+/// The folder; below the build directory where the user has no home.
+fn root() -> Result<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let dir = match cache {
+        Some(cache) => cache.join("hob-xtask"),
+        None => crate::workspace::target_dir()?.join("cache"),
+    };
+    fs::create_dir_all(&dir).with_context(|| format!("could not make {}", dir.display()))?;
+    Ok(dir)
+}
+
+/// The folder of what `install` makes from these lists. It is called once for the same lists, in an empty folder, while no
+/// other process installs; a call that failed or was killed is made again.
+pub(crate) fn installed(what: &str, lists: &[&[u8]], install: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    Place::of(&root()?, what, lists).installed(what, install)
+}
+
+/// Where something lies that was made from lists.
+struct Place {
+    dir: PathBuf,
+    /// Written last; its time is that of the last use.
+    done: PathBuf,
+    lock: PathBuf,
+}
+
+impl Place {
+    fn of(root: &Path, what: &str, lists: &[&[u8]]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        lists.hash(&mut hasher);
+        let name = format!("{what}-{:016x}", hasher.finish());
+        let beside = |extension: &str| root.join(format!("{name}.{extension}"));
+        Self { done: beside("done"), lock: beside("lock"), dir: root.join(&name) }
+    }
+
+    /// Whether all of it is there; if so, it was used now.
+    fn is_there(&self) -> bool {
+        self.done.exists() && File::create(&self.done).is_ok()
+    }
+
+    fn installed(&self, what: &str, install: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let lock = File::create(&self.lock).with_context(|| format!("could not make {}", self.lock.display()))?;
+        lock.lock().context("could not lock the cache")?;
+        let dir = self.dir.clone();
+        if self.is_there() {
+            println!("setup: {what}: there");
+            return Ok(dir);
+        }
+        forget_unused(dir.parent().unwrap_or(&dir), what)?;
+        println!("setup: {what}: installing into {}", dir.display());
+        if dir.exists() {
+            fs::remove_dir_all(&dir).with_context(|| format!("could not remove {}", dir.display()))?;
+        }
+        fs::create_dir_all(&dir).with_context(|| format!("could not make {}", dir.display()))?;
+        install(&dir)?;
+        File::create(&self.done).with_context(|| format!("could not write {}", self.done.display()))?;
+        Ok(dir)
+    }
+}
+
+/// Removes installations of this kind that were long not used.
+fn forget_unused(root: &Path, what: &str) -> Result<()> {
+    for entry in fs::read_dir(root)?.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".done")) else { continue };
+        if name.rsplit_once('-').is_some_and(|(kind, _)| kind == what) && is_unused(&path) {
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_dir_all(root.join(name));
+            let _ = fs::remove_file(root.join(format!("{name}.lock")));
+        }
+    }
+    Ok(())
+}
+
+fn is_unused(path: &Path) -> bool {
+    let changed = path.metadata().and_then(|meta| meta.modified());
+    changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNUSED))
+}
+
+/// What cargo has of each crate in the folder of a profile.
+const FOLDERS: [&str; 3] = ["build", "deps", ".fingerprint"];
+
+/// The builds of the third-party crates of one lock file.
+pub(crate) struct Builds {
+    what: String,
+    place: Place,
+    target: PathBuf,
+    /// The folders of profiles in the build directory.
+    profiles: Vec<String>,
+}
+
+/// In a build directory whose third-party crates are those that are kept.
+const MARK: &str = ".lent";
+
+impl Builds {
+    /// Those for these profiles of a build directory. A new directory gets what is kept; one that is in use stays as it is.
+    pub(crate) fn lent(kind: &str, lock: &Path, target: &Path, profiles: &[&str]) -> Result<Self> {
+        let list = fs::read(lock).with_context(|| format!("could not read {}", lock.display()))?;
+        let compiler = read(Command::new("rustc").arg("-vV"))?;
+        let what = format!("builds-{kind}");
+        let place = Place::of(&root()?, &what, &[&list, compiler.as_bytes()]);
+        let profiles = profiles.iter().map(|&name| name.to_owned()).collect();
+        let builds = Self { what, place, target: target.to_owned(), profiles };
+        if !target.join(MARK).exists() && builds.place.is_there() {
+            builds.copy(&builds.place.dir, target, &|_| true)?;
+            builds.mark()?;
+        }
+        Ok(builds)
+    }
+
+    /// Keeps them for the next, if they are not kept yet.
+    pub(crate) fn keep(&self) -> Result<()> {
+        if self.place.is_there() {
+            return Ok(());
+        }
+        let ours = our_crates()?;
+        self.place
+            .installed(&self.what, |dir| self.copy(&self.target, dir, &|name| !ours.contains(&crate_name(name))))?;
+        self.mark()
+    }
+
+    fn copy(&self, from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
+        for profile in &self.profiles {
+            for folder in FOLDERS {
+                let of = |root: &Path| root.join(profile).join(folder);
+                copy_entries(&of(from), &of(to), wanted)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&self) -> Result<()> {
+        File::create(self.target.join(MARK)).map(drop).context("could not mark the build directory")
+    }
+}
+
+/// The names of what this workspace, the fuzz targets and the made-up part compile.
+fn our_crates() -> Result<BTreeSet<String>> {
+    let meta = metadata()?;
+    let mut names = vec!["fuzz", "garden", "peer-rmcp", "rmcp-client"];
+    for package in meta["packages"].as_array().into_iter().flatten() {
+        let targets = package["targets"].as_array().into_iter().flatten();
+        names.extend(targets.chain([package]).filter_map(|named| named["name"].as_str()));
+    }
+    let spelled = |name: &str| name.replace('-', "_");
+    Ok(names.into_iter().map(spelled).chain(crate::soak::target_names().map(spelled)).collect())
+}
+
+/// The crate that an entry such as `libserde_json-0123456789abcdef.rlib` is of.
+fn crate_name(entry: &str) -> String {
+    let stem = entry.split('.').next().unwrap_or(entry);
+    let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
+    name.strip_prefix("lib").filter(|_| entry.contains('.')).unwrap_or(name).replace('-', "_")
+}
+
+/// Copies the entries that are wanted, in the place of what is there.
+fn copy_entries(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
+    let Ok(entries) = fs::read_dir(from) else { return Ok(()) };
+    fs::create_dir_all(to).with_context(|| format!("could not make {}", to.display()))?;
+    for entry in entries.flatten().filter(|entry| wanted(&entry.file_name().to_string_lossy())) {
+        let from = entry.path();
+        copy_tree(&from, &to.join(entry.file_name())).with_context(|| format!("could not copy {}", from.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies a file or a folder with its times, by which cargo knows what is fresh.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let meta = from.symlink_metadata()?;
+    if meta.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    } else if meta.is_file() {
+        fs::copy(from, to)?;
+        File::options().append(true).open(to)?.set_modified(meta.modified()?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+
+    use super::*;
+
+    #[test]
+    fn an_installation_is_made_once_for_its_lists() {
+        let root = tempfile::tempdir().unwrap();
+        let mut runs = 0;
+        for list in ["a", "a", "b", "a"] {
+            let dir = Place::of(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
+                runs += 1;
+                Ok(fs::write(dir.join("list"), list)?)
+            });
+            assert_eq!(fs::read_to_string(dir.unwrap().join("list")).unwrap(), list);
+        }
+        assert_eq!(runs, 2);
+    }
+
+    #[test]
+    fn an_installation_that_failed_is_made_again_from_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let half = |dir: &Path| {
+            fs::write(dir.join("half"), "")?;
+            bail!("no network")
+        };
+        Place::of(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
+        let dir = Place::of(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
+        assert!(!dir.join("half").exists());
+    }
+
+    #[test]
+    fn an_entry_of_a_build_directory_tells_its_crate() {
+        for (entry, name) in [
+            ("libserde_json-0123456789abcdef.rlib", "serde_json"),
+            ("serde-json-0123456789abcdef", "serde_json"),
+            ("hob-0123456789abcdef", "hob"),
+            ("libz_sys-0123456789abcdef", "libz_sys"),
+            ("it-0123456789abcdef.it.1b2c-cgu.0.rcgu.o", "it"),
+        ] {
+            assert_eq!(crate_name(entry), name, "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_copy_keeps_the_times_and_leaves_out_our_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir_all(from.join("serde-json-00")).unwrap();
+        for name in ["serde-json-00/invoked", "libhob-11.rlib"] {
+            fs::write(from.join(name), "new").unwrap();
+        }
+        let before = SystemTime::now() - Duration::from_secs(100);
+        File::options().append(true).open(from.join("serde-json-00/invoked")).unwrap().set_modified(before).unwrap();
+        copy_entries(&from, &to, &|name| crate_name(name) != "hob").unwrap();
+        assert_eq!(fs::metadata(to.join("serde-json-00/invoked")).unwrap().modified().unwrap(), before);
+        assert!(!to.join("libhob-11.rlib").exists());
+    }
+}
