@@ -2,8 +2,9 @@
 //!
 //! Owns the verdict only; each family of rules is a function from what is there to a list of complaints:
 //! [`edges`] (which crate may use which), [`sources`] (headers, length, forbidden calls and names),
-//! [`modules`] (files nobody declared), [`parts`] (who names a part), [`map`] (what ARCHITECTURE.md names exists).
+//! [`modules`] (files nobody declared), [`circles`] (modules that use each other), [`parts`] (who names a part), [`map`] (what ARCHITECTURE.md names exists).
 
+mod circles;
 mod edges;
 mod map;
 mod modules;
@@ -51,11 +52,14 @@ fn lock_is_short(lock: &str) -> Option<String> {
 fn check_tree(root: &Path) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     let files = rust_files(root)?;
+    let mut uses = circles::Uses::default();
     for file in &files {
         let text = std::fs::read_to_string(root.join(file)).with_context(|| format!("could not read {file:?}"))?;
         complaints.extend(sources::check(file, &text));
         complaints.extend(parts::check(file, &text));
+        uses.add(file, &text);
     }
+    complaints.extend(uses.check());
     complaints.extend(modules::check(root, &files)?);
     complaints.extend(map::check(root)?);
     Ok(complaints)

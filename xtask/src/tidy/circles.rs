@@ -1,0 +1,149 @@
+//! Circles of modules: two modules at the top of a crate that use each other are one module, or hide a third below both.
+//!
+//! Paths are read as text, from `crate::` on; what a file names by `super::` stays within its module. Tests may use what they
+//! test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::sources::tests_start;
+
+/// Pairs that are known. A pair leaves the table with its circle; a new one needs a reason.
+const KNOWN: &[(&str, &str, &str)] = &[
+    ("cure", "eval", "run"),
+    ("cure", "lower", "types"),
+    ("cure", "resolve", "types"),
+    ("daemon", "http", "lifecycle"),
+    ("daemon", "http", "listener"),
+    ("daemon", "lifecycle", "listener"),
+    ("daemon", "lifecycle", "parts"),
+    ("mail", "desk", "tools"),
+    ("mail", "membership", "tools"),
+    ("mcp", "era", "server"),
+    ("mcp", "resource", "tool"),
+    ("process", "child", "group"),
+    ("process", "group", "records"),
+    ("process", "guardian", "spec"),
+    ("project", "config", "trust"),
+    ("project", "config", "user_config"),
+    ("project", "paths", "root"),
+    ("project", "paths", "runtime_dir"),
+    ("project", "paths", "state"),
+    ("project", "stale", "state"),
+    ("repl", "adapter", "diagnostics"),
+    ("repl", "adapter", "session"),
+    ("repl", "diagnostics", "session"),
+    ("repl", "error", "sessions"),
+    ("repl", "profile", "sessions"),
+    ("repl", "resources", "sessions"),
+    ("repl", "session", "sessions"),
+];
+
+/// Which modules each module at the top of a crate uses.
+#[derive(Default)]
+pub(super) struct Uses(BTreeMap<(String, String), BTreeSet<String>>);
+
+impl Uses {
+    /// Adds what one file uses; `file` is relative to the root.
+    pub(super) fn add(&mut self, file: &Path, text: &str) {
+        let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
+        let ["crates", krate, "src", top, ..] = parts.iter().map(AsRef::as_ref).collect::<Vec<&str>>()[..] else {
+            return;
+        };
+        let top = top.strip_suffix(".rs").unwrap_or(top);
+        if matches!(top, "lib" | "main") {
+            return;
+        }
+        let before_tests = text.lines().take(tests_start(file, text));
+        let code: Vec<&str> = before_tests.filter(|line| !line.trim_start().starts_with("//")).collect();
+        let used = self.0.entry((krate.to_owned(), top.to_owned())).or_default();
+        used.extend(used_modules(&code.join("\n")).filter(|module| *module != top).map(str::to_owned));
+    }
+
+    /// Complaints about each circle that is not known, and each known one that is none.
+    pub(super) fn check(&self) -> Vec<String> {
+        let found: BTreeSet<(&str, &str, &str)> = self
+            .0
+            .iter()
+            .flat_map(|((krate, a), used)| used.iter().map(move |b| (krate.as_str(), a.as_str(), b.as_str())))
+            .filter(|(krate, a, b)| {
+                let back = self.0.get(&((*krate).to_owned(), (*b).to_owned()));
+                a < b && back.is_some_and(|used| used.contains(*a))
+            })
+            .collect();
+        let known: BTreeSet<_> = KNOWN.iter().copied().collect();
+        let new = found.difference(&known).map(|(krate, a, b)| {
+            format!("crates/{krate}/src: `{a}` and `{b}` use each other; move what both need below them, or into one of them")
+        });
+        let exists = |krate: &str, module: &str| self.0.contains_key(&(krate.to_owned(), module.to_owned()));
+        let gone = known.difference(&found).filter(|(krate, a, b)| exists(krate, a) && exists(krate, b)).map(|(krate, a, b)| {
+            format!(
+                "xtask/src/tidy/circles.rs: `{a}` and `{b}` of {krate} use each other no longer: take them from KNOWN"
+            )
+        });
+        new.chain(gone).collect()
+    }
+}
+
+/// The modules that a text names behind `crate::`, alone or in braces.
+fn used_modules(code: &str) -> impl Iterator<Item = &str> {
+    code.split("crate::")
+        .skip(1)
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            Some(list) => top_level(list),
+            None => vec![rest],
+        })
+        .map(|path| path.trim_start())
+        .map(|path| {
+            path.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '_').next().unwrap_or("")
+        })
+        .filter(|name| !name.is_empty())
+}
+
+/// The members of a list in braces, up to its end.
+fn top_level(list: &str) -> Vec<&str> {
+    let (mut members, mut from, mut depth) = (Vec::new(), 0, 0_u32);
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                members.push(&list[from..at]);
+                from = at + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn complaints(files: &[(&str, &str)]) -> String {
+        let mut uses = Uses::default();
+        files.iter().for_each(|(file, text)| uses.add(Path::new(file), text));
+        uses.check().into_iter().filter(|line| line.contains("crates/made")).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn two_modules_that_use_each_other_are_named() {
+        let said = complaints(&[
+            ("crates/made/src/a/mod.rs", "//! A.\nuse crate::{b::{One, Two}, c};\n"),
+            ("crates/made/src/b.rs", "//! B.\nfn f() -> crate::a::Thing {}\n"),
+            (
+                "crates/made/src/c.rs",
+                "//! C, which is not `crate::a`.\n// crate::a\n\n#[cfg(test)]\nmod tests {\n    use crate::a;\n}\n",
+            ),
+            ("crates/made/src/lib.rs", "//! All.\nmod a;\nuse crate::a;\n"),
+        ]);
+        expect![["crates/made/src: `a` and `b` use each other; move what both need below them, or into one of them"]]
+            .assert_eq(&said);
+    }
+}
