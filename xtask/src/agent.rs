@@ -1,22 +1,24 @@
-//! A small agent: starts a server, speaks MCP over its pipes, and waits for each answer within a limit.
-//! The demonstration, the client matrix and the bench drive the product through it; it shares no code with it.
+//! A minimal MCP client: starts a server, speaks to it over pipes, and bounds the wait for each answer.
+//! The demonstration, the made-up part and the bench drive the product through it; it shares no code with the product.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 
+use crate::workspace::KillOnDrop;
+
 /// A running server with its pipes.
 pub(crate) struct Agent {
-    child: Child,
+    child: KillOnDrop,
     stdin: Option<ChildStdin>,
     lines: Receiver<Result<String, std::io::Error>>,
     next_id: u64,
-    /// What the server said without being asked, in order.
+    /// Messages other than the awaited answer, in order of arrival.
     pub(crate) notifications: Vec<Value>,
 }
 
@@ -35,10 +37,10 @@ impl Agent {
                 }
             }
         });
-        Ok(Self { child, stdin, lines, next_id: 1, notifications: Vec::new() })
+        Ok(Self { child: KillOnDrop(child), stdin, lines, next_id: 1, notifications: Vec::new() })
     }
 
-    /// `hob mcp` for the project at `dir`.
+    /// Starts `hob mcp` in the project at `dir`.
     pub(crate) fn hob(hob: &Path, dir: &Path, args: &[&str]) -> Result<Self> {
         Self::start(Command::new(hob).arg("mcp").args(args).current_dir(dir))
     }
@@ -47,7 +49,7 @@ impl Agent {
         self.child.id()
     }
 
-    /// The handshake that agents open with.
+    /// Sends the `initialize` handshake.
     pub(crate) fn initialize(&mut self) -> Result<Value> {
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "xtask", "version": "1" },
@@ -61,12 +63,12 @@ impl Agent {
         self.send(&json!({ "jsonrpc": "2.0", "method": method }))
     }
 
-    /// Calls a tool and gives its result; a result that says it failed is a result too.
+    /// Calls a tool and returns its result, also one with `isError`.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value> {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments }), Duration::from_secs(120))
     }
 
-    /// Asks and waits for the answer to exactly this request.
+    /// Sends a request and waits for its answer.
     pub(crate) fn request(&mut self, method: &str, params: Value, limit: Duration) -> Result<Value> {
         let id = self.next_id;
         self.next_id += 1;
@@ -92,7 +94,7 @@ impl Agent {
         stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).context("the server reads no more")
     }
 
-    /// The next message; anything on stdout that is no JSON is a failure.
+    /// Reads the next message; anything on stdout that is not JSON is a failure.
     fn read(&mut self, deadline: Instant) -> Result<Value> {
         let wait = deadline.saturating_duration_since(Instant::now());
         let line = match self.lines.recv_timeout(wait) {
@@ -103,7 +105,7 @@ impl Agent {
         serde_json::from_str(&line).map_err(|_| anyhow!("the server printed something that is no message: {line}"))
     }
 
-    /// Ends the input, as an agent does when it leaves, and waits for the server to go.
+    /// Closes the input, as an agent does when it exits, and waits for the server to end.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.stdin = None;
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -116,23 +118,15 @@ impl Agent {
     }
 }
 
-impl Drop for Agent {
-    fn drop(&mut self) {
-        // After `finish` both do nothing; on the way out of an error the server must not stay.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The text of a tool's result, as a model would read it.
+/// The text of a tool's result, as a model reads it.
 pub(crate) fn text(result: &Value) -> String {
     let parts = result["content"].as_array().into_iter().flatten();
     parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Plain synchronous pipes, for measuring: no thread between the server's write and our read.
+/// Synchronous pipes, for measuring: no thread stands between the server's write and our read.
 pub(crate) struct Pipes {
-    child: Child,
+    child: KillOnDrop,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
@@ -146,14 +140,14 @@ impl Pipes {
             .with_context(|| format!("could not start {:?}", command.get_program()))?;
         let stdin = child.stdin.take();
         let stdout = BufReader::with_capacity(1 << 16, child.stdout.take().context("the program has no stdout")?);
-        Ok(Self { child, stdin, stdout })
+        Ok(Self { child: KillOnDrop(child), stdin, stdout })
     }
 
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Writes one line (which ends in a newline).
+    /// Writes one line, which must end in a newline.
     pub(crate) fn write(&mut self, line: &[u8]) -> Result<()> {
         self.stdin.as_mut().context("its input is closed")?.write_all(line).context("the program reads no more")
     }
@@ -168,7 +162,7 @@ impl Pipes {
         Ok(())
     }
 
-    /// Writes a request and reads on until the answer with its id (`"id":N`), whatever comes between.
+    /// Writes a request and reads until its answer, past all other messages.
     pub(crate) fn round_trip(&mut self, request: &[u8], id: u64, line: &mut Vec<u8>) -> Result<()> {
         self.write(request)?;
         loop {
@@ -180,18 +174,11 @@ impl Pipes {
         }
     }
 
-    /// Closes the input and waits for the end.
+    /// Closes the input and waits for the process to end.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.stdin = None;
         std::io::copy(&mut self.stdout, &mut std::io::sink()).context("the program's output broke")?;
         self.child.wait().context("could not wait for the program")?;
         Ok(())
-    }
-}
-
-impl Drop for Pipes {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,8 +1,8 @@
-//! What outlives a checkout: `hob-xtask` in the user's cache folder.
+//! The cache that outlives a checkout: `hob-xtask` in the user's cache directory.
 //!
-//! Owns what `setup` installs, and the builds of third-party crates (`Builds`), so that a fresh clone compiles only our own:
-//! one folder for each lock file that it was made from. Our own crates are never kept: cargo tells the same crate of two
-//! checkouts apart by the times of its files alone.
+//! Owns what `setup` installs and the builds of third-party crates (`Builds`), so that a fresh clone compiles only our own
+//! crates. Each lock file has a directory of its own. Our own crates are never cached: cargo distinguishes the same crate in
+//! two checkouts only by the modification times of its files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
-use crate::workspace::{metadata, read};
+use crate::workspace::{Profile, cargo, metadata, read, run};
 
-/// What was not used for this long is removed.
-const UNUSED: Duration = Duration::from_secs(60 * 86_400);
+/// An entry that was not used for this long is removed.
+const MAX_AGE: Duration = Duration::from_secs(60 * 86_400);
 
-/// The folder; below the build directory where the user has no home.
+/// The cache directory; below the build directory if the user has no home.
 fn root() -> Result<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
@@ -31,21 +31,21 @@ fn root() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// The folder of what `install` makes from these lists. It is called once for the same lists, in an empty folder, while no
-/// other process installs; a call that failed or was killed is made again.
+/// The directory in which `install` has installed these lists. `install` runs once for the same lists, in an empty directory,
+/// under a lock; after a failure or a kill it runs again.
 pub(crate) fn installed(what: &str, lists: &[&[u8]], install: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-    Place::of(&root()?, what, lists).installed(what, install)
+    Entry::of(&root()?, what, lists).installed(what, install)
 }
 
-/// Where something lies that was made from lists.
-struct Place {
+/// A directory whose contents follow from lists, such as lock files.
+struct Entry {
     dir: PathBuf,
-    /// Written last; its time is that of the last use.
+    /// Created last; its modification time is that of the last use.
     done: PathBuf,
     lock: PathBuf,
 }
 
-impl Place {
+impl Entry {
     fn of(root: &Path, what: &str, lists: &[&[u8]]) -> Self {
         let mut hasher = DefaultHasher::new();
         lists.hash(&mut hasher);
@@ -54,8 +54,8 @@ impl Place {
         Self { done: beside("done"), lock: beside("lock"), dir: root.join(&name) }
     }
 
-    /// Whether all of it is there; if so, it was used now.
-    fn is_there(&self) -> bool {
+    /// Whether the entry is complete; if so, this counts as a use.
+    fn touch_if_complete(&self) -> bool {
         self.done.exists() && File::create(&self.done).is_ok()
     }
 
@@ -63,11 +63,11 @@ impl Place {
         let lock = File::create(&self.lock).with_context(|| format!("could not make {}", self.lock.display()))?;
         lock.lock().context("could not lock the cache")?;
         let dir = self.dir.clone();
-        if self.is_there() {
+        if self.touch_if_complete() {
             println!("setup: {what}: there");
             return Ok(dir);
         }
-        forget_unused(dir.parent().unwrap_or(&dir), what)?;
+        remove_unused(dir.parent().unwrap_or(&dir), what)?;
         println!("setup: {what}: installing into {}", dir.display());
         if dir.exists() {
             fs::remove_dir_all(&dir).with_context(|| format!("could not remove {}", dir.display()))?;
@@ -79,8 +79,8 @@ impl Place {
     }
 }
 
-/// Removes installations of this kind that were long not used.
-fn forget_unused(root: &Path, what: &str) -> Result<()> {
+/// Removes the entries of this kind that were not used for [`MAX_AGE`].
+fn remove_unused(root: &Path, what: &str) -> Result<()> {
     for entry in fs::read_dir(root)?.flatten() {
         let path = entry.path();
         let name = entry.file_name();
@@ -96,54 +96,54 @@ fn forget_unused(root: &Path, what: &str) -> Result<()> {
 
 fn is_unused(path: &Path) -> bool {
     let changed = path.metadata().and_then(|meta| meta.modified());
-    changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > UNUSED))
+    changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > MAX_AGE))
 }
 
-/// What cargo has of each crate in the folder of a profile.
-const FOLDERS: [&str; 3] = ["build", "deps", ".fingerprint"];
+/// Where cargo keeps what it built of each crate, in the directory of a profile.
+const CRATE_DIRS: [&str; 3] = ["build", "deps", ".fingerprint"];
 
 /// The builds of the third-party crates of one lock file.
 pub(crate) struct Builds {
     what: String,
-    place: Place,
+    entry: Entry,
     target: PathBuf,
-    /// The folders of profiles in the build directory.
+    /// The directories of the profiles in the build directory.
     profiles: Vec<String>,
 }
 
-/// In a build directory whose third-party crates are those that are kept.
+/// Marks a build directory that has its third-party crates from the cache, or has saved them there.
 const MARK: &str = ".lent";
 
 impl Builds {
-    /// Those for these profiles of a build directory. A new directory gets what is kept; one that is in use stays as it is.
-    pub(crate) fn lent(kind: &str, lock: &Path, target: &Path, profiles: &[&str]) -> Result<Self> {
+    /// Copies the cached builds of these profiles into a new build directory; one that is in use stays as it is.
+    pub(crate) fn restore(kind: &str, lock: &Path, target: &Path, profiles: &[&str]) -> Result<Self> {
         let list = fs::read(lock).with_context(|| format!("could not read {}", lock.display()))?;
         let compiler = read(Command::new("rustc").arg("-vV"))?;
         let what = format!("builds-{kind}");
-        let place = Place::of(&root()?, &what, &[&list, compiler.as_bytes()]);
+        let entry = Entry::of(&root()?, &what, &[&list, compiler.as_bytes()]);
         let profiles = profiles.iter().map(|&name| name.to_owned()).collect();
-        let builds = Self { what, place, target: target.to_owned(), profiles };
-        if !target.join(MARK).exists() && builds.place.is_there() {
-            builds.copy(&builds.place.dir, target, &|_| true)?;
+        let builds = Self { what, entry, target: target.to_owned(), profiles };
+        if !target.join(MARK).exists() && builds.entry.touch_if_complete() {
+            builds.copy(&builds.entry.dir, target, &|_| true)?;
             builds.mark()?;
         }
         Ok(builds)
     }
 
-    /// Keeps them for the next, if they are not kept yet.
-    pub(crate) fn keep(&self) -> Result<()> {
-        if self.place.is_there() {
+    /// Saves the builds for the next checkout unless the cache has them.
+    pub(crate) fn save(&self) -> Result<()> {
+        if self.entry.touch_if_complete() {
             return Ok(());
         }
         let ours = our_crates()?;
-        self.place
+        self.entry
             .installed(&self.what, |dir| self.copy(&self.target, dir, &|name| !ours.contains(&crate_name(name))))?;
         self.mark()
     }
 
     fn copy(&self, from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
         for profile in &self.profiles {
-            for folder in FOLDERS {
+            for folder in CRATE_DIRS {
                 let of = |root: &Path| root.join(profile).join(folder);
                 copy_entries(&of(from), &of(to), wanted)?;
             }
@@ -156,7 +156,24 @@ impl Builds {
     }
 }
 
-/// The names of what this workspace, the fuzz targets and the made-up part compile.
+/// Builds a crate outside of this workspace in a build directory of its own, so that no ordinary build compiles any of it.
+/// Returns the directory of its programs.
+pub(crate) fn build_standalone(kind: &str, sources: &Path, target: &Path, profile: Profile) -> Result<PathBuf> {
+    let (flag, folder) = match profile {
+        Profile::Dev => ("--quiet", "debug"),
+        Profile::Release => ("--release", "release"),
+    };
+    let builds = Builds::restore(kind, &sources.join("Cargo.lock"), target, &[folder])?;
+    run(cargo()
+        .args(["build", flag, "--locked", "--manifest-path"])
+        .arg(sources.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(target))?;
+    builds.save()?;
+    Ok(target.join(folder))
+}
+
+/// The crates of this workspace, the fuzz targets, the made-up part, and the clients and peers outside of the workspace.
 fn our_crates() -> Result<BTreeSet<String>> {
     let meta = metadata()?;
     let mut names = vec!["fuzz", "garden", "peer-rmcp", "rmcp-client"];
@@ -168,14 +185,14 @@ fn our_crates() -> Result<BTreeSet<String>> {
     Ok(names.into_iter().map(spelled).chain(crate::soak::target_names().map(spelled)).collect())
 }
 
-/// The crate that an entry such as `libserde_json-0123456789abcdef.rlib` is of.
+/// The crate of an entry such as `libserde_json-0123456789abcdef.rlib`.
 fn crate_name(entry: &str) -> String {
     let stem = entry.split('.').next().unwrap_or(entry);
     let name = stem.rsplit_once('-').map_or(stem, |(name, _)| name);
     name.strip_prefix("lib").filter(|_| entry.contains('.')).unwrap_or(name).replace('-', "_")
 }
 
-/// Copies the entries that are wanted, in the place of what is there.
+/// Copies the wanted entries over those that exist.
 fn copy_entries(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
     let Ok(entries) = fs::read_dir(from) else { return Ok(()) };
     fs::create_dir_all(to).with_context(|| format!("could not make {}", to.display()))?;
@@ -186,7 +203,7 @@ fn copy_entries(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result
     Ok(())
 }
 
-/// Copies a file or a folder with its times, by which cargo knows what is fresh.
+/// Copies a file or a directory with its modification times, by which cargo decides what is fresh.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     let meta = from.symlink_metadata()?;
     if meta.is_dir() {
@@ -213,7 +230,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut runs = 0;
         for list in ["a", "a", "b", "a"] {
-            let dir = Place::of(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
+            let dir = Entry::of(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
                 runs += 1;
                 Ok(fs::write(dir.join("list"), list)?)
             });
@@ -229,8 +246,8 @@ mod tests {
             fs::write(dir.join("half"), "")?;
             bail!("no network")
         };
-        Place::of(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
-        let dir = Place::of(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
+        Entry::of(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
+        let dir = Entry::of(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
         assert!(!dir.join("half").exists());
     }
 

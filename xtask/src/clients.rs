@@ -1,9 +1,10 @@
-//! Clients that no one here wrote, against `hob mcp`: the Python package and both generations of the TypeScript SDK,
-//! each in every era it speaks, list the tools and evaluate in GHCi; the Python package calls every tool of the Cure
-//! compiler too. And parents of every kind: one that hands over a socketpair, one that hands over pipes, a file as input,
-//! and an echo before any daemon runs.
+//! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the TypeScript
+//! SDK, each in every era it speaks, list the tools and evaluate in GHCi; the Python package also calls every tool of the
+//! Cure compiler. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes, with a file as input, and
+//! from a shell before any daemon runs.
 //!
-//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
+//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon. What
+//! clients can do with the MCP library is in [`matrix`].
 
 use std::fs::File;
 use std::path::Path;
@@ -15,26 +16,25 @@ use serde_json::{Value, json};
 
 use crate::matrix;
 use crate::setup::{self, Tools};
-use crate::workspace::{Profile, build, playground, root};
+use crate::workspace::{Profile, build, root, temporary_project};
 
 /// The revision without a handshake.
-const MODERN: &str = "2026-07-28";
-/// The last one that opens with `initialize`.
-const LEGACY: &str = "2025-11-25";
-/// No row may hang the run.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const MODERN: &str = "2026-07-28";
+/// The last revision that opens with `initialize`.
+pub(crate) const LEGACY: &str = "2025-11-25";
+/// How long a row may take, so that none hangs the run.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The task alone.
 pub(crate) fn run() -> Result<()> {
     let tools = setup::tests()?;
-    with(&tools)?;
-    matrix::with(&tools)
+    run_rows(&tools)?;
+    matrix::run(&tools)
 }
 
 /// Runs every row, prints the table, and fails if a row failed.
-pub(crate) fn with(tools: &Tools) -> Result<()> {
+fn run_rows(tools: &Tools) -> Result<()> {
     let hob = build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob");
-    let project = playground()?;
+    let project = temporary_project()?;
     let dir = project.path();
     let requests = dir.join("requests.ndjson");
     std::fs::write(&requests, handshake()).context("could not write the requests")?;
@@ -44,7 +44,7 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
     let mut row = |name: &str, asks: &str, outcome: Result<String>| {
         rows.push(Row { name: name.to_owned(), asks: asks.to_owned(), outcome });
     };
-    // First, while no daemon runs here.
+    // First, while no daemon runs in the project.
     row("echo … | hob mcp", "no handshake", echo(&hob, dir));
     row("hob mcp < file", "initialize", from_file(&hob, dir, &requests));
     let scripts = root().join("xtask/clients");
@@ -53,32 +53,29 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
     let node_parent = || script(&tools.node, &scripts.join("parent.mjs"), &[&hob, dir, &requests]);
     row("Node parent (socketpair)", "initialize", node_parent().and_then(|out| handshake_is_answered(&out)));
 
-    // A script finds its packages beside itself, so the scripts go where the packages are.
-    for name in ["sdk1.mjs", "sdk2.mjs"] {
-        std::fs::copy(scripts.join(name), tools.scripts.join(name))
-            .with_context(|| format!("could not copy {name}"))?;
-    }
+    // Node resolves packages from the script's directory, so the scripts go beside the packages.
+    setup::copy_scripts(&["sdk1.mjs", "sdk2.mjs"], &scripts, &tools.scripts)?;
     let python = scripts.join("client.py");
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
-        row("Python mcp 2.3.0", mode, evaluates(&tools.python, &python, &hob, dir, mode, version));
+        row("Python mcp 2.3.0", mode, check_repl(&tools.python, &python, &hob, dir, mode, version));
     }
     row(
         "TypeScript sdk 1.32.2",
         "legacy",
-        evaluates(&tools.node, &tools.scripts.join("sdk1.mjs"), &hob, dir, "legacy", LEGACY),
+        check_repl(&tools.node, &tools.scripts.join("sdk1.mjs"), &hob, dir, "legacy", LEGACY),
     );
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
         row(
             "TypeScript client 2.4.0",
             mode,
-            evaluates(&tools.node, &tools.scripts.join("sdk2.mjs"), &hob, dir, mode, version),
+            check_repl(&tools.node, &tools.scripts.join("sdk2.mjs"), &hob, dir, mode, version),
         );
     }
     let python = scripts.join("cure.py");
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
-        row("Python mcp 2.3.0, Cure", mode, compiles(&tools.python, &python, &hob, dir, mode, version));
+        row("Python mcp 2.3.0, Cure", mode, check_cure(&tools.python, &python, &hob, dir, mode, version));
     }
-    let stopped = within_limit(Command::new(&hob).arg("stop").current_dir(dir));
+    let stopped = stdout_of(Command::new(&hob).arg("stop").current_dir(dir));
     row("hob stop", "", stopped.map(|_| "stopped".to_owned()));
     report(&rows)
 }
@@ -106,7 +103,7 @@ fn report(rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// What an agent opens with, as lines.
+/// An agent's first messages, as lines.
 fn handshake() -> String {
     let info =
         json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "parent", "version": "1" } });
@@ -129,11 +126,11 @@ fn handshake_is_answered(stdout: &str) -> Result<String> {
     if answer(1)?["result"]["protocolVersion"] != LEGACY {
         bail!("the handshake was answered with {}", answer(1)?);
     }
-    listed(answer(2)?)
+    count_tools(answer(2)?)
 }
 
-/// The tools of an answer to `tools/list`, counted.
-fn listed(answer: &Value) -> Result<String> {
+/// Counts the tools of an answer to `tools/list`.
+fn count_tools(answer: &Value) -> Result<String> {
     let tools = answer["result"]["tools"].as_array().with_context(|| format!("no tools in {answer}"))?;
     if !tools.iter().any(|tool| tool["name"] == "repl_eval") {
         bail!("repl_eval is not among the {} tools", tools.len());
@@ -141,7 +138,7 @@ fn listed(answer: &Value) -> Result<String> {
     Ok(format!("{} tools", tools.len()))
 }
 
-/// Every line of a protocol's stdout is a message.
+/// Parses stdout, of which every line must be a message.
 fn messages(stdout: &str) -> Result<Vec<Value>> {
     let parsed = stdout.lines().map(|line| serde_json::from_str(line).with_context(|| format!("no message: {line}")));
     parsed.collect()
@@ -149,24 +146,24 @@ fn messages(stdout: &str) -> Result<Vec<Value>> {
 
 fn echo(hob: &Path, dir: &Path) -> Result<String> {
     let line = r#"echo '{"jsonrpc":"2.0","method":"tools/list","id":1}' | "$0" mcp"#;
-    let stdout = within_limit(Command::new("sh").args(["-c", line]).arg(hob).current_dir(dir))?;
-    listed(messages(&stdout)?.first().context("nothing came back")?)
+    let stdout = stdout_of(Command::new("sh").args(["-c", line]).arg(hob).current_dir(dir))?;
+    count_tools(messages(&stdout)?.first().context("nothing came back")?)
 }
 
 fn from_file(hob: &Path, dir: &Path, requests: &Path) -> Result<String> {
     let file = File::open(requests).context("could not open the requests")?;
     let mut command = Command::new(hob);
-    let stdout = with_input(command.arg("mcp").current_dir(dir), file.into())?;
+    let stdout = stdout_with_input(command.arg("mcp").current_dir(dir), file.into())?;
     handshake_is_answered(&stdout)
 }
 
 fn script(interpreter: &Path, script: &Path, args: &[&Path]) -> Result<String> {
-    within_limit(Command::new(interpreter).arg(script).args(args))
+    stdout_of(Command::new(interpreter).arg(script).args(args))
 }
 
-/// Runs a client's script, and gives its report.
+/// Runs a client's script and returns its report.
 fn report_of(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<Value> {
-    let stdout = within_limit(Command::new(interpreter).arg(script).arg(hob).arg(dir).arg(mode))?;
+    let stdout = stdout_of(Command::new(interpreter).arg(script).arg(hob).arg(dir).arg(mode))?;
     let report: Value = serde_json::from_str(stdout.trim()).with_context(|| format!("no report: {stdout}"))?;
     if report["version"] != version {
         bail!("settled on {} instead of {version}", report["version"]);
@@ -174,8 +171,8 @@ fn report_of(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &s
     Ok(report)
 }
 
-/// What each tool of the Cure compiler must say to the client's call.
-const CURE: [(&str, &str); 13] = [
+/// What the answer of each tool of the Cure compiler must contain.
+const CURE_ANSWERS: [(&str, &str); 13] = [
     ("analyze_fsm", "FSM: Lamp"),
     ("check_project", "✓ 1 module in 1 file"),
     ("compile_cure", "✓ Compiled Shop into _build/mcp"),
@@ -192,19 +189,19 @@ const CURE: [(&str, &str); 13] = [
 ];
 
 /// Runs the script that calls every tool of the Cure compiler, and checks its report.
-fn compiles(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+fn check_cure(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
     let report = report_of(interpreter, script, hob, dir, mode, version)?;
-    if report["tools"] != json!(CURE.map(|(tool, _)| tool)) {
+    if report["tools"] != json!(CURE_ANSWERS.map(|(tool, _)| tool)) {
         bail!("listed {}", report["tools"]);
     }
-    let says = |answer: &Value, wanted: &str| match answer["text"].as_str() {
+    let contains = |answer: &Value, wanted: &str| match answer["text"].as_str() {
         Some(text) if text.contains(wanted) && answer["is_error"] == false && answer["structured"].is_object() => {
             Ok(())
         }
         _ => bail!("{wanted:?} is not in {answer}"),
     };
-    for (tool, wanted) in CURE {
-        says(&report["answers"][tool], wanted).with_context(|| format!("{tool} answered something else"))?;
+    for (tool, wanted) in CURE_ANSWERS {
+        contains(&report["answers"][tool], wanted).with_context(|| format!("{tool} answered something else"))?;
     }
     if !dir.join("_build/mcp/Shop.beam").exists() {
         bail!("compile_cure wrote no file");
@@ -214,13 +211,13 @@ fn compiles(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &st
     if resources.len() != 3 || empty || !report["prompts"].to_string().contains("C0401") {
         bail!("the resources and the prompt were {} and {}", report["resources"], report["prompts"]);
     }
-    says(&report["deep"], "C0105: nested more than 128 deep")?;
-    says(&report["dear"], "C0313: the type of this has more than")?;
-    Ok(format!("{version}, {} tools of the compiler", CURE.len()))
+    contains(&report["deep"], "C0105: nested more than 128 deep")?;
+    contains(&report["dear"], "C0313: the type of this has more than")?;
+    Ok(format!("{version}, {} tools of the compiler", CURE_ANSWERS.len()))
 }
 
-/// Runs a client's script and checks its report.
-fn evaluates(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
+/// Runs a client's script that evaluates in GHCi, and checks its report.
+fn check_repl(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
     let report = report_of(interpreter, script, hob, dir, mode, version)?;
     let text = report["text"].as_str().unwrap_or_default();
     if !text.contains("map :: (a -> b) -> [a] -> [b]") {
@@ -232,21 +229,21 @@ fn evaluates(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &s
     Ok(format!("{version}, {} tools, map :: (a -> b) -> [a] -> [b]", report["tools"]))
 }
 
-pub(crate) fn within_limit(command: &mut Command) -> Result<String> {
-    with_input(command, Stdio::null())
+pub(crate) fn stdout_of(command: &mut Command) -> Result<String> {
+    stdout_with_input(command, Stdio::null())
 }
 
-/// Runs a program to its end and gives its stdout; one that does not end is ended, and that is a failure.
-fn with_input(command: &mut Command, stdin: Stdio) -> Result<String> {
-    let said = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
-    let erred = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
+/// Runs a program and returns its stdout; one that exceeds [`TIMEOUT`] is killed, which is a failure.
+fn stdout_with_input(command: &mut Command, stdin: Stdio) -> Result<String> {
+    let stdout_file = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
+    let stderr_file = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
     let mut child = command
         .stdin(stdin)
-        .stdout(said.reopen()?)
-        .stderr(erred.reopen()?)
+        .stdout(stdout_file.reopen()?)
+        .stderr(stderr_file.reopen()?)
         .spawn()
         .with_context(|| format!("could not start {:?}", command.get_program()))?;
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + TIMEOUT;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
@@ -254,13 +251,13 @@ fn with_input(command: &mut Command, stdin: Stdio) -> Result<String> {
         if Instant::now() > deadline {
             child.kill()?;
             child.wait()?;
-            bail!("did not end within {LIMIT:?}; it had said {:?}", std::fs::read_to_string(said.path())?);
+            bail!("did not end within {TIMEOUT:?}; it had said {:?}", std::fs::read_to_string(stdout_file.path())?);
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    let stdout = std::fs::read_to_string(said.path()).context("its output is no UTF-8")?;
+    let stdout = std::fs::read_to_string(stdout_file.path()).context("its output is no UTF-8")?;
     if !status.success() {
-        let stderr = std::fs::read_to_string(erred.path()).unwrap_or_default();
+        let stderr = std::fs::read_to_string(stderr_file.path()).unwrap_or_default();
         let last: Vec<&str> = stderr.lines().rev().take(6).collect();
         bail!("{status}; it said {stdout:?} and {:?}", last.into_iter().rev().collect::<Vec<_>>().join(" / "));
     }

@@ -1,7 +1,8 @@
-//! `cargo xtask conformance`: the official suite against the example `conformance`, for each revision that the suite has
-//! requirements of, once as a server is by default and once with every answer as a stream, which is checked more.
+//! `cargo xtask conformance`: the official suite against the example `conformance`, for each revision that the suite covers.
+//! Each revision runs twice: with the server's defaults, and with every answer as a stream, which the suite checks more
+//! closely.
 //!
-//! No failure and no warning is expected or excused. What came of it goes to `docs/generated/conformance.md`.
+//! No failure and no warning is accepted. The results are written to `docs/generated/conformance.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,17 +12,17 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::example::{self, Served};
-use crate::setup::{self, Tools};
-use crate::workspace::root;
+use crate::example::{self, ExampleServer};
+use crate::setup;
+use crate::workspace::write_page;
 
-/// The suite, as `xtask/clients/package.json` pins it.
+/// The suite's package, pinned in `xtask/clients/package.json`.
 const SUITE: &str = "@modelcontextprotocol/conformance";
 
-/// The revisions, and how many checks pass where every answer is a stream. Fewer would mean that some did not run.
+/// The revisions, and how many checks pass if every answer is a stream. Fewer means that some did not run.
 const REVISIONS: [(&str, u32); 2] = [("2025-11-25", 83), ("2026-07-28", 197)];
 
-/// What the suite runs without counting it, and we count all the same.
+/// Scenarios that the suite runs without requiring them, and that must pass here.
 const EXTRA: [(&str, &[&str]); 2] = [
     ("2025-11-25", &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"]),
     (
@@ -44,33 +45,26 @@ const EXTRA: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// The one scenario that the suite itself skips, whatever the server.
-const UNWRITTEN: &str = "tasks-status-notifications";
+/// The one scenario that the suite skips for every server.
+const ALWAYS_SKIPPED: &str = "tasks-status-notifications";
 
-/// The task alone.
+/// Runs everything, prints and writes the table, and fails unless all checks pass.
 pub(crate) fn run() -> Result<()> {
-    with(&setup::tests()?)
-}
-
-/// Runs everything, prints and writes the table, and fails at less than all.
-pub(crate) fn with(tools: &Tools) -> Result<()> {
-    let program = example::built(&["conformance"])?.join("conformance");
+    let tools = setup::tests()?;
+    let program = example::build_examples(&["conformance"])?.join("conformance");
     let suite = tools.scripts.join("node_modules").join(SUITE);
     let mut columns = Vec::new();
     for (way, args) in [("streams", [].as_slice()), ("as needed", &["--as-needed"])] {
-        let served = Served::start(Command::new(&program).arg("127.0.0.1:0").args(args))?;
+        let server = ExampleServer::start(Command::new(&program).arg("127.0.0.1:0").args(args))?;
         for (revision, all) in REVISIONS {
-            let results = run_suite(&tools.node, &suite, &served.url, revision)?;
+            let results = run_suite(&tools.node, &suite, &server.url, revision)?;
             let expected = if way == "streams" { all } else { 0 };
             columns.push(Column { revision, way, expected, results });
         }
     }
     let page = page(&columns);
     println!("\n{page}");
-    let path = root().join("docs/generated/conformance.md");
-    if std::fs::read_to_string(&path).ok().as_ref() != Some(&page) {
-        std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
-    }
+    write_page("docs/generated/conformance.md", &page)?;
     let complaints: Vec<String> = columns.iter().flat_map(complaints).collect();
     match complaints.is_empty() {
         true => Ok(()),
@@ -78,7 +72,7 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
     }
 }
 
-/// One run.
+/// One run of the suite: a column of the table.
 struct Column {
     revision: &'static str,
     way: &'static str,
@@ -87,12 +81,12 @@ struct Column {
     results: BTreeMap<String, Scenario>,
 }
 
-/// What came of a scenario.
+/// The results of a scenario.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Scenario {
     passed: u32,
     skipped: u32,
-    /// What failed, and what the suite warned of.
+    /// Failures and warnings.
     wrong: Vec<String>,
 }
 
@@ -105,7 +99,7 @@ fn run_suite(node: &Path, suite: &Path, url: &str, revision: &str) -> Result<BTr
         .output()
         .context("could not start the suite")?;
     let read = read_results(results.path())?;
-    // What failed is said better by the results; but a run that failed without any must not go unseen.
+    // The results describe failed checks better; this is for a run that failed without any.
     if !output.status.success() && read.values().all(|scenario| scenario.wrong.is_empty()) {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         bail!("the suite ended with {} for {revision} at {url}: {said}", output.status);
@@ -122,19 +116,19 @@ fn read_results(dir: &Path) -> Result<BTreeMap<String, Scenario>> {
         let text = std::fs::read_to_string(entry.path().join("checks.json"));
         let checks: Value = serde_json::from_str(&text.with_context(|| format!("{name} has no results"))?)?;
         let checks = checks.as_array().with_context(|| format!("the results of {name} are no list"))?;
-        all.insert(name.to_owned(), judged(checks));
+        all.insert(name.to_owned(), summarize(checks));
     }
     Ok(all)
 }
 
-/// `server-NAME-TIME` → `NAME`; the time is as long everywhere.
+/// `server-NAME-TIME` → `NAME`; the time has a fixed length.
 fn scenario_name(folder: &str) -> Option<&str> {
     const TIME: usize = "-2026-01-01T00-00-00-000Z".len();
     let name = folder.strip_prefix("server-")?;
     name.get(..name.len().checked_sub(TIME)?)
 }
 
-fn judged(checks: &[Value]) -> Scenario {
+fn summarize(checks: &[Value]) -> Scenario {
     let mut scenario = Scenario::default();
     for check in checks {
         let text = |name: &str| check[name].as_str().unwrap_or_default();
@@ -153,7 +147,7 @@ fn complaints(column: &Column) -> Vec<String> {
     let mut complaints = Vec::new();
     for (name, scenario) in results {
         complaints.extend(scenario.wrong.iter().map(|wrong| format!("{revision} ({way}) {name}: {wrong}")));
-        if scenario.skipped > 0 && name != UNWRITTEN {
+        if scenario.skipped > 0 && name != ALWAYS_SKIPPED {
             complaints.push(format!("{revision} ({way}) {name}: {} checks were skipped", scenario.skipped));
         }
     }
@@ -220,8 +214,8 @@ mod tests {
             {"status": "WARNING", "id": "b", "errorMessage": "should"},
             {"status": "FAILURE", "id": "c", "errorMessage": "must"},
         ]);
-        let judged = judged(checks.as_array().expect("a list"));
-        let results = BTreeMap::from([("tools-list".to_owned(), judged)]);
+        let summary = summarize(checks.as_array().expect("a list"));
+        let results = BTreeMap::from([("tools-list".to_owned(), summary)]);
         let column = Column { revision: "2025-11-25", way: "streams", expected: 2, results };
         expect![[r#"
             2025-11-25 (streams) tools-list: b: warning should

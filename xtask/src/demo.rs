@@ -1,8 +1,8 @@
-//! `cargo xtask demo`: the product's main job, played as an agent plays it, and shown.
+//! `cargo xtask demo`: shows the product's main job as an agent does it.
 //!
-//! Starts `hob mcp`, speaks MCP with it over pipes, and holds a conversation with a live GHCi: a type, an endless
-//! evaluation that is interrupted, a broken module's diagnostics. Each step is checked; the first that does not give
-//! what it must ends the demonstration with the reason. Where GHCi cannot be had, a shorter conversation in Python.
+//! Starts `hob mcp`, speaks MCP with it over pipes, and works with a live GHCi: a type, an endless evaluation that is
+//! interrupted, the diagnostics of a broken module. Each step is checked; the first unexpected result ends the demonstration
+//! with the reason. Without GHCi, a shorter demonstration runs in Python.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, text};
 use crate::setup;
-use crate::workspace::{Profile, build, playground};
+use crate::workspace::{Profile, build, temporary_project};
 
-/// A module with two faults that a compiler can name exactly.
+/// A module with two type errors.
 const BROKEN: &str = "\
 module Shelf where
 
@@ -38,13 +38,13 @@ cold = warm 3 > 3
 pub(crate) fn run() -> Result<()> {
     let has_ghci = setup::demo()?;
     let hob = build(Profile::Dev, &["-p", "hob"])?.join("hob");
-    let project = playground()?;
+    let project = temporary_project()?;
     let dir = project.path();
     println!(
         "\nThe project is a folder with an empty hob.toml. The agent starts `hob mcp` in it, as it would start any MCP server."
     );
     let played = play(&hob, dir, has_ghci);
-    // Whatever happened, nothing is left running.
+    // Also after a failure, so that nothing is left running.
     let stopped = Command::new(&hob).arg("stop").current_dir(dir).stdin(Stdio::null()).output();
     played?;
     let stopped = stopped.context("could not run `hob stop`")?;
@@ -57,15 +57,15 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
-    let mut stage = Stage { agent: Agent::hob(hob, dir, &[])? };
-    let hello = stage.agent.initialize()?;
+    let mut conversation = Conversation { agent: Agent::hob(hob, dir, &[])? };
+    let hello = conversation.agent.initialize()?;
     println!(
         "\n▸ initialize\n  {} {}, protocol {}",
         plain(&hello["serverInfo"]["name"]),
         plain(&hello["serverInfo"]["version"]),
         plain(&hello["protocolVersion"])
     );
-    let listed = stage.agent.request("tools/list", json!({}), std::time::Duration::from_secs(30))?;
+    let listed = conversation.agent.request("tools/list", json!({}), std::time::Duration::from_secs(30))?;
     let names: Vec<&str> =
         listed["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
     println!("\n▸ tools/list\n  {}", names.join(", "));
@@ -73,23 +73,23 @@ fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
         bail!("tools/list does not hold repl_eval");
     }
     if has_ghci {
-        haskell(&mut stage, dir)?
+        haskell(&mut conversation, dir)?
     } else {
-        python(&mut stage)?
+        python(&mut conversation)?
     }
-    stage.agent.finish()
+    conversation.agent.finish()
 }
 
-fn haskell(stage: &mut Stage, dir: &Path) -> Result<()> {
-    stage.call("repl_start", json!({ "profile": "ghci" }), "", |_| true)?;
-    stage.evaluate(":t map", "map :: (a -> b) -> [a] -> [b]")?;
-    stage.endless("length [1 ..]")?;
-    stage.evaluate("sum [1 .. 100]", "5050")?;
+fn haskell(conversation: &mut Conversation, dir: &Path) -> Result<()> {
+    conversation.call("repl_start", json!({ "profile": "ghci" }), "", |_| true)?;
+    conversation.evaluate(":t map", "map :: (a -> b) -> [a] -> [b]")?;
+    conversation.interrupt_endless("length [1 ..]")?;
+    conversation.evaluate("sum [1 .. 100]", "5050")?;
 
     println!("\nNow a module with two faults, Shelf.hs:\n\n{}", indented(BROKEN));
     std::fs::write(dir.join("Shelf.hs"), BROKEN).context("could not write Shelf.hs")?;
-    let loaded = stage.call("repl_reload", json!({ "targets": ["Shelf.hs"] }), "two diagnostics", |_| true)?;
-    let listed = stage.call("repl_diagnostics", json!({}), "two diagnostics", |_| true)?;
+    let loaded = conversation.call("repl_reload", json!({ "targets": ["Shelf.hs"] }), "two diagnostics", |_| true)?;
+    let listed = conversation.call("repl_diagnostics", json!({}), "two diagnostics", |_| true)?;
     let found = [&listed, &loaded].into_iter().filter_map(diagnostics).find(|list| !list.is_empty());
     let found = found.context("neither repl_reload nor repl_diagnostics gave structured diagnostics")?;
     println!("  as structured content:");
@@ -102,31 +102,30 @@ fn haskell(stage: &mut Stage, dir: &Path) -> Result<()> {
     }
     println!("\nThe agent mends it:\n\n{}", indented(MENDED));
     std::fs::write(dir.join("Shelf.hs"), MENDED).context("could not write Shelf.hs")?;
-    stage.call("repl_reload", json!({}), "no diagnostics", |result| {
+    conversation.call("repl_reload", json!({}), "no diagnostics", |result| {
         diagnostics(result).is_none_or(|list| list.is_empty())
     })?;
-    stage.evaluate("warm 41", "42")
+    conversation.evaluate("warm 41", "42")
 }
 
-fn python(stage: &mut Stage) -> Result<()> {
-    stage.call("repl_start", json!({ "profile": "python" }), "", |_| true)?;
-    stage.evaluate("sum(range(101))", "5050")?;
-    stage.endless("while True: pass")?;
-    stage.evaluate("6 * 7", "42")
+fn python(conversation: &mut Conversation) -> Result<()> {
+    conversation.call("repl_start", json!({ "profile": "python" }), "", |_| true)?;
+    conversation.evaluate("sum(range(101))", "5050")?;
+    conversation.interrupt_endless("while True: pass")?;
+    conversation.evaluate("6 * 7", "42")
 }
 
-/// The diagnostics of a result, under whichever name the tool gives its whole list.
 fn diagnostics(result: &Value) -> Option<&Vec<Value>> {
     result["structuredContent"]["diagnostics"].as_array()
 }
 
-/// The conversation, printed as it goes.
-struct Stage {
+/// The agent, with every exchange printed.
+struct Conversation {
     agent: Agent,
 }
 
-impl Stage {
-    /// Calls a tool, shows the exchange, and checks the result.
+impl Conversation {
+    /// Calls a tool, prints the exchange, and checks the result.
     fn call(&mut self, tool: &str, arguments: Value, wanted: &str, is_right: impl Fn(&Value) -> bool) -> Result<Value> {
         println!("\n▸ {tool} {arguments}");
         let started = Instant::now();
@@ -147,8 +146,8 @@ impl Stage {
         self.call("repl_eval", json!({ "code": code }), wanted, is_right).map(drop)
     }
 
-    /// Starts what never ends, sees that it runs, and interrupts it.
-    fn endless(&mut self, code: &str) -> Result<()> {
+    /// Starts code that never ends, checks that it runs, and interrupts it.
+    fn interrupt_endless(&mut self, code: &str) -> Result<()> {
         let arguments = json!({ "code": code, "wait_ms": 1000 });
         self.call("repl_eval", arguments, "a running evaluation", |result| status(result) == "running")?;
         self.call("repl_interrupt", json!({}), "an interrupt that took", |_| true).map(drop)

@@ -1,19 +1,19 @@
-//! An example of the library that serves HTTP, built, started, and ended with its owner.
+//! Builds examples of the MCP library, and runs one that serves HTTP.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
 
-use crate::workspace::{Profile, build};
+use crate::workspace::{KillOnDrop, Profile, build};
 
-/// How long one may take to say where it listens.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a server may take to print its address.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Builds these examples and gives the folder they are in.
-pub(crate) fn built(names: &[&str]) -> Result<PathBuf> {
+/// Builds these examples and returns their directory.
+pub(crate) fn build_examples(names: &[&str]) -> Result<PathBuf> {
     let mut args = vec!["--quiet", "-p", "mcp", "--all-features"];
     for name in names {
         args.extend(["--example", name]);
@@ -21,17 +21,16 @@ pub(crate) fn built(names: &[&str]) -> Result<PathBuf> {
     Ok(build(Profile::Dev, &args)?.join("examples"))
 }
 
-/// A running server.
-pub(crate) struct Served {
-    child: Child,
-    /// Where it listens.
+/// A running server, killed with its owner.
+pub(crate) struct ExampleServer {
+    child: KillOnDrop,
     pub(crate) url: String,
     log: NamedTempFile,
 }
 
-impl Served {
-    /// Starts a program that says in the first line of its standard error where it listens.
-    pub(crate) fn start(command: &mut Command) -> Result<Served> {
+impl ExampleServer {
+    /// Starts a program that prints its address as the first line of its standard error.
+    pub(crate) fn start(command: &mut Command) -> Result<ExampleServer> {
         let log = NamedTempFile::new().context("could not make a file for a log")?;
         let shown = command.get_program().to_owned();
         let child = command
@@ -40,32 +39,24 @@ impl Served {
             .stderr(log.reopen()?)
             .spawn()
             .with_context(|| format!("could not start {shown:?}"))?;
-        let mut served = Served { child, url: String::new(), log };
-        let deadline = Instant::now() + PATIENCE;
-        while served.url.is_empty() {
-            if let Some((line, _)) = served.log()?.split_once('\n') {
-                served.url = line.to_owned();
-            } else if let Some(status) = served.child.try_wait()? {
-                bail!("{shown:?} ended ({status}) and said {:?}", served.log()?);
+        let mut server = ExampleServer { child: KillOnDrop(child), url: String::new(), log };
+        let deadline = Instant::now() + START_TIMEOUT;
+        while server.url.is_empty() {
+            if let Some((line, _)) = server.log()?.split_once('\n') {
+                server.url = line.to_owned();
+            } else if let Some(status) = server.child.try_wait()? {
+                bail!("{shown:?} ended ({status}) and said {:?}", server.log()?);
             } else if Instant::now() > deadline {
-                bail!("{shown:?} did not say where it listens within {PATIENCE:?}");
+                bail!("{shown:?} did not say where it listens within {START_TIMEOUT:?}");
             } else {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        Ok(served)
+        Ok(server)
     }
 
-    /// What it said on its standard error.
+    /// The server's standard error so far.
     pub(crate) fn log(&self) -> Result<String> {
         std::fs::read_to_string(self.log.path()).context("could not read a server's log")
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to do.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,8 +1,8 @@
 //! The project's own tasks: `cargo xtask setup | demo | test | bench | soak | tidy`.
 //!
-//! Owns what a developer or CI does around the product: installing what is missing, showing it, checking it,
-//! measuring it. Knows none of the product's crates; it talks to the built program as an agent or a shell would.
-//! One file per task; start with the task's file.
+//! Owns what developers and CI do around the product: install what is missing, demonstrate, test and measure. Depends on none
+//! of the product's crates; talks to the built program as an agent or a shell does. One file per task; start with the
+//! task's file.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
 
@@ -56,24 +56,24 @@ usage: cargo xtask TASK
                            docs/generated/clients.md
 ";
 
-/// A task: its name and what does it, given the words after it.
+/// A task: its name, and its function of the arguments after the name.
 type Task = (&'static str, fn(&[String]) -> Result<()>);
 
 const TASKS: &[Task] = &[
     ("setup", setup::run_task),
-    ("demo", |rest| nothing_else(rest).and_then(|()| demo::run())),
-    ("test", |rest| nothing_else(rest).and_then(|()| test::run_task())),
-    ("tidy", |rest| nothing_else(rest).and_then(|()| tidy::run())),
+    ("demo", |rest| no_arguments(rest).and_then(|()| demo::run())),
+    ("test", |rest| no_arguments(rest).and_then(|()| test::run_task())),
+    ("tidy", |rest| no_arguments(rest).and_then(|()| tidy::run())),
     ("bench", bench::run),
-    ("conformance", |rest| nothing_else(rest).and_then(|()| conformance::run())),
+    ("conformance", |rest| no_arguments(rest).and_then(|()| conformance::run())),
     ("soak", soak::run_task),
-    ("part", |rest| nothing_else(rest).and_then(|()| made_up_part::run_task())),
-    ("clients", |rest| nothing_else(rest).and_then(|()| clients::run())),
+    ("part", |rest| no_arguments(rest).and_then(|()| made_up_part::run())),
+    ("clients", |rest| no_arguments(rest).and_then(|()| clients::run())),
 ];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if asks_for_help(&args) {
+    if wants_help(&args) {
         print!("{USAGE}");
         return ExitCode::SUCCESS;
     }
@@ -91,13 +91,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether to say what there is, for whichever task, and to do nothing.
-fn asks_for_help(args: &[String]) -> bool {
+/// Whether the arguments ask for help, before or after a task's name.
+fn wants_help(args: &[String]) -> bool {
     args.is_empty() || args[0] == "help" || args.iter().any(|word| matches!(word.as_str(), "-h" | "--help"))
 }
 
-/// For tasks that take no arguments: what was meant by one would not be done.
-fn nothing_else(rest: &[String]) -> Result<()> {
+/// Refuses arguments to a task that takes none, rather than ignoring them.
+fn no_arguments(rest: &[String]) -> Result<()> {
     match rest.first() {
         None => Ok(()),
         Some(other) => bail!("it takes no arguments, and there is {other:?}; `cargo xtask help` shows what tasks take"),
@@ -116,10 +116,10 @@ mod tests {
     fn every_task_is_in_the_help_and_gives_it() {
         for (task, _) in TASKS {
             assert!(USAGE.contains(&format!("\n  {task} ")), "{task}");
-            assert!(asks_for_help(&words(&format!("{task} --help"))) && asks_for_help(&words(&format!("{task} x -h"))));
-            assert!(!asks_for_help(&words(task)));
+            assert!(wants_help(&words(&format!("{task} --help"))) && wants_help(&words(&format!("{task} x -h"))));
+            assert!(!wants_help(&words(task)));
         }
-        assert!(asks_for_help(&[]) && asks_for_help(&words("help")));
-        assert!(nothing_else(&words("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
+        assert!(wants_help(&[]) && wants_help(&words("help")));
+        assert!(no_arguments(&words("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
     }
 }

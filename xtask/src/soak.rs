@@ -1,9 +1,9 @@
-//! `cargo xtask soak`: the fuzz targets, each for ten minutes or as long as is said; then what the tests do at random, far
-//! more often than they do it themselves. A crash, a hang, memory without bound, a line that is no message, a request
-//! answered never or twice, an answer that is not true: each ends it and leaves the input, or the seed, that did it.
+//! `cargo xtask soak`: runs each fuzz target for ten minutes or `--seconds`, then repeats the randomized tests far more often
+//! than a run of all tests does. A crash, a hang, unbounded memory, an invalid message, a request answered never or twice, or
+//! a wrong answer ends the run, and the input or the seed that caused it is kept.
 //!
-//! The targets are in `fuzz/`, the inputs they begin with in `fuzz/corpus`. Instrumentation is the stable compiler's,
-//! as `cargo fuzz run -s none` sets it; that program is not needed.
+//! The targets are in `fuzz/`, their initial inputs in `fuzz/corpus`. They are instrumented by the stable compiler with the
+//! flags of `cargo fuzz run -s none`; cargo-fuzz itself is not needed.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,80 +16,80 @@ use crate::workspace::{cargo, root, run, target_dir};
 /// A fuzz target.
 struct Target {
     name: &'static str,
-    /// Words that a mutation may put in.
-    words: Option<&'static str>,
-    /// Where inputs to begin with stand, besides its corpus.
+    /// Tokens that a mutation may insert.
+    dictionary: Option<&'static str>,
+    /// Directories with initial inputs besides the corpus.
     seeds: &'static [&'static str],
-    /// The longest input, in bytes.
-    longest: u32,
+    /// The maximal length of an input, in bytes.
+    max_len: u32,
 }
 
 const TARGETS: [Target; 5] =
     [mcp("framing"), mcp("connection"), cure("cure_parser"), cure("cure_checker"), cure("cure_writer")];
 
 const fn mcp(name: &'static str) -> Target {
-    Target { name, words: Some("fuzz/mcp.dict"), seeds: &[], longest: 8192 }
+    Target { name, dictionary: Some("fuzz/mcp.dict"), seeds: &[], max_len: 8192 }
 }
 
-/// Its edits know words of their own.
+/// No dictionary: the edits of these targets (`fuzz/src/cure/edit.rs`) insert tokens themselves.
 const fn cure(name: &'static str) -> Target {
-    Target { name, words: None, seeds: &["crates/cure/examples"], longest: 4096 }
+    Target { name, dictionary: None, seeds: &["crates/cure/examples"], max_len: 4096 }
 }
 
-/// Something that a test does at random, a few times in every run of the tests.
-struct Often {
+/// A randomized test, which repeats a few times in every run of the tests.
+struct RandomTest {
     name: &'static str,
-    /// What `cargo test` is told to run it alone.
+    /// The arguments of `cargo test` that select this test.
     test: &'static [&'static str],
-    /// Says how often.
-    count: &'static str,
-    full: u64,
-    /// What else a long run sets.
-    also: &'static [(&'static str, &'static str)],
-    /// Repeats a run.
-    seed: &'static str,
+    /// The variable for the number of repetitions.
+    times_variable: &'static str,
+    default_times: u64,
+    /// Other variables that a long run sets.
+    environment: &'static [(&'static str, &'static str)],
+    /// The variable for the seed.
+    seed_variable: &'static str,
 }
 
-const OFTEN: [Often; 3] = [
-    Often {
+const RANDOM_TESTS: [RandomTest; 3] = [
+    RandomTest {
         name: "interrupts",
         test: &["-p", "repl", "--lib", "session::tests::soak::"],
-        count: "HOB_STRESS_INTERRUPTS",
-        full: 2000,
-        also: &[("HOB_STRESS_BUSY", "2")],
-        seed: "HOB_STRESS_SEED",
+        times_variable: "HOB_STRESS_INTERRUPTS",
+        default_times: 2000,
+        environment: &[("HOB_STRESS_BUSY", "2")],
+        seed_variable: "HOB_STRESS_SEED",
     },
-    Often {
+    RandomTest {
         name: "pieces",
         test: &["-p", "repl", "--lib", "session::tests::haskell::"],
-        count: "HOB_STRESS_PIECES",
-        full: 1000,
-        also: &[],
-        seed: "HOB_STRESS_SEED",
+        times_variable: "HOB_STRESS_PIECES",
+        default_times: 1000,
+        environment: &[],
+        seed_variable: "HOB_STRESS_SEED",
     },
-    Often {
+    RandomTest {
         name: "checkouts",
         test: &["-p", "hob", "--test", "it", "checkouts::checkouts_of_a_generator"],
-        count: "HOB_CHECKOUTS",
-        full: 300,
-        also: &[],
-        seed: "HOB_CHECKOUTS_SEED",
+        times_variable: "HOB_CHECKOUTS",
+        default_times: 300,
+        environment: &[],
+        seed_variable: "HOB_CHECKOUTS_SEED",
     },
 ];
 
-/// How long each target runs, in seconds.
-const FULL: u64 = 600;
+/// How long each target runs by default, in seconds.
+const DEFAULT_SECONDS: u64 = 600;
 
-/// What cargo-fuzz hands to the compiler without a sanitizer.
+/// The compiler flags of cargo-fuzz without a sanitizer.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
 
-/// The task: names, or all; `--seconds N` for each target; `--times N` and `--seed N` for what tests do; `--keep` adds to the
-/// corpus what found something new.
+/// Runs the named targets and tests, or all. `--seconds N` is for each target, `--times N` and `--seed N` for randomized tests;
+/// `--keep` adds inputs that reached new code to the corpus.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
-    let (mut seconds, mut keep, mut times, mut seed) = (FULL, false, None, None);
-    let (mut named, mut often) = (Vec::new(), Vec::new());
+    let (mut seconds, mut keep, mut times, mut seed) = (DEFAULT_SECONDS, false, None, None);
+    let (mut named, mut random_tests) = (Vec::new(), Vec::new());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -99,30 +99,32 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
             "--times" => times = Some(number(args.next()).context("--times wants a number")?),
             "--seed" => seed = Some(number(args.next()).context("--seed wants a number")?),
             "--keep" => keep = true,
-            name => match (TARGETS.iter().find(|one| one.name == name), OFTEN.iter().find(|one| one.name == name)) {
-                (Some(one), _) => named.push(one),
-                (None, Some(one)) => often.push(one),
-                (None, None) => {
-                    let (targets, often) = (TARGETS.map(|one| one.name), OFTEN.map(|one| one.name));
-                    bail!(
-                        "soak: there is no {name:?}; there are --seconds N, --keep and the targets {}, and --times N, --seed N \
+            name => {
+                match (TARGETS.iter().find(|one| one.name == name), RANDOM_TESTS.iter().find(|one| one.name == name)) {
+                    (Some(one), _) => named.push(one),
+                    (None, Some(one)) => random_tests.push(one),
+                    (None, None) => {
+                        let (targets, random_tests) = (TARGETS.map(|one| one.name), RANDOM_TESTS.map(|one| one.name));
+                        bail!(
+                            "soak: there is no {name:?}; there are --seconds N, --keep and the targets {}, and --times N, --seed N \
                          and {}",
-                        targets.join(", "),
-                        often.join(", ")
-                    )
+                            targets.join(", "),
+                            random_tests.join(", ")
+                        )
+                    }
                 }
-            },
+            }
         }
     }
-    if named.is_empty() && often.is_empty() {
+    if named.is_empty() && random_tests.is_empty() {
         named.extend(&TARGETS);
-        often.extend(&OFTEN);
+        random_tests.extend(&RANDOM_TESTS);
     }
     if !named.is_empty() {
-        with(&named, seconds)?;
+        fuzz_all(&named, seconds)?;
     }
-    for one in often {
-        repeat(one, times.unwrap_or(one.full), seed)?;
+    for one in random_tests {
+        repeat(one, times.unwrap_or(one.default_times), seed)?;
     }
     match keep {
         true => named.into_iter().try_for_each(merge),
@@ -134,68 +136,68 @@ fn number(text: Option<&String>) -> Option<u64> {
     text?.parse().ok()
 }
 
-/// Runs a test that counts what it does, so often.
-fn repeat(one: &Often, times: u64, seed: Option<u64>) -> Result<()> {
+/// Runs a randomized test with this many repetitions.
+fn repeat(one: &RandomTest, times: u64, seed: Option<u64>) -> Result<()> {
     let mut test = cargo();
     test.arg("test").args(one.test).args(["--", "--nocapture", "--test-threads=1"]);
-    test.env(one.count, times.to_string()).envs(one.also.iter().copied());
+    test.env(one.times_variable, times.to_string()).envs(one.environment.iter().copied());
     if let Some(seed) = seed {
-        test.env(one.seed, seed.to_string());
+        test.env(one.seed_variable, seed.to_string());
     }
     run(&mut test).with_context(|| format!("{}: the seed is above; --seed repeats the run", one.name))?;
     println!("soak: {} {times} times, nothing found", one.name);
     Ok(())
 }
 
-/// The programs of the fuzz targets.
+/// The names of the fuzz targets, which are also those of their programs.
 pub(crate) fn target_names() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|target| target.name)
 }
 
-/// Runs each of these for so long.
-fn with(targets: &[&Target], seconds: u64) -> Result<()> {
+/// Builds the targets and runs each for `seconds`.
+fn fuzz_all(targets: &[&Target], seconds: u64) -> Result<()> {
     let target = target_dir()?.join("fuzz");
-    // Named, so that the flags are for the targets alone and not for build scripts.
+    // With an explicit target, cargo applies the flags to the fuzz targets and not to build scripts.
     let host = host()?;
     let programs = target.join(&host).join("release");
     let builds =
-        Builds::lent("fuzz", &root().join("fuzz/Cargo.lock"), &target, &["release", &format!("{host}/release")])?;
+        Builds::restore("fuzz", &root().join("fuzz/Cargo.lock"), &target, &["release", &format!("{host}/release")])?;
     run(cargo()
         .args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
         .args(["--target", &host, "--target-dir"])
         .arg(&target)
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
-    builds.keep()?;
+    builds.save()?;
     for one in targets {
-        soak(one, &programs.join(one.name), &target, seconds)?;
+        fuzz(one, &programs.join(one.name), &target, seconds)?;
     }
     let names: Vec<_> = targets.iter().map(|one| one.name).collect();
     println!("soak: {} for {seconds} s each, nothing found", names.join(", "));
     Ok(())
 }
 
-fn soak(one: &Target, program: &Path, target: &Path, seconds: u64) -> Result<()> {
+fn fuzz(one: &Target, program: &Path, target: &Path, seconds: u64) -> Result<()> {
     let name = one.name;
     let (corpus, found) = (target.join("corpus").join(name), target.join("found"));
     for dir in [&corpus, &found] {
         std::fs::create_dir_all(dir).with_context(|| format!("could not make {dir:?}"))?;
     }
     let artifacts = format!("-artifact_prefix={}/{name}-", found.display());
-    let words = one.words.map(|words| format!("-dict={}", root().join(words).display()));
-    let longest = format!("-max_len={}", one.longest);
+    let dictionary = one.dictionary.map(|file| format!("-dict={}", root().join(file).display()));
+    let max_len = format!("-max_len={}", one.max_len);
     run(Command::new(program)
         .arg(&corpus)
         .arg(root().join("fuzz/corpus").join(name))
         .args(one.seeds.iter().map(|seeds| root().join(seeds)))
         .arg(format!("-max_total_time={seconds}"))
         .args(["-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1", "-verbosity=0"])
-        .args([&artifacts, &longest])
-        .args(words))
+        .args([&artifacts, &max_len])
+        .args(dictionary))
     .with_context(|| format!("{name}: the input that did it is in {}", found.display()))
 }
 
-/// Adds to the kept corpus what reaches code that nothing in it reaches.
+/// Adds to the committed corpus the inputs that reach code which none of its inputs reaches.
 fn merge(one: &Target) -> Result<()> {
     let name = one.name;
     let target = target_dir()?.join("fuzz");
@@ -203,7 +205,7 @@ fn merge(one: &Target) -> Result<()> {
     let kept = root().join("fuzz/corpus").join(name);
     run(Command::new(program)
         .arg("-merge=1")
-        .arg(format!("-max_len={}", one.longest))
+        .arg(format!("-max_len={}", one.max_len))
         .arg(kept)
         .arg(target.join("corpus").join(name)))
 }
@@ -222,7 +224,7 @@ mod tests {
     fn the_help_names_every_target() {
         let named = format!("targets: {}\n", TARGETS.map(|one| one.name).join(" "));
         assert!(crate::USAGE.contains(&named), "{named}");
-        let named = format!("at random: {}\n", OFTEN.map(|one| one.name).join(" "));
+        let named = format!("at random: {}\n", RANDOM_TESTS.map(|one| one.name).join(" "));
         assert!(crate::USAGE.contains(&named), "{named}");
         assert!(run_task(&["parser".to_owned()]).unwrap_err().to_string().contains("cure_parser"));
     }

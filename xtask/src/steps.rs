@@ -1,4 +1,4 @@
-//! Steps of a long task: how long each took, how it ended and the last thing it said.
+//! The steps of a long task: how long each took, how it ended, and the last line of its output.
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{run, shown};
+use crate::workspace::{command_line, run};
 
-/// The steps so far; shown as a table.
+/// The steps so far; displays as a table.
 #[derive(Default)]
 pub(crate) struct Steps {
     rows: Vec<Row>,
@@ -22,19 +22,18 @@ struct Row {
 }
 
 enum Outcome {
-    Held,
-    /// With its last line.
-    Said(String),
+    /// With the last line of its output, empty for a step in this process.
+    Passed(String),
     Failed(String),
 }
 
 impl Steps {
-    /// Does a step in this process.
+    /// Runs a step in this process.
     pub(crate) fn step<T>(&mut self, name: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let from = Instant::now();
         let done = work();
         let outcome = match &done {
-            Ok(_) => Outcome::Held,
+            Ok(_) => Outcome::Passed(String::new()),
             Err(error) => Outcome::Failed(error.to_string()),
         };
         self.rows.push(Row { name, took: from.elapsed(), outcome });
@@ -46,8 +45,8 @@ impl Steps {
         self.step(name, || run(command))
     }
 
-    /// Runs `first` with its output as it comes, and `others` one after another beside it, each with its output at its end.
-    /// All of them run to their ends, whichever fails.
+    /// Runs `first` and prints its output as it comes; beside it runs `others` in turn, and prints the output of each when it
+    /// ends. All run to their ends, also if one fails.
     pub(crate) fn side_by_side(
         &mut self,
         first: (&'static str, Command),
@@ -56,10 +55,10 @@ impl Steps {
         let before = self.rows.len();
         let (first, others) = std::thread::scope(|scope| {
             let others = scope.spawn(|| {
-                let row = |(name, command)| watched(name, command, false);
+                let row = |(name, command)| run_program(name, command, false);
                 others.into_iter().map(row).collect::<Vec<_>>()
             });
-            (watched(first.0, first.1, true), others.join().expect("running a program does not panic"))
+            (run_program(first.0, first.1, true), others.join().expect("running a program does not panic"))
         });
         self.rows.extend(others);
         self.rows.push(first);
@@ -71,24 +70,24 @@ impl Steps {
     }
 }
 
-/// Runs a program and keeps its last line; prints the others as they come, or together when it has ended.
-fn watched(name: &'static str, command: Command, live: bool) -> Row {
+/// Runs a program and keeps its last line; prints its output as it comes (`live`) or when it has ended.
+fn run_program(name: &'static str, command: Command, live: bool) -> Row {
     let from = Instant::now();
     let outcome = match output(command, live) {
-        Ok((true, last)) => Outcome::Said(last),
+        Ok((true, last)) => Outcome::Passed(last),
         Ok((false, last)) => Outcome::Failed(last),
         Err(error) => Outcome::Failed(format!("{error:#}")),
     };
     Row { name, took: from.elapsed(), outcome }
 }
 
-/// Whether it ended well, and its last line.
+/// Whether the program succeeded, and its last line.
 fn output(mut command: Command, live: bool) -> Result<(bool, String)> {
-    let line = shown(&command);
+    let line = command_line(&command);
     if live {
         println!("$ {line}");
     }
-    // Both streams in one pipe, so that errors stand beside what they are about.
+    // Both streams share a pipe, so that errors keep their place in the output.
     let (reader, writer) = std::io::pipe().context("could not make a pipe")?;
     command.stdin(Stdio::null()).stdout(writer.try_clone().context("no pipe")?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("could not start `{line}`"))?;
@@ -122,8 +121,7 @@ impl fmt::Display for Steps {
         let wide = self.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         for Row { name, took, outcome } in &self.rows {
             let (ended, said) = match outcome {
-                Outcome::Held => ("held", ""),
-                Outcome::Said(line) => ("held", line.as_str()),
+                Outcome::Passed(line) => ("held", line.as_str()),
                 Outcome::Failed(why) => ("FAILED", why.as_str()),
             };
             let said: String = said.chars().take(90).collect();

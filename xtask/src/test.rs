@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that must hold before a change lands. What is cheap to fail comes first; what needs other
-//! programs than the tests runs beside them.
+//! `cargo xtask test`: everything that must pass before a change lands. Cheap checks come first; tasks that need other programs
+//! than the tests run beside them.
 
 use std::process::Command;
 
@@ -10,10 +10,10 @@ use crate::steps::Steps;
 use crate::workspace::{cargo, root, succeeds, target_dir};
 use crate::{setup, soak, tidy};
 
-/// How long all fuzz targets together run, in seconds.
+/// How long the fuzz targets run together, in seconds.
 const FUZZING: usize = 60;
 
-/// Installs what is missing, checks and tests everything, and says how long each step took.
+/// Installs what is missing, checks and tests everything, and prints how long each step took.
 pub(crate) fn run_task() -> Result<()> {
     let mut steps = Steps::default();
     let result = everything(&mut steps);
@@ -26,14 +26,14 @@ fn everything(steps: &mut Steps) -> Result<()> {
     let path = tools.path()?;
     steps.command("formatting", cargo().args(["fmt", "--all", "--check"]))?;
     let builds = steps
-        .step("kept builds", || Builds::lent("workspace", &root().join("Cargo.lock"), &target_dir()?, &["debug"]))?;
+        .step("kept builds", || Builds::restore("workspace", &root().join("Cargo.lock"), &target_dir()?, &["debug"]))?;
     steps.command(
         "lints",
         cargo().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     )?;
     steps.step("house rules", tidy::run)?;
     steps.command("build", cargo().args(["build", "--quiet", "--workspace", "--all-targets"]))?;
-    steps.step("keeping builds", || builds.keep())?;
+    steps.step("keeping builds", || builds.save())?;
 
     let mut tests = cargo();
     tests.env("PATH", path);
@@ -57,7 +57,7 @@ fn everything(steps: &mut Steps) -> Result<()> {
     steps.side_by_side(("tests", tests), beside)
 }
 
-/// A task of ours in a process of its own, so that what it prints can be kept apart.
+/// Another task in a process of its own, so that its output can be held back.
 fn xtask(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(words).current_dir(root());

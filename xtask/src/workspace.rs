@@ -1,23 +1,24 @@
-//! Where things are in this checkout, and how a task runs another program: shown first, checked afterwards.
+//! Where things are in this checkout, and how a task runs another program: it prints the command line and checks the exit.
 
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The checkout's root. Cargo sets the variable when it runs us; the compiled-in path serves a direct start.
+/// The checkout's root. Cargo sets the variable when it runs xtask; the compiled-in path is for a direct start.
 pub(crate) fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let here = here.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     here.parent().expect("xtask lies inside the workspace").to_path_buf()
 }
 
-/// `cargo`, the one that runs us where there is one.
+/// The `cargo` that runs xtask, or the one on `PATH`.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Some build scripts run again for another value of what `cargo` set for us: everything after them with them.
-    let ours = |name: &str| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
-    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)).for_each(|(name, _)| {
+    // Some build scripts run again if these change, and everything that depends on them is built again.
+    let of_xtask = |name: &str| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
+    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_xtask)).for_each(|(name, _)| {
         command.env_remove(name);
     });
     command.current_dir(root());
@@ -30,14 +31,14 @@ pub(crate) fn metadata() -> Result<serde_json::Value> {
     serde_json::from_str(&text).context("`cargo metadata` did not print JSON")
 }
 
-/// The build directory, wherever the environment or the configuration put it.
+/// The build directory, as the environment and cargo's configuration set it.
 pub(crate) fn target_dir() -> Result<PathBuf> {
     let meta = metadata()?;
     let dir = meta["target_directory"].as_str().context("`cargo metadata` names no target directory")?;
     Ok(PathBuf::from(dir))
 }
 
-/// Builds the named programs and gives the folder they are in.
+/// Builds the named programs and returns their directory.
 pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     let mut command = cargo();
     command.arg("build").args(args);
@@ -51,9 +52,9 @@ pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     }))
 }
 
-/// A fresh project of our own to work in: a folder with an empty `hob.toml`, which makes it the root whatever lies above
-/// it. Fails where git would have the last word, since what is started there would be another project's.
-pub(crate) fn playground() -> Result<tempfile::TempDir> {
+/// A temporary project: a directory with an empty `hob.toml`, which makes it a root. Fails inside of a git repository, where
+/// the daemon would serve the repository instead.
+pub(crate) fn temporary_project() -> Result<tempfile::TempDir> {
     let project = tempfile::tempdir().context("could not make a project to work in")?;
     let mut git = Command::new("git");
     if let Ok(above) =
@@ -67,18 +68,26 @@ pub(crate) fn playground() -> Result<tempfile::TempDir> {
     Ok(project)
 }
 
-/// How to build.
 #[derive(Clone, Copy)]
 pub(crate) enum Profile {
-    /// Quick to build: demonstration and tests.
+    /// For the demonstration and tests: quick to build.
     Dev,
-    /// What is measured.
+    /// For measuring.
     Release,
 }
 
-/// Prints the command, runs it with our output, and fails when it fails.
+/// Writes a generated page, and leaves one that is the same untouched.
+pub(crate) fn write_page(file: &str, page: &str) -> Result<()> {
+    let path = root().join(file);
+    if std::fs::read_to_string(&path).is_ok_and(|before| before == page) {
+        return Ok(());
+    }
+    std::fs::write(&path, page).with_context(|| format!("could not write {path:?}"))
+}
+
+/// Prints the command line and runs it; its output goes to ours.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let line = shown(command);
+    let line = command_line(command);
     println!("$ {line}");
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("could not start `{line}`"))?;
     if !status.success() {
@@ -87,15 +96,15 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Prints the command and runs it; what it says is shown only when it fails.
+/// Prints the command line and runs it; its output is shown only if it fails.
 pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
-    println!("$ {}", shown(command));
+    println!("$ {}", command_line(command));
     read(command).map(drop)
 }
 
-/// Runs quietly and gives its output; a failure carries what it said.
+/// Runs a command and returns its stdout; an error holds its stderr.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
-    let line = shown(command);
+    let line = command_line(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{line}`"))?;
     if !output.status.success() {
         bail!("`{line}` failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
@@ -103,13 +112,13 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{line}` did not print UTF-8"))
 }
 
-/// True when it can be started and ends well; its output is nobody's concern.
+/// Whether a command starts and exits with success; its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// The program's path, if `PATH` has it.
+/// The path of a program on `PATH`.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| is_executable(file))
@@ -120,10 +129,10 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The command as a person would type it.
-pub(crate) fn shown(command: &Command) -> String {
+/// The command line as a person would type it.
+pub(crate) fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo hands down its full path; a person types its name.
+    // Cargo's variable holds the full path; a person types the name.
     let program = program.file_name().filter(|name| *name == "cargo").unwrap_or(program.as_os_str());
     let words = std::iter::once(program).chain(command.get_args());
     let quoted = words.map(|word| {
@@ -134,6 +143,31 @@ pub(crate) fn shown(command: &Command) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
+/// A child that is killed when its owner goes away, so that an error leaves nothing running. No effect on one that has ended
+/// and was waited for.
+pub(crate) struct KillOnDrop(pub(crate) Child);
+
+impl Deref for KillOnDrop {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for KillOnDrop {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +176,7 @@ mod tests {
     fn a_shown_command_can_be_pasted() {
         let mut command = Command::new("cargo");
         command.args(["test", "--config", "a='b'", ""]);
-        assert_eq!(shown(&command), r"cargo test --config 'a='\''b'\''' ''");
+        assert_eq!(command_line(&command), r"cargo test --config 'a='\''b'\''' ''");
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! `cargo xtask bench cure`: how long the Cure compiler takes, and what it costs the daemon to have used it.
+//! `cargo xtask bench cure`: how long the Cure compiler takes, and how much memory it leaves in the daemon.
 //!
-//! The times are taken inside of one process, by the bench `figures` of the crate; here each is put beside its floor
-//! and its target.
+//! The crate's bench `figures` measures the times within one process; this file compares each with its floor and target.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -12,7 +11,7 @@ use serde_json::json;
 
 use super::Bench;
 use super::echo::daemon_pid;
-use super::memory::Memory;
+use super::procfs::Memory;
 use super::report::{self, Figure, Page, Target};
 use crate::agent::Agent;
 use crate::workspace::{Profile, build, cargo, read, root};
@@ -34,21 +33,21 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     let said = read(&mut command)?;
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let bench = Bench::new(programs, is_quick)?;
-    let mut figures = times(&parsed(&said))?;
+    let mut figures = times(&parse_times(&said))?;
     figures.push(memory(&bench)?);
     bench.stop()?;
-    report::show(&figures);
+    report::print(&figures);
     if !is_quick {
-        report::keep(&PAGE, &figures)?;
+        report::write(&PAGE, &figures)?;
     }
-    match figures.iter().filter(|figure| figure.holds() == Some(false)).count() {
+    match figures.iter().filter(|figure| figure.is_met() == Some(false)).count() {
         0 => Ok(()),
         missed => bail!("bench: {missed} targets are missed"),
     }
 }
 
-/// The lines `name<TAB>microseconds`.
-fn parsed(said: &str) -> HashMap<&str, f64> {
+/// Parses lines of the form `name<TAB>microseconds`.
+fn parse_times(said: &str) -> HashMap<&str, f64> {
     let lines = said.lines().filter_map(|line| line.split_once('\t'));
     lines.filter_map(|(name, micros)| Some((name, micros.trim().parse().ok()?))).collect()
 }
@@ -65,18 +64,18 @@ fn times(micros: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
         figures.push(Figure { what: name.to_owned(), unit, value: get(name)? / scale, floor, target });
         Ok(())
     };
-    let most = |most: f64| Some(Target::AtMost(most));
+    let most = |most: f64| Some(Target::Max(most));
     add("parse 49 KB", "ms", Some(("one walk", "read 49 KB")), most(2.0))?;
     add("check 49 KB", "ms", Some(("one walk", "read 49 KB")), most(20.0))?;
     for shape in ["functions", "one match"] {
         for step in ["parse", "check"] {
             let (large, small) = (format!("{step} in 1 MB, {shape}"), format!("{step} of 50 KB, {shape}"));
-            add(&large, "ms", Some(("as many bytes of 50 KB", &small)), Some(Target::Times(1.5)))?;
+            add(&large, "ms", Some(("as many bytes of 50 KB", &small)), Some(Target::MaxTimesFloor(1.5)))?;
         }
     }
     add("validate a small module", "µs", None, most(50.0))?;
     add("check a small module", "µs", None, None)?;
-    add("compile to a file", "µs", Some(("bare write", "write the file")), Some(Target::Above(1000.0)))?;
+    add("compile to a file", "µs", Some(("bare write", "write the file")), Some(Target::MaxAboveFloor(1000.0)))?;
     add("check 200 modules", "ms", None, None)?;
     add("check again, nothing", "ms", None, None)?;
     add("check again, a body", "ms", Some(("nothing changed", "check again, nothing")), most(10.0))?;
@@ -85,18 +84,24 @@ fn times(micros: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What the daemon holds more when it has checked a program.
+/// How much memory the daemon holds after it has checked a program, and before.
 fn memory(bench: &Bench) -> Result<Figure> {
     let mut agent = Agent::start(&mut bench.hob(&["mcp", "cure"]))?;
     agent.initialize()?;
-    let patience = Duration::from_secs(20);
-    agent.request("tools/list", json!({}), patience)?;
+    let timeout = Duration::from_secs(20);
+    agent.request("tools/list", json!({}), timeout)?;
     let daemon = daemon_pid(bench)?;
     let before = Memory::of(daemon)?.resident;
     let code = "module T do\n  def main(): String = \"#{1 + 1}\"\nend\n";
-    agent.request("tools/call", json!({"name": "type_check_cure", "arguments": {"code": code}}), patience)?;
+    agent.request("tools/call", json!({"name": "type_check_cure", "arguments": {"code": code}}), timeout)?;
     let after = Memory::of(daemon)?.resident;
     agent.finish()?;
     let what = "daemon that has checked a program, resident".to_owned();
-    Ok(Figure { what, unit: "MiB", value: after, floor: Some(("before", before)), target: Some(Target::Above(10.0)) })
+    Ok(Figure {
+        what,
+        unit: "MiB",
+        value: after,
+        floor: Some(("before", before)),
+        target: Some(Target::MaxAboveFloor(10.0)),
+    })
 }

@@ -1,5 +1,5 @@
-//! One small call there and back: through front-end and daemon, to the daemon's socket directly, and through the
-//! least that could do either.
+//! The round trip of a small call: through front-end and daemon, to the daemon's socket directly, and through minimal
+//! programs that do as much.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -13,14 +13,14 @@ use super::report::{Figure, Target};
 use super::{Bench, Samples};
 use crate::agent::Pipes;
 
-/// Calls of one contender before the next has its turn.
+/// Calls of one contender before the turn of the next.
 const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut hob = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    hob.open()?;
+    hob.initialize()?;
     let mut socket = Contender::socket(bench)?;
-    socket.open()?;
+    socket.initialize()?;
     let mut bare = Contender::pipes(&mut bench.program("floor-echo"))?;
     let path = bench.dir().join("floor.sock");
     let behind = Pipes::start(bench.program("floor-echo").arg(&path))?;
@@ -50,7 +50,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
             let what = format!("round trip, {what}, p{percent}");
             figures.push(Figure { what, unit: "µs", value: value.percentile(percent), floor, target });
         };
-        let most = (percent == 50).then_some(Target::AtMost(60.0));
+        let most = (percent == 50).then_some(Target::Max(60.0));
         figure("minimal relay and loop", relay, ("minimal loop", bare), None);
         figure("`ping` at the daemon's socket", socket_ping, ("minimal loop", bare), None);
         figure("`ping` through `hob mcp`", hob_ping, ("minimal relay and loop", relay), most);
@@ -61,20 +61,20 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Who is asked, over pipes or a socket, always synchronously.
+/// A measured server, called synchronously over pipes or a socket.
 pub(super) struct Contender {
-    line: Box<dyn Line>,
+    transport: Box<dyn Transport>,
     next_id: u64,
     answer: Vec<u8>,
 }
 
-trait Line {
+trait Transport {
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
     fn read(&mut self, line: &mut Vec<u8>) -> Result<()>;
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-impl Line for Pipes {
+impl Transport for Pipes {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         Pipes::write(self, bytes)
     }
@@ -88,7 +88,7 @@ impl Line for Pipes {
     }
 }
 
-impl Line for BufReader<UnixStream> {
+impl Transport for BufReader<UnixStream> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.get_mut().write_all(bytes).context("the daemon reads no more")
     }
@@ -108,87 +108,92 @@ impl Line for BufReader<UnixStream> {
 
 impl Contender {
     pub(super) fn pipes(command: &mut std::process::Command) -> Result<Self> {
-        Ok(Self { line: Box::new(Pipes::start(command)?), next_id: 1, answer: Vec::new() })
+        Ok(Self { transport: Box::new(Pipes::start(command)?), next_id: 1, answer: Vec::new() })
     }
 
-    /// The daemon itself, without a front-end.
+    /// The daemon's socket, without a front-end.
     pub(super) fn socket(bench: &Bench) -> Result<Self> {
-        Ok(Self { line: Box::new(greet(bench, "mcp")?), next_id: 1, answer: Vec::new() })
+        Ok(Self { transport: Box::new(connect(bench, "mcp")?), next_id: 1, answer: Vec::new() })
     }
 
-    pub(super) fn open(&mut self) -> Result<()> {
+    pub(super) fn initialize(&mut self) -> Result<()> {
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
         });
-        self.ask("initialize", Some(&params))?;
-        self.line.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
+        self.request("initialize", Some(&params))?;
+        self.transport.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
     }
 
-    /// Calls a tool; a result that says it failed is an error.
+    /// Calls a tool; a failed call is an error.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<(Duration, Value)> {
-        self.ask("tools/call", Some(&json!({ "name": tool, "arguments": arguments })))
+        self.request("tools/call", Some(&json!({ "name": tool, "arguments": arguments })))
     }
 
-    /// The same call so many times in a row, with nothing between an answer and the next call: the requests are made
-    /// before and the answers are looked at after.
-    pub(super) fn row(&mut self, tool: &str, arguments: &Value, count: usize) -> Result<Vec<(Duration, Value)>> {
+    /// Makes the same call `count` times with nothing between an answer and the next call: the requests are built before, and
+    /// the answers parsed after.
+    pub(super) fn call_back_to_back(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        count: usize,
+    ) -> Result<Vec<(Duration, Value)>> {
         let params = json!({ "name": tool, "arguments": arguments });
         let ids = self.next_id..self.next_id + count as u64;
         self.next_id = ids.end;
-        let requests = ids.map(|id| (id, request(id, "tools/call", Some(&params)))).collect::<Vec<_>>();
+        let requests = ids.map(|id| (id, request_line(id, "tools/call", Some(&params)))).collect::<Vec<_>>();
         let mut answers = Vec::with_capacity(count);
         for (id, request) in requests {
             let begin = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
             let started = Instant::now();
-            self.line.write(request.as_bytes())?;
+            self.transport.write(request.as_bytes())?;
             while {
-                self.line.read(&mut self.answer)?;
+                self.transport.read(&mut self.answer)?;
                 !self.answer.starts_with(begin.as_bytes())
             } {}
             answers.push((id, started.elapsed(), std::mem::take(&mut self.answer)));
         }
-        let looked = answers.into_iter().map(|(id, took, line)| {
-            let found = result(id, &line)?.context("an answer that has another id within")?;
+        let parsed = answers.into_iter().map(|(id, took, line)| {
+            let found = result_of(id, &line)?.context("an answer that has another id within")?;
             Ok((took, found))
         });
-        looked.collect()
+        parsed.collect()
     }
 
     fn turn(&mut self, method: &str, params: Option<&Value>, samples: &mut Samples) -> Result<()> {
         for _ in 0..TURN {
-            samples.push(self.ask(method, params)?.0);
+            samples.push(self.request(method, params)?.0);
         }
         Ok(())
     }
 
     /// The time from the first byte written to the last byte read, and the result.
-    fn ask(&mut self, method: &str, params: Option<&Value>) -> Result<(Duration, Value)> {
+    fn request(&mut self, method: &str, params: Option<&Value>) -> Result<(Duration, Value)> {
         let id = self.next_id;
         self.next_id += 1;
-        let request = request(id, method, params);
+        let request = request_line(id, method, params);
         let started = Instant::now();
-        self.line.write(request.as_bytes())?;
+        self.transport.write(request.as_bytes())?;
         loop {
-            self.line.read(&mut self.answer)?;
+            self.transport.read(&mut self.answer)?;
             let took = started.elapsed();
-            if let Some(found) = result(id, &self.answer)? {
+            if let Some(found) = result_of(id, &self.answer)? {
                 return Ok((took, found));
             }
         }
     }
 
     pub(super) fn finish(self) -> Result<()> {
-        self.line.finish()
+        self.transport.finish()
     }
 }
 
-fn request(id: u64, method: &str, params: Option<&Value>) -> String {
+fn request_line(id: u64, method: &str, params: Option<&Value>) -> String {
     let params = params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"{params}}}\n")
 }
 
-/// What the answer to this id says; `None` if the line is something else.
-fn result(id: u64, line: &[u8]) -> Result<Option<Value>> {
+/// The result in the answer to this id; `None` for any other message.
+fn result_of(id: u64, line: &[u8]) -> Result<Option<Value>> {
     let mut message: Value = serde_json::from_slice(line).context("a line that is no message")?;
     if message["id"] != json!(id) {
         return Ok(None);
@@ -199,13 +204,13 @@ fn result(id: u64, line: &[u8]) -> Result<Option<Value>> {
     Ok(Some(message["result"].take()))
 }
 
-/// A connection to the project's daemon, greeted and acknowledged.
-pub(super) fn greet(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> {
-    greet_as(bench, role, None)
+/// A connection to the project's daemon, after the hello line and its acknowledgement.
+pub(super) fn connect(bench: &Bench, role: &str) -> Result<BufReader<UnixStream>> {
+    connect_as(bench, role, None)
 }
 
-/// The same under an agent's name.
-pub(super) fn greet_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<BufReader<UnixStream>> {
+/// [`connect`] under an agent's name.
+pub(super) fn connect_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<BufReader<UnixStream>> {
     let status = status(bench)?;
     let path = status.pointer("/daemon/socket").and_then(Value::as_str).map(PathBuf::from);
     let path = path.with_context(|| format!("`hob status --json` names no socket: {status}"))?;
@@ -213,9 +218,9 @@ pub(super) fn greet_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<
     let mut stream = BufReader::new(stream);
     let hello =
         json!({ "hob": 1, "role": role, "cwd": bench.dir(), "worktree": bench.dir(), "as": name, "version": "bench" });
-    Line::write(&mut stream, format!("{hello}\n").as_bytes())?;
+    Transport::write(&mut stream, format!("{hello}\n").as_bytes())?;
     let mut answer = Vec::new();
-    Line::read(&mut stream, &mut answer)?;
+    Transport::read(&mut stream, &mut answer)?;
     let answer: Value = serde_json::from_slice(&answer).context("the daemon's acknowledgement is no JSON")?;
     if answer["ok"] != true {
         bail!("the daemon refused: {answer}");
@@ -223,7 +228,7 @@ pub(super) fn greet_as(bench: &Bench, role: &str, name: Option<&str>) -> Result<
     Ok(stream)
 }
 
-/// The process id of the project's daemon, as it says itself.
+/// The process id of the project's daemon, from `hob status`.
 pub(super) fn daemon_pid(bench: &Bench) -> Result<u32> {
     let status = status(bench)?;
     let pid = status.pointer("/daemon/pid").or(status.get("pid")).and_then(Value::as_u64);
@@ -231,7 +236,7 @@ pub(super) fn daemon_pid(bench: &Bench) -> Result<u32> {
     u32::try_from(pid).context("no process id")
 }
 
-/// What the project's daemon says of itself, or that there is none and where its state would be.
+/// The output of `hob status --json`, also if no daemon runs.
 pub(super) fn status(bench: &Bench) -> Result<Value> {
     let mut command = bench.hob(&["status", "--json"]);
     let output = command.stderr(std::process::Stdio::piped()).output().context("could not run `hob status`")?;

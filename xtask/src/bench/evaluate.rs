@@ -1,5 +1,6 @@
-//! What hob adds to a REPL: the time of an evaluation and the speed of its output, against a bare pipe to a REPL of our
-//! own, a row of evaluations here, then a row there. GHCi is the main job; bash, which answers at once, shows what is left when the REPL is not slow.
+//! What hob adds to a REPL: the time of an evaluation and the speed of its output, compared with the same REPL on bare pipes.
+//! The two alternate, a batch of evaluations each. GHCi is the main case; bash, which answers immediately, shows hob's own
+//! share.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,25 +13,24 @@ use super::report::{Figure, Target};
 use super::{Bench, Samples, median};
 use crate::agent::{Pipes, text};
 
-/// Ends what the bare REPL prints for one evaluation.
+/// Ends the output of the bare REPL for one evaluation.
 const MARK: &str = "=-bench-=";
 /// Evaluations in a full run.
 const COUNT: usize = 10_000;
-/// How many come in a row, here and there: an agent evaluates one thing after the other, and its REPL, the daemon and the
-/// front-end are then not cooled down by a second GHC before every single one. Neither side has anything to do between
-/// two of a row.
-const ROW: usize = 20;
-/// What one evaluation of `drain` prints.
+/// Evaluations of one side before the other's turn. An agent evaluates one thing after the other, so that no second GHC
+/// evicts its REPL, the daemon and the front-end from the caches in between; within a batch, neither side pauses.
+const BATCH: usize = 20;
+/// The output of one evaluation of `drain`, in MB.
 const FLOOD_MB: usize = 100;
 
-/// 10,000 times `1+1`, all right, in turn with the bare pipe.
+/// 10,000 times `1+1`, each result checked, alternating with the bare REPL.
 pub(super) fn evaluations(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut bare = Bare::ghci(bench)?;
-    let added = paired(bench, &mut bare, "ghci", ("1+1", "2\n"), ROW)?;
+    let mut bare = BareRepl::ghci(bench)?;
+    let added = paired(bench, &mut bare, "ghci", ("1+1", "2\n"), BATCH)?;
     let alternating = paired(bench, &mut bare, "ghci", ("1+1", "2\n"), 1)?;
     bare.finish()?;
-    let mut bare = Bare::bash(bench)?;
-    let instant = paired(bench, &mut bare, "bash", (":", ""), ROW)?;
+    let mut bare = BareRepl::bash(bench)?;
+    let instant = paired(bench, &mut bare, "bash", (":", ""), BATCH)?;
     bare.finish()?;
     let median = |what: &str, pairs: &Pairs, target| Figure {
         what: format!("{what}, added, p50 of paired differences"),
@@ -45,15 +45,15 @@ pub(super) fn evaluations(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(vec![
         added.figure(&ghci, 50, None),
         added.figure(&ghci, 99, None),
-        median("GHCi `1+1`", &added, Some(Target::AtMost(150.0))),
+        median("GHCi `1+1`", &added, Some(Target::Max(150.0))),
         median("GHCi `1+1`, a bare one before each", &alternating, None),
         instant.figure(&bash, 50, None),
-        instant.figure(&bash, 99, Some(Target::AtMost(1000.0))),
+        instant.figure(&bash, 99, Some(Target::Max(1000.0))),
         median("bash `:`", &instant, None),
     ])
 }
 
-/// Evaluations of one kind, ours and the bare pipe's.
+/// Evaluations of one kind: the bare REPL's, ours, and their differences.
 struct Pairs {
     bare: Samples,
     ours: Samples,
@@ -67,20 +67,26 @@ impl Pairs {
     }
 }
 
-/// Evaluates in turn here and there, `row` times each; every result must be right.
-fn paired(bench: &Bench, bare: &mut Bare, profile: &str, (code, wanted): (&str, &str), row: usize) -> Result<Pairs> {
-    let mut agent = started(bench, profile)?;
+/// Evaluates alternately in the bare REPL and through hob, `batch` times each; checks every result.
+fn paired(
+    bench: &Bench,
+    bare: &mut BareRepl,
+    profile: &str,
+    (code, wanted): (&str, &str),
+    batch: usize,
+) -> Result<Pairs> {
+    let mut agent = start_session(bench, profile)?;
     let mut pairs = Pairs { bare: Samples::default(), ours: Samples::default(), added: Vec::new() };
-    for _ in 0..bench.times(COUNT) / row {
-        let mut took_bare = Vec::with_capacity(row);
-        for _ in 0..row {
+    for _ in 0..bench.times(COUNT) / batch {
+        let mut took_bare = Vec::with_capacity(batch);
+        for _ in 0..batch {
             let (took, said) = bare.evaluate(code)?;
             if said != wanted {
                 bail!("the bare {profile} said {said:?}");
             }
             took_bare.push(took);
         }
-        let ours = agent.row("repl_eval", &json!({ "session": profile, "code": code }), row)?;
+        let ours = agent.call_back_to_back("repl_eval", &json!({ "session": profile, "code": code }), batch)?;
         for (took_bare, (took, result)) in took_bare.into_iter().zip(ours) {
             check(&result, wanted)?;
             pairs.added.push((took.as_secs_f64() - took_bare.as_secs_f64()) * 1e6);
@@ -92,13 +98,13 @@ fn paired(bench: &Bench, bare: &mut Bare, profile: &str, (code, wanted): (&str, 
     Ok(pairs)
 }
 
-/// How fast 100 MB that an evaluation prints are taken.
+/// How fast 100 MB of output are read.
 pub(super) fn drain(bench: &Bench) -> Result<Vec<Figure>> {
     const IMPORT: &str = "import qualified Data.ByteString.Char8 as B";
     let flood = format!("mapM_ (\\_ -> B.putStrLn (B.replicate 999999 'x')) [1 .. {FLOOD_MB}]");
-    let mut bare = Bare::ghci(bench)?;
+    let mut bare = BareRepl::ghci(bench)?;
     bare.evaluate(IMPORT)?;
-    let mut agent = started(bench, "ghci")?;
+    let mut agent = start_session(bench, "ghci")?;
     check(&agent.call("repl_eval", json!({ "session": "ghci", "code": IMPORT }))?.1, "")?;
     let (mut floor, mut ours) = (Samples::default(), Samples::default());
     for _ in 0..bench.times(10) {
@@ -123,19 +129,19 @@ pub(super) fn drain(bench: &Bench) -> Result<Vec<Figure>> {
         unit: "MB/s",
         value: speed(&ours),
         floor: Some(("bare reader", speed(&floor))),
-        target: Some(Target::Share(0.8)),
+        target: Some(Target::MinTimesFloor(0.8)),
     }])
 }
 
-/// An agent whose session is named as its profile.
-fn started(bench: &Bench, profile: &str) -> Result<Contender> {
+/// An agent with a session named after its profile.
+fn start_session(bench: &Bench, profile: &str) -> Result<Contender> {
     let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    agent.open()?;
+    agent.initialize()?;
     agent.call("repl_start", json!({ "session": profile, "profile": profile, "wait_ms": 50_000 }))?;
     Ok(agent)
 }
 
-/// The evaluation is over and printed exactly this.
+/// Checks that the evaluation is done and printed exactly this.
 fn check(result: &Value, stdout: &str) -> Result<()> {
     let found = &result["structuredContent"];
     if found["status"] != "done" || found["stdout"].as_str().unwrap_or_default().trim_end() != stdout.trim_end() {
@@ -144,35 +150,35 @@ fn check(result: &Value, stdout: &str) -> Result<()> {
     Ok(())
 }
 
-/// A REPL on plain pipes that prints a mark on a line of its own when an evaluation is over.
-struct Bare {
+/// A REPL on bare pipes that prints [`MARK`] after each evaluation.
+struct BareRepl {
     pipes: Pipes,
     line: Vec<u8>,
-    /// What is sent after the code.
+    /// The text sent after the code.
     end: String,
 }
 
-impl Bare {
-    /// The prompt is the mark.
+impl BareRepl {
+    /// GHCi with the mark as its prompt.
     fn ghci(bench: &Bench) -> Result<Self> {
         let mut command = Command::new("ghci");
         command.arg("-ignore-dot-ghci").current_dir(bench.dir()).stderr(Stdio::null()).env("TERM", "dumb");
         let mut bare = Self { pipes: Pipes::start(&mut command)?, line: Vec::new(), end: "\n".to_owned() };
         bare.pipes.write(format!(":set prompt \"{MARK}\\n\"\n").as_bytes())?;
-        // The banner and the prompt that it had before.
+        // The banner, and the prompt from before.
         bare.read()?;
         bare.evaluate("1+1")?;
         Ok(bare)
     }
 
-    /// The mark is echoed after the code.
+    /// bash, which echoes the mark after the code.
     fn bash(bench: &Bench) -> Result<Self> {
         let mut command = Command::new("bash");
         command.args(["--noprofile", "--norc"]).current_dir(bench.dir()).stderr(Stdio::null());
         Ok(Self { pipes: Pipes::start(&mut command)?, line: Vec::new(), end: format!("\necho {MARK}\n") })
     }
 
-    /// How long it took until the mark, and what was printed before it.
+    /// The time until the mark, and the output before it.
     fn evaluate(&mut self, code: &str) -> Result<(Duration, String)> {
         let started = Instant::now();
         self.pipes.write(format!("{code}{}", self.end).as_bytes())?;
@@ -206,14 +212,14 @@ mod tests {
     #[test]
     fn the_bare_repls_answer() {
         let bench = Bench::new(PathBuf::new(), true).unwrap();
-        let mut bash = Bare::bash(&bench).unwrap();
+        let mut bash = BareRepl::bash(&bench).unwrap();
         assert_eq!(bash.evaluate("echo a; echo b").unwrap().1, "a\nb\n");
         bash.finish().unwrap();
         if crate::workspace::on_path("ghci").is_none() {
             println!("skipped: ghci is not here");
             return;
         }
-        let mut ghci = Bare::ghci(&bench).unwrap();
+        let mut ghci = BareRepl::ghci(&bench).unwrap();
         assert_eq!(ghci.evaluate("6*7").unwrap().1, "42\n");
         assert_eq!(ghci.evaluate("let x = 1").unwrap().1, "");
         ghci.finish().unwrap();

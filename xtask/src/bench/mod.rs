@@ -1,8 +1,8 @@
-//! `cargo xtask bench`: what the product costs over the least that could do the same, measured in one interleaved run.
+//! `cargo xtask bench`: what the product costs compared with the least that could do the same, in one interleaved run.
 //!
-//! Every figure stands beside its floor, a committed program or a bare pipe that was measured in the same minutes on
-//! the same machine: on a shared machine only ratios and differences mean something. One file per part; this one runs
-//! them and [`report`] prints and keeps what they found.
+//! Every figure stands beside its floor, a committed program or a bare pipe, measured in the same minutes on the same
+//! machine: on a shared machine only ratios and differences mean something. One file per part; this one runs them, and
+//! [`report`] prints and writes the results.
 
 mod cure;
 mod echo;
@@ -10,6 +10,7 @@ mod evaluate;
 mod mail;
 mod mcp;
 mod memory;
+mod procfs;
 mod report;
 mod sessions;
 mod start;
@@ -21,10 +22,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{Profile, build, playground};
+use crate::workspace::{Profile, build, temporary_project};
 use report::Figure;
 
-/// A part of the bench: its name and what measures it.
+/// A part of the bench: its name, and the function that measures it.
 type Part = (&'static str, fn(&Bench) -> Result<Vec<Figure>>);
 
 const PARTS: &[Part] = &[
@@ -36,9 +37,9 @@ const PARTS: &[Part] = &[
     ("sessions", sessions::measure),
 ];
 
-/// The task: all parts, or those named.
+/// Runs all parts, or those that are named.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    // Whoever drives and counts must not be what is measured: a debug build takes 100 µs to make room for an answer.
+    // A debug build of xtask would distort the figures: it takes 100 µs to allocate room for an answer.
     if cfg!(debug_assertions) {
         let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
         let error = Command::new(programs.join("xtask")).arg("bench").args(args).exec();
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     let is_quick = args.iter().any(|arg| arg == "--quick");
     let wanted: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
-    // Against programs that have to be built first, and with a page of its own.
+    // These have programs to build and a page of their own.
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
     }
@@ -68,14 +69,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         figures.extend(measure(&bench).with_context(|| format!("part {name}"))?);
         bench.stop()?;
     }
-    report::show(&figures);
+    report::print(&figures);
     if wanted.is_empty() && !is_quick {
-        report::keep(&report::ALL, &figures)?;
+        report::write(&report::ALL, &figures)?;
     }
     Ok(())
 }
 
-/// What every part needs: the programs and a project of its own.
+/// The programs, and a project in which to measure.
 struct Bench {
     programs: PathBuf,
     project: tempfile::TempDir,
@@ -84,7 +85,7 @@ struct Bench {
 
 impl Bench {
     fn new(programs: PathBuf, is_quick: bool) -> Result<Self> {
-        let project = playground()?;
+        let project = temporary_project()?;
         Ok(Self { programs, project, is_quick })
     }
 
@@ -92,7 +93,7 @@ impl Bench {
         self.project.path()
     }
 
-    /// A program of ours, to be started in the project.
+    /// One of our programs, with the project as its working directory.
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.programs.join(name));
         command.current_dir(self.dir()).stderr(Stdio::null());
@@ -120,7 +121,7 @@ impl Bench {
     }
 }
 
-/// Measured durations of one contender.
+/// The measured durations of one contender.
 #[derive(Default)]
 struct Samples(Vec<Duration>);
 

@@ -1,4 +1,4 @@
-//! What was measured, as a table for a person: on the terminal, and in docs/generated/bench.md with the machine.
+//! The figures as a table: on the terminal, and in `docs/generated` with a description of the machine.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -7,41 +7,38 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{read, root, run};
 
-/// One measured thing beside its floor.
+/// A measured value beside its floor.
 pub(super) struct Figure {
-    /// What was measured.
     pub(super) what: String,
-    /// In which unit all three numbers are.
+    /// The unit of value, floor and target.
     pub(super) unit: &'static str,
-    /// The measured value.
     pub(super) value: f64,
-    /// The floor and its value.
+    /// The floor's name and value.
     pub(super) floor: Option<(&'static str, f64)>,
-    /// What must be reached.
     pub(super) target: Option<Target>,
 }
 
-/// What must be reached.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
-    /// The value itself at most this.
-    AtMost(f64),
-    /// At most this above the floor.
-    Above(f64),
-    /// At least this part, or this many times, the floor.
-    Share(f64),
-    /// At most this many times the floor.
-    Times(f64),
+    /// The value is at most this.
+    Max(f64),
+    /// The value is at most this much above the floor.
+    MaxAboveFloor(f64),
+    /// The value is at least the floor times this.
+    MinTimesFloor(f64),
+    /// The value is at most the floor times this.
+    MaxTimesFloor(f64),
 }
 
 impl Figure {
-    pub(super) fn holds(&self) -> Option<bool> {
+    /// Whether the value meets the target; `None` without a target.
+    pub(super) fn is_met(&self) -> Option<bool> {
         let floor = self.floor.map_or(f64::NAN, |(_, floor)| floor);
         self.target.map(|target| match target {
-            Target::AtMost(most) => self.value <= most,
-            Target::Above(most) => self.value - floor <= most,
-            Target::Share(least) => self.value / floor >= least,
-            Target::Times(most) => self.value / floor <= most,
+            Target::Max(most) => self.value <= most,
+            Target::MaxAboveFloor(most) => self.value - floor <= most,
+            Target::MinTimesFloor(least) => self.value / floor >= least,
+            Target::MaxTimesFloor(most) => self.value / floor <= most,
         })
     }
 
@@ -52,43 +49,43 @@ impl Figure {
             None => (String::new(), String::new()),
         };
         let target = match self.target {
-            Some(Target::AtMost(most)) => format!("≤ {} {unit}", number(most)),
-            Some(Target::Above(most)) => format!("≤ floor + {} {unit}", number(most)),
-            Some(Target::Share(least)) if least > 1.0 => format!("≥ {least} × floor"),
-            Some(Target::Share(least)) => format!("≥ {:.0} % of floor", least * 100.0),
-            Some(Target::Times(most)) => format!("≤ {most} × floor"),
+            Some(Target::Max(most)) => format!("≤ {} {unit}", number(most)),
+            Some(Target::MaxAboveFloor(most)) => format!("≤ floor + {} {unit}", number(most)),
+            Some(Target::MinTimesFloor(least)) if least > 1.0 => format!("≥ {least} × floor"),
+            Some(Target::MinTimesFloor(least)) => format!("≥ {:.0} % of floor", least * 100.0),
+            Some(Target::MaxTimesFloor(most)) => format!("≤ {most} × floor"),
             None => String::new(),
         };
-        let verdict = self.holds().map_or("", |holds| if holds { "holds" } else { "MISSED" });
+        let verdict = self.is_met().map_or("", |is_met| if is_met { "holds" } else { "MISSED" });
         [self.what.clone(), format!("{} {unit}", number(self.value)), floor, ratio, target, verdict.to_owned()]
     }
 }
 
 const HEAD: [&str; 6] = ["what", "measured", "floor", "ratio", "target", ""];
 
-/// Prints the table, and says how many targets were missed.
-pub(super) fn show(figures: &[Figure]) -> usize {
+/// Prints the table, and returns how many targets were missed.
+pub(super) fn print(figures: &[Figure]) -> usize {
     print!("\n{}", table(figures));
-    let missed = figures.iter().filter(|figure| figure.holds() == Some(false)).count();
-    let held = figures.iter().filter(|figure| figure.holds() == Some(true)).count();
+    let missed = figures.iter().filter(|figure| figure.is_met() == Some(false)).count();
+    let held = figures.iter().filter(|figure| figure.is_met() == Some(true)).count();
     println!("\nbench: {held} targets hold, {missed} missed");
     missed
 }
 
-/// A page of figures.
+/// A generated page of figures.
 pub(super) struct Page {
-    /// Below the root.
+    /// The path below the root.
     pub(super) file: &'static str,
-    /// What writes it.
+    /// The command that writes the page.
     pub(super) task: &'static str,
-    /// What is measured, in sentences; may be empty.
+    /// What is measured and against which floors, in sentences; may be empty.
     pub(super) about: &'static str,
 }
 
-/// The product's own.
+/// The page of `cargo xtask bench`.
 pub(super) const ALL: Page = Page { file: "docs/generated/bench.md", task: "cargo xtask bench", about: "" };
 
-/// The mail's.
+/// The page of `cargo xtask bench mail`.
 pub(super) const MAIL: Page = Page {
     file: "docs/generated/bench-mail.md",
     task: "cargo xtask bench mail",
@@ -98,8 +95,7 @@ pub(super) const MAIL: Page = Page {
             daemons were killed.",
 };
 
-/// Writes the page.
-pub(super) fn keep(page: &Page, figures: &[Figure]) -> Result<()> {
+pub(super) fn write(page: &Page, figures: &[Figure]) -> Result<()> {
     let path = root().join(page.file);
     let about = if page.about.is_empty() { String::new() } else { format!("\n{}\n", page.about) };
     let text = format!(
@@ -133,7 +129,7 @@ fn table(figures: &[Figure]) -> String {
     text
 }
 
-/// Three significant digits are all that such measurements carry.
+/// Formats three significant digits: the measurements are no more precise.
 fn number(value: f64) -> String {
     let digits = if value.abs() >= 100.0 {
         0
@@ -187,9 +183,9 @@ mod tests {
             target: Some(target),
         };
         let figures = [
-            figure(4.0, 1.0, Target::Above(5.0)),
-            figure(60.0, 1.0, Target::AtMost(50.0)),
-            figure(70.0, 100.0, Target::Share(0.8)),
+            figure(4.0, 1.0, Target::MaxAboveFloor(5.0)),
+            figure(60.0, 1.0, Target::Max(50.0)),
+            figure(70.0, 100.0, Target::MinTimesFloor(0.8)),
         ];
         expect![[r#"
             | what  | measured | floor          | ratio | target            |        |

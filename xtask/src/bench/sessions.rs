@@ -1,5 +1,5 @@
-//! Sessions beside each other: what an evaluation in one costs while seven others are in the middle of theirs and while
-//! others start, and how long a session takes from its start to its first prompt, against GHCi on bare pipes.
+//! Concurrent sessions: what an evaluation costs while seven other sessions are in mid-evaluation or one of them restarts; and
+//! how long a session takes from its start to its first prompt, compared with GHCi on bare pipes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::report::{Figure, Target};
 use super::{Bench, Samples, median};
 use crate::agent::{Pipes, text};
 
-/// The seven, each with something that takes long and no processor.
+/// The seven other sessions: profile, and code that takes long without using the processor.
 const OTHERS: [(&str, &str); 7] = [
     ("ghci", "Control.Concurrent.threadDelay 1000000000"),
     ("python", "import time; time.sleep(1000)"),
@@ -22,23 +22,23 @@ const OTHERS: [(&str, &str); 7] = [
     ("ghci", "getLine"),
     ("bash", "sleep 1000"),
 ];
-/// Evaluations of one state before the next has its turn.
+/// Evaluations in one state before the turn of the next.
 const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut figures = beside(bench)?;
-    // Its eight sessions are all that may run at once.
+    let mut figures = concurrent(bench)?;
+    // Eight sessions are the limit, so they have to end first.
     bench.stop()?;
     figures.extend(first_prompt(bench)?);
     Ok(figures)
 }
 
-/// One session evaluates: alone, while the others are held, and while another one is started again and again.
-fn beside(bench: &Bench) -> Result<Vec<Figure>> {
+/// One session evaluates: beside idle ones, while the others evaluate, and while another one restarts again and again.
+fn concurrent(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    agent.open()?;
+    agent.initialize()?;
     let mut others = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    others.open()?;
+    others.initialize()?;
     agent.call("repl_start", json!({ "session": "one", "profile": "bash", "wait_ms": 50_000 }))?;
     for (n, (profile, _)) in OTHERS.iter().enumerate() {
         let name = format!("other{n}");
@@ -59,11 +59,11 @@ fn beside(bench: &Bench) -> Result<Vec<Figure>> {
         for n in 0..OTHERS.len() {
             others.call("repl_interrupt", json!({ "session": format!("other{n}") }))?;
         }
-        // By another agent; it lasts about as long as the evaluations beside it.
+        // Another agent restarts a session while this one evaluates.
         std::thread::scope(|scope| -> Result<()> {
             let starts = scope.spawn(|| -> Result<()> {
                 let mut third = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-                third.open()?;
+                third.initialize()?;
                 for _ in 0..3 {
                     third.call("repl_restart", json!({ "session": "other2" }))?;
                 }
@@ -85,8 +85,8 @@ fn beside(bench: &Bench) -> Result<Vec<Figure>> {
         target,
     };
     Ok(vec![
-        figure("seven others in mid-evaluation", &held, 50, Some(Target::Above(100.0))),
-        figure("seven others in mid-evaluation", &held, 99, Some(Target::Above(1000.0))),
+        figure("seven others in mid-evaluation", &held, 50, Some(Target::MaxAboveFloor(100.0))),
+        figure("seven others in mid-evaluation", &held, 99, Some(Target::MaxAboveFloor(1000.0))),
         figure("another one starting", &starting, 50, None),
         figure("another one starting", &starting, 99, None),
     ])
@@ -103,10 +103,10 @@ fn turn(agent: &mut Contender, samples: &mut Samples, count: usize) -> Result<()
     Ok(())
 }
 
-/// Start to first prompt, in turn with GHCi on bare pipes that is given a prompt of its own in the same way.
+/// From start to first prompt, alternating with GHCi on bare pipes, which also gets a prompt of its own.
 fn first_prompt(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    agent.open()?;
+    agent.initialize()?;
     let (mut bare, mut ours) = (Samples::default(), Samples::default());
     let mut added = Vec::new();
     for n in 0..bench.times(30) {
@@ -139,7 +139,7 @@ fn first_prompt(bench: &Bench) -> Result<Vec<Figure>> {
             unit: "ms",
             value: median(added),
             floor: None,
-            target: Some(Target::AtMost(50.0)),
+            target: Some(Target::Max(50.0)),
         },
     ])
 }

@@ -1,4 +1,4 @@
-//! From spawning a process to its first answer: `hob mcp` with a warm daemon, and with none.
+//! The time from spawning a process to its first answer: `hob mcp` with a running daemon, and without one.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,14 +34,14 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     };
     Ok(vec![
         figure("spawn to first answer, minimal loop, p50", &floor, 50, None),
-        figure("spawn to first answer, `hob mcp`, warm daemon, p50", &warm, 50, Some(Target::Above(5.0))),
+        figure("spawn to first answer, `hob mcp`, warm daemon, p50", &warm, 50, Some(Target::MaxAboveFloor(5.0))),
         figure("spawn to first answer, `hob mcp`, warm daemon, p99", &warm, 99, None),
-        figure("spawn to first answer, `hob mcp` starts the daemon, p50", &cold, 50, Some(Target::AtMost(50.0))),
+        figure("spawn to first answer, `hob mcp` starts the daemon, p50", &cold, 50, Some(Target::Max(50.0))),
         figure("spawn to first answer, `hob mcp` starts the daemon, p99", &cold, 99, None),
     ])
 }
 
-/// Adds the time that `work` says it took.
+/// Adds the duration that `work` returns.
 fn timed(samples: &mut Samples, work: impl FnOnce() -> Result<Duration>) -> Result<()> {
     samples.push(work()?);
     Ok(())
@@ -53,7 +53,7 @@ fn spawn_and_wait(command: &mut Command) -> Result<Duration> {
     Ok(started.elapsed())
 }
 
-/// Until the answer to a ping has been read; the end of the process is not counted.
+/// The time until the answer to a ping has been read, without the end of the process.
 fn first_answer(command: &mut Command) -> Result<Duration> {
     let mut line = Vec::new();
     let started = Instant::now();

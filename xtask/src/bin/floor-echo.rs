@@ -1,6 +1,6 @@
-//! The floor for a round trip: the least that answers JSON-RPC lines, one at a time, without parsing them.
+//! The floor for a round trip: the least work that answers JSON-RPC lines, one at a time and without parsing them.
 //!
-//! Without an argument it serves its pipes; with a path it serves one connection on a Unix socket there.
+//! Without an argument it serves its standard streams; with a path, one connection on a Unix socket there.
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::os::unix::net::UnixListener;

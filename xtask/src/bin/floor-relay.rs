@@ -1,4 +1,4 @@
-//! The floor for a front-end: pipes to a Unix socket and back, two threads that copy bytes and know nothing.
+//! The floor for a front-end: two threads that copy bytes between standard streams and a Unix socket.
 
 use std::io::{Read, Result, Write};
 use std::net::Shutdown;

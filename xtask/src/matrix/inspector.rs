@@ -1,11 +1,11 @@
-//! The MCP Inspector's command line: one command is one connection, so it shows what can be done with one request.
+//! The MCP Inspector's command line. Each command is a connection of its own, so only what one request can do is tested.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::{Row, Servers, seen};
+use super::{Row, Servers, expectations};
 use crate::setup::Tools;
 
 const LAUNCHER: &str = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
@@ -23,14 +23,14 @@ pub(super) fn row(
         command.arg(tools.scripts.join(LAUNCHER)).arg("--cli").arg(servers.target(transport));
         command.args(["--protocol-era", era, "--method", method]).args(args);
         let output = command.env("MCP_CATALOG_PATH", home.path().join("mcp.json")).output()?;
-        // A tool's error ends the command with one, and is a result all the same.
+        // The command exits with an error for a tool's error too, which is a result.
         let said = String::from_utf8_lossy(&output.stdout);
         let (value, what) = (serde_json::from_str(said.trim()), String::from_utf8_lossy(&output.stderr));
         value.with_context(|| format!("{method}: {} and said {said:?} {what:?}", output.status))
     };
     let cells = match report(&ask, transport, version) {
-        Ok(report) => seen::cells(&report, version),
-        Err(e) => vec![seen::Cell::Wrong(format!("{e:#}"))],
+        Ok(report) => expectations::judge(&report, version),
+        Err(e) => vec![expectations::Cell::Failed(format!("{e:#}"))],
     };
     Ok(Row { client: "Inspector 2.12.0 --cli", transport, mode: era, version, cells })
 }
@@ -47,7 +47,7 @@ fn report(ask: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str, version
     let mut names: Vec<&str> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
     names.retain(|name| ["echo", "hold", "inquire", "report"].contains(name));
     let (echo, refused) = (call("echo", &["text=hi"])?, call("refuse", &[])?);
-    // The result says the era: only modern ones have a type.
+    // Only results of the modern era have a type.
     let settled = if echo.get("resultType").is_some() { super::MODERN } else { super::LEGACY };
     if settled != version {
         bail!("settled on {settled}");
@@ -78,7 +78,8 @@ fn report(ask: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str, version
     }))
 }
 
-/// It cannot be asked, so it answers by calling again with an argument: to a server that is still there.
+/// The Inspector's command line supports no elicitation, so it answers a question by a second call with an argument. That needs
+/// a server that outlives the first command.
 fn asked(call: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str) -> Result<Value> {
     if transport == "stdio" {
         return Ok(

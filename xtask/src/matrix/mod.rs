@@ -1,11 +1,12 @@
-//! The matrix of independent clients: each does everything a client may, in every era and over every transport it has,
-//! against the example `everything`; and the TypeScript ones show that no report comes together with its answer.
+//! The matrix of independent clients: each does everything that a client may do, in every era and over every transport that it
+//! supports, against the example `everything`. The TypeScript clients also show that a progress report never arrives in one
+//! read with its answer.
 //!
-//! The clients are in `xtask/clients/`; a client tells what it saw, and what it must have seen is written here. The table
-//! goes to `docs/generated/clients.md`, with what a client itself has no way to do marked as such.
+//! The clients are in `xtask/clients/` and report what they saw; [`expectations`] holds what they must have seen. The table
+//! is written to `docs/generated/clients.md`, which marks what a client does not support.
 
+mod expectations;
 mod inspector;
-mod seen;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -14,49 +15,41 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use self::seen::Cell;
-use crate::cache::Builds;
-use crate::clients::within_limit;
-use crate::example::{self, Served};
-use crate::setup::Tools;
-use crate::workspace::{cargo, root, run, target_dir};
+use self::expectations::Cell;
+use crate::cache::build_standalone;
+use crate::clients::{LEGACY, MODERN, stdout_of};
+use crate::example::{self, ExampleServer};
+use crate::setup::{self, Tools};
+use crate::workspace::{Profile, root, target_dir, write_page};
 
-/// The revision without a handshake.
-const MODERN: &str = "2026-07-28";
-/// The last one that opens with `initialize`.
-const LEGACY: &str = "2025-11-25";
-
-/// The modes of a client that speaks both eras, and what it must settle on.
-const BOTH: &[(&str, &str)] = &[("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)];
-const OLD: &[(&str, &str)] = &[("legacy", LEGACY)];
+/// The modes of a client that speaks both eras, and the revision that it must settle on.
+const BOTH_ERAS: &[(&str, &str)] = &[("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)];
+const LEGACY_ONLY: &[(&str, &str)] = &[("legacy", LEGACY)];
 
 /// A client, over one transport, in one mode.
 struct Row {
     client: &'static str,
     transport: &'static str,
     mode: &'static str,
-    /// What it must settle on.
+    /// The revision that the client must settle on.
     version: &'static str,
     cells: Vec<Cell>,
 }
 
-/// Where the servers are.
 struct Servers {
     program: PathBuf,
-    http: Served,
+    http: ExampleServer,
 }
 
-/// Runs everything, prints and writes the table, and fails if a client saw anything else than it must.
-pub(crate) fn with(tools: &Tools) -> Result<()> {
-    let examples = example::built(&["everything", "http"])?;
-    let http = Served::start(Command::new(examples.join("http")).arg("127.0.0.1:0"))?;
+/// Runs everything, prints and writes the table, and fails if a client saw anything unexpected.
+pub(crate) fn run(tools: &Tools) -> Result<()> {
+    let examples = example::build_examples(&["everything", "http"])?;
+    let http = ExampleServer::start(Command::new(examples.join("http")).arg("127.0.0.1:0"))?;
     let servers = Servers { program: examples.join("everything"), http };
     let scripts = root().join("xtask/clients");
-    for name in ["matrix.mjs", "matrix1.mjs", "matrix2.mjs"] {
-        let to = tools.scripts.join(name);
-        std::fs::copy(scripts.join(name), &to).with_context(|| format!("could not copy {name}"))?;
-    }
-    let rust = rust_client()?;
+    setup::copy_scripts(&["matrix.mjs", "matrix1.mjs", "matrix2.mjs"], &scripts, &tools.scripts)?;
+    let target = target_dir()?.join("rmcp-client");
+    let rust = build_standalone("rmcp-client", &scripts.join("rmcp"), &target, Profile::Dev)?.join("rmcp-client");
     let python = |package: &'static str| {
         let script = scripts.join("matrix.py");
         move || [tools.python.clone(), script.clone(), package.into()].to_vec()
@@ -70,16 +63,16 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
                 rows.push(row(client, command(), transport, mode, version, &servers));
             }
         };
-        add("rmcp 3.9.0", &|| vec![rust.clone()], BOTH);
-        add("Python mcp 2.3.0", &python("mcp"), BOTH);
-        add("fastmcp 4.1.2", &python("fastmcp"), BOTH);
-        add("TypeScript sdk 1.32.2", &node("matrix1.mjs"), OLD);
-        add("TypeScript client 2.4.0", &node("matrix2.mjs"), BOTH);
+        add("rmcp 3.9.0", &|| vec![rust.clone()], BOTH_ERAS);
+        add("Python mcp 2.3.0", &python("mcp"), BOTH_ERAS);
+        add("fastmcp 4.1.2", &python("fastmcp"), BOTH_ERAS);
+        add("TypeScript sdk 1.32.2", &node("matrix1.mjs"), LEGACY_ONLY);
+        add("TypeScript client 2.4.0", &node("matrix2.mjs"), BOTH_ERAS);
         for (era, version) in [("legacy", LEGACY), ("modern", MODERN)] {
             rows.push(inspector::row(tools, transport, era, version, &servers)?);
         }
     }
-    // What the old clients have besides.
+    // Transports that only the legacy era has.
     let mut add = |client, command: Vec<PathBuf>, transport| {
         rows.push(row(client, command, transport, "legacy", LEGACY, &servers));
     };
@@ -91,29 +84,12 @@ pub(crate) fn with(tools: &Tools) -> Result<()> {
     let races = races(tools, &servers)?;
     let page = table::page(&rows, &races);
     println!("\n{page}");
-    let path = root().join("docs/generated/clients.md");
-    if std::fs::read_to_string(&path).ok().as_ref() != Some(&page) {
-        std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
-    }
-    let wrong = table::wrong(&rows, &races);
-    match wrong.is_empty() {
+    write_page("docs/generated/clients.md", &page)?;
+    let complaints = table::complaints(&rows, &races);
+    match complaints.is_empty() {
         true => Ok(()),
-        false => bail!("clients did not see what they must:\n  {}", wrong.join("\n  ")),
+        false => bail!("clients did not see what they must:\n  {}", complaints.join("\n  ")),
     }
-}
-
-/// Builds the client on the official Rust SDK, which is no part of the workspace.
-fn rust_client() -> Result<PathBuf> {
-    let target = target_dir()?.join("rmcp-client");
-    let sources = root().join("xtask/clients/rmcp");
-    let builds = Builds::lent("rmcp-client", &sources.join("Cargo.lock"), &target, &["debug"])?;
-    run(cargo()
-        .args(["build", "--quiet", "--locked", "--manifest-path"])
-        .arg(sources.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target))?;
-    builds.keep()?;
-    Ok(target.join("debug/rmcp-client"))
 }
 
 fn row(
@@ -125,8 +101,8 @@ fn row(
     servers: &Servers,
 ) -> Row {
     let cells = match report(&command, transport, mode, None, servers) {
-        Ok(report) => seen::cells(&report, version),
-        Err(e) => vec![Cell::Wrong(format!("{e:#}"))],
+        Ok(report) => expectations::judge(&report, version),
+        Err(e) => vec![Cell::Failed(format!("{e:#}"))],
     };
     Row { client, transport, mode, version, cells }
 }
@@ -135,7 +111,7 @@ fn report(command: &[PathBuf], transport: &str, mode: &str, what: Option<&str>, 
     let (program, args) = command.split_first().context("no program")?;
     let mut client = Command::new(program);
     client.args(args).arg(transport).arg(servers.target(transport)).arg(mode).args(what);
-    let said = within_limit(&mut client)?;
+    let said = stdout_of(&mut client)?;
     serde_json::from_str(said.trim()).with_context(|| format!("no report: {said}"))
 }
 
@@ -151,20 +127,20 @@ impl Servers {
     }
 }
 
-/// What came of a thousand calls whose report and answer follow each other at once.
+/// The outcome of a thousand calls whose report and answer follow each other immediately.
 struct Race {
     client: &'static str,
     server: &'static str,
     transport: &'static str,
     mode: &'static str,
-    /// How many of a thousand calls saw their report, and what took the client by surprise.
+    /// How many of the thousand reports the client saw, and how many errors it raised.
     outcome: Result<(u64, usize)>,
-    /// How many must.
+    /// How many reports the client must see.
     expected: u64,
 }
 
-/// The race that some clients lose: a report in one read with its answer. A server that writes both at once is the
-/// control, against which they lose every report.
+/// Some clients lose a report that arrives in one read with its answer. A server that writes both at once is the control:
+/// with it they lose every report.
 fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
     let dir = tempfile::tempdir().context("could not make a folder")?;
     let control = dir.path().join("together");
@@ -180,7 +156,7 @@ fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
         let command = [tools.node.clone(), tools.scripts.join(script)];
         let raced = |target: &Path, transport: &str| {
             let mut node = Command::new(&command[0]);
-            let said = within_limit(node.arg(&command[1]).arg(transport).arg(target).args([mode, "race"]))?;
+            let said = stdout_of(node.arg(&command[1]).arg(transport).arg(target).args([mode, "race"]))?;
             let report: Value = serde_json::from_str(said.trim()).with_context(|| format!("no report: {said}"))?;
             let race = &report["race"];
             if race["answered"] != 1000 {
@@ -189,7 +165,7 @@ fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
             let reported = race["reported"].as_u64().context("no count of reports")?;
             Ok((reported, race["surprises"].as_array().map_or(0, Vec::len)))
         };
-        // An HTTP+SSE stream has no way to tell what was read; a client that stalls may lose a report there.
+        // Not over HTTP+SSE: the server cannot see what was read, so a client that stalls may lose a report.
         let transports = match client == sdk1.0 {
             true => ["stdio", "http", "websocket"].as_slice(),
             false => &["stdio", "http"],

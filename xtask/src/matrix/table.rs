@@ -1,8 +1,8 @@
-//! What came of the clients, as a page, and as complaints.
+//! The results of the matrix, as a page and as complaints.
 
 use std::fmt::Write as _;
 
-use super::seen::{CAPABILITIES, Cell};
+use super::expectations::{CAPABILITIES, Cell};
 use super::{Race, Row};
 
 pub(super) fn page(rows: &[Row], races: &[Race]) -> String {
@@ -23,10 +23,10 @@ pub(super) fn page(rows: &[Row], races: &[Race]) -> String {
         let _ = write!(page, "\n| {} | {} | {} | {} |", row.client, row.transport, row.mode, row.version);
         for cell in &row.cells {
             let said = match cell {
-                Cell::Good => "ok".to_owned(),
-                Cell::Part(reason) => format!("ok [{}]", note(&mut notes, reason)),
-                Cell::Cannot(reason) => format!("– [{}]", note(&mut notes, reason)),
-                Cell::Wrong(_) => "**WRONG**".to_owned(),
+                Cell::Passed => "ok".to_owned(),
+                Cell::Partial(reason) => format!("ok [{}]", note(&mut notes, reason)),
+                Cell::Unsupported(reason) => format!("– [{}]", note(&mut notes, reason)),
+                Cell::Failed(_) => "**WRONG**".to_owned(),
             };
             let _ = write!(page, " {said} |");
         }
@@ -50,7 +50,7 @@ pub(super) fn page(rows: &[Row], races: &[Race]) -> String {
     page
 }
 
-/// The number of a note; the same text is one note.
+/// The number of a note; equal texts share one.
 fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
     let at = notes.iter().position(|known| *known == reason).unwrap_or_else(|| {
         notes.push(reason);
@@ -59,12 +59,12 @@ fn note<'a>(notes: &mut Vec<&'a str>, reason: &'a str) -> usize {
     at + 1
 }
 
-pub(super) fn wrong(rows: &[Row], races: &[Race]) -> Vec<String> {
-    let mut wrong = Vec::new();
+pub(super) fn complaints(rows: &[Row], races: &[Race]) -> Vec<String> {
+    let mut complaints = Vec::new();
     for row in rows {
         for (name, cell) in CAPABILITIES.iter().zip(&row.cells) {
-            if let Cell::Wrong(why) = cell {
-                wrong.push(format!("{}, {}, {}: {name}: {why}", row.client, row.transport, row.mode));
+            if let Cell::Failed(why) = cell {
+                complaints.push(format!("{}, {}, {}: {name}: {why}", row.client, row.transport, row.mode));
             }
         }
     }
@@ -75,9 +75,9 @@ pub(super) fn wrong(rows: &[Row], races: &[Race]) -> Vec<String> {
             Err(e) => format!("{e:#}"),
         };
         let Race { client, server, transport, mode, .. } = race;
-        wrong.push(format!("{client}, {transport}, {mode}: a report and its answer ({server}): {why}"));
+        complaints.push(format!("{client}, {transport}, {mode}: a report and its answer ({server}): {why}"));
     }
-    wrong
+    complaints
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        let cells = vec![Cell::Good, Cell::Cannot("no way".to_owned()), Cell::Wrong("saw nothing".to_owned())];
+        let cells = vec![Cell::Passed, Cell::Unsupported("no way".to_owned()), Cell::Failed("saw nothing".to_owned())];
         let row = Row { client: "a", transport: "stdio", mode: "auto", version: "2026-07-28", cells };
         let race = |expected, seen, surprises| Race {
             client: "b",
@@ -98,7 +98,7 @@ mod tests {
         };
         let races = [race(1000, 1000, 0), race(0, 0, 5), race(1000, 999, 0), race(0, 1, 1)];
         assert_eq!(
-            wrong(&[row], &races),
+            complaints(&[row], &races),
             [
                 "a, stdio, auto: cancel: saw nothing",
                 "b, http, auto: a report and its answer (s): 999 reports were seen and 0 surprises",

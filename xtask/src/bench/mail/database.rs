@@ -1,5 +1,5 @@
-//! A PostgreSQL of the bench's own, on the same disk, run by an ordinary user since it refuses to run as root. It syncs
-//! what it commits, as it does by default.
+//! A PostgreSQL server for the bench, on the same disk and with the default of syncing each commit. It refuses to run as root,
+//! so root runs it as `nobody`.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use super::super::echo::status;
 /// `nobody` and `nogroup` of Debian.
 const NOBODY: u32 = 65_534;
 
-/// A server with a socket and a data directory of its own. It ends with this.
+/// A server with a socket and a data directory of its own, which ends when this is dropped.
 pub(super) struct Database {
     dir: tempfile::TempDir,
     bin: PathBuf,
@@ -23,7 +23,6 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Starts one.
     pub(super) fn start() -> Result<Database> {
         let bin = programs().context("PostgreSQL is not installed: cargo xtask setup tests")?;
         let dir = tempfile::tempdir()?;
@@ -70,12 +69,12 @@ impl Database {
     }
 
     /// Ends all connections of all daemons, as a failing network or an administrator does.
-    pub(super) fn cut(&self) -> Result<()> {
+    pub(super) fn cut_connections(&self) -> Result<()> {
         self.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'")
     }
 
-    /// Makes it the mail's store of a project, which becomes a clone of the same repository as all others.
-    pub(super) fn carries(&self, bench: &Bench) -> Result<()> {
+    /// Configures a project to keep its mail here. All such projects become clones of one repository.
+    pub(super) fn configure(&self, bench: &Bench) -> Result<()> {
         for args in [&["init", "-q"][..], &["remote", "add", "origin", "https://example.org/team/bench.git"]] {
             if !Command::new("git").args(args).current_dir(bench.dir()).stdin(Stdio::null()).status()?.success() {
                 bail!("git {args:?} failed");
@@ -92,13 +91,13 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // At once, with all its processes.
+        // SIGQUIT ends the server immediately, with all its processes.
         let _ = Command::new("kill").args(["-QUIT", &self.process.id().to_string()]).status();
         let _ = self.process.wait();
     }
 }
 
-/// Where the server's programs are: on the path, or where Debian puts them, the newest first.
+/// The directory of the server's programs: on `PATH`, or the newest of Debian's.
 fn programs() -> Option<PathBuf> {
     let has = |dir: &Path| ["initdb", "postgres", "psql"].iter().all(|program| dir.join(program).is_file());
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,17 +1,17 @@
-//! `cargo xtask bench mail`: messages between agents against the disk that has to hold them, and what becomes of them
-//! when a daemon is killed.
+//! `cargo xtask bench mail`: messages between agents compared with the disk that stores them, and what becomes of them when
+//! daemons are killed.
 //!
-//! The floor of a send is appending the same bytes to a file on the same disk and syncing them, in between the sends;
-//! the floor of a rush is one sync for many. The last figures are counts: what was acknowledged while daemons were
-//! killed and connections cut, and what of it is missing or doubled afterwards. One file a part.
+//! The floor of a send is appending and syncing the same bytes in a file on the same disk, alternating with the sends; the
+//! floor of many senders is one sync for many messages. The last figures are counts: of the messages acknowledged while
+//! daemons were killed and connections cut, how many are missing or doubled. One file per part.
 
-mod crowd;
+mod connection;
 mod database;
 mod latency;
-mod line;
 mod load;
 mod machines;
 mod rush;
+mod scale;
 
 use std::fs::File;
 use std::io::Write;
@@ -26,37 +26,36 @@ use super::{Bench, Samples};
 use crate::agent::{Agent, text};
 use crate::workspace::{Profile, build};
 
-/// Bytes of a message.
+/// The size of a message, in bytes.
 const BODY: usize = 500;
 
-/// A part: its name and what measures it, in a project of its own.
-pub(super) type Part = (&'static str, fn(&Bench, &Asked) -> Result<Vec<Figure>>);
+/// A part: its name, and the function that measures it in a project of its own.
+pub(super) type Part = (&'static str, fn(&Bench, &Options) -> Result<Vec<Figure>>);
 
 pub(super) const PARTS: &[Part] = &[
     ("send", |bench, _| latency::sends(bench)),
     ("wake", |bench, _| latency::wakes(bench)),
-    ("wait", |bench, _| latency::doorbell(bench)),
+    ("wait", |bench, _| latency::hob_wait(bench)),
     ("rush", |bench, _| rush::measure(bench, "")),
-    ("idle", |bench, _| crowd::idle(bench)),
-    ("large", |bench, _| crowd::large(bench)),
-    ("machines", |bench, asked| machines::measure(bench, asked)),
-    ("kills", |bench, asked| load::kills(bench, asked)),
+    ("idle", |bench, _| scale::idle(bench)),
+    ("large", |bench, _| scale::large(bench)),
+    ("machines", |bench, options| machines::measure(bench, options)),
+    ("kills", |bench, options| load::kills(bench, options)),
 ];
 
-/// What was asked for.
-pub(super) struct Asked {
-    /// How often the daemon is killed.
+pub(super) struct Options {
+    /// How often daemons are killed.
     kills: usize,
 }
 
-/// The task: all parts, or those named.
+/// Runs all parts, or those that are named.
 pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
-    let (mut wanted, mut asked) = (Vec::new(), Asked { kills: if is_quick { 50 } else { 1_000 } });
+    let (mut wanted, mut options) = (Vec::new(), Options { kills: if is_quick { 50 } else { 1_000 } });
     let mut args = args.iter().copied().filter(|arg| *arg != "--");
     while let Some(arg) = args.next() {
         match arg {
             "--kills" => {
-                asked.kills = args.next().and_then(|text| text.parse().ok()).context("--kills takes a number")?
+                options.kills = args.next().and_then(|text| text.parse().ok()).context("--kills takes a number")?
             }
             part if PARTS.iter().any(|(name, _)| *name == part) => wanted.push(part),
             other => {
@@ -70,13 +69,13 @@ pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
     for (name, measure) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
         println!("bench: mail, {name} …");
         let bench = Bench::new(programs.clone(), is_quick)?;
-        let measured = measure(&bench, &asked).with_context(|| format!("part {name}"));
+        let measured = measure(&bench, &options).with_context(|| format!("part {name}"));
         bench.stop()?;
         figures.extend(measured?);
     }
-    let missed = report::show(&figures);
+    let missed = report::print(&figures);
     if wanted.is_empty() && !is_quick {
-        report::keep(&report::MAIL, &figures)?;
+        report::write(&report::MAIL, &figures)?;
     }
     if missed > 0 && !is_quick {
         bail!("{missed} of the figures miss their target");
@@ -84,7 +83,7 @@ pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Makes an agent known, by the command line.
+/// Registers an agent from the command line.
 fn register(bench: &Bench, name: &str) -> Result<()> {
     let done = bench.hob(&["quickstart", "--name", name, "--role", "bench"]).stdout(Stdio::null()).status()?;
     if !done.success() {
@@ -93,35 +92,35 @@ fn register(bench: &Bench, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A front-end of that agent.
+/// A front-end for that agent.
 fn agent(bench: &Bench, name: &str) -> Result<Agent> {
     let mut agent = Agent::start(bench.hob(&["mcp", "mail", "--as", name]).stderr(Stdio::null()))?;
     agent.initialize()?;
     Ok(agent)
 }
 
-/// What a call that worked says in full.
-fn done(result: &Value) -> Result<&Value> {
+/// The structured content of a successful result.
+fn structured(result: &Value) -> Result<&Value> {
     if result["isError"] == true {
         bail!("{}", text(result));
     }
     Ok(&result["structuredContent"])
 }
 
-fn to(agent: &str, content: &str) -> Value {
+fn message_to(agent: &str, content: &str) -> Value {
     json!({ "to": format!("agent:{agent}"), "content": content })
 }
 
-/// A file on the disk that the mail is on.
-struct Floor {
+/// A file on the disk of the mail store, to time appends and syncs.
+struct DiskFloor {
     file: File,
-    taken: Samples,
+    samples: Samples,
 }
 
-impl Floor {
-    fn new(bench: &Bench) -> Result<Floor> {
+impl DiskFloor {
+    fn new(bench: &Bench) -> Result<DiskFloor> {
         let file = File::create(bench.dir().join("floor")).context("could not make the floor's file")?;
-        Ok(Floor { file, taken: Samples::default() })
+        Ok(DiskFloor { file, samples: Samples::default() })
     }
 
     /// Appends and syncs.
@@ -130,23 +129,23 @@ impl Floor {
         self.file.write_all(bytes)?;
         self.file.sync_data()?;
         let took = begun.elapsed();
-        self.taken.push(took);
+        self.samples.push(took);
         Ok(took)
     }
 
-    /// A figure of a distribution beside the same one of the floor.
+    /// A percentile beside the same percentile of the floor.
     fn beside(&self, what: &str, samples: &Samples, percent: usize, target: Option<Target>) -> Figure {
         Figure {
             what: format!("{what}, p{percent}"),
             unit: "µs",
             value: samples.percentile(percent),
-            floor: Some(("append + sync", self.taken.percentile(percent))),
+            floor: Some(("append + sync", self.samples.percentile(percent))),
             target,
         }
     }
 }
 
-/// A plain number, with the most that it may be.
+/// A figure that is a count, with the maximum allowed.
 fn count(what: impl Into<String>, value: usize, most: Option<f64>) -> Figure {
-    Figure { what: what.into(), unit: "", value: value as f64, floor: None, target: most.map(Target::AtMost) }
+    Figure { what: what.into(), unit: "", value: value as f64, floor: None, target: most.map(Target::Max) }
 }

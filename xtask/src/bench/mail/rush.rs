@@ -1,5 +1,5 @@
-//! Many senders at once: fifty connections with one call in flight each, two hundred mailboxes that are drained
-//! meanwhile, and the count of what came through.
+//! Many senders at once: fifty connections with one call in flight each, and two hundred mailboxes that are drained meanwhile.
+//! Counts the messages that arrived.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use serde_json::json;
 use super::super::Bench;
 use super::super::Samples;
 use super::super::report::{Figure, Target};
-use super::line::Line;
-use super::{BODY, Floor, count, register, to};
+use super::connection::Connection;
+use super::{BODY, DiskFloor, count, message_to, register};
 
 const MAILBOXES: usize = 200;
 const SENDERS: usize = 50;
-/// Threads that drain.
+/// Threads that drain the mailboxes.
 const DRAINS: usize = 2;
-/// How long a round of draining all mailboxes takes at least.
+/// The minimum duration of a round over all mailboxes.
 const ROUND: Duration = Duration::from_millis(250);
-/// Messages of one sync in the floor.
+/// Messages to a sync in the floor.
 const GROUP: usize = 64;
 
-/// `where_` is put behind the names of the figures.
-pub(super) fn measure(bench: &Bench, where_: &str) -> Result<Vec<Figure>> {
-    // Starts the daemon.
+/// `suffix` is appended to the names of the figures.
+pub(super) fn measure(bench: &Bench, suffix: &str) -> Result<Vec<Figure>> {
+    // This starts the daemon.
     register(bench, "starter")?;
     let seconds = if bench.is_quick { 2 } else { 10 };
-    let mut floor = Floor::new(bench)?;
+    let mut floor = DiskFloor::new(bench)?;
     let group = vec![b'x'; BODY * GROUP];
     let half = bench.times(200);
     (0..half).try_for_each(|_| floor.append(&group).map(drop))?;
@@ -38,12 +38,12 @@ pub(super) fn measure(bench: &Bench, where_: &str) -> Result<Vec<Figure>> {
     let mut drains = Vec::new();
     for part in 0..DRAINS {
         let boxes = (part..MAILBOXES).step_by(DRAINS);
-        let boxes = boxes.map(|n| Line::open(bench, &format!("box-{n}"), "box")).collect::<Result<Vec<_>>>()?;
+        let boxes = boxes.map(|n| Connection::open(bench, &format!("box-{n}"), "box")).collect::<Result<Vec<_>>>()?;
         let ended = ended.clone();
         drains.push(thread::spawn(move || drain(boxes, &ended)));
     }
     let senders =
-        (0..SENDERS).map(|n| Line::open(bench, &format!("sender-{n}"), "load")).collect::<Result<Vec<_>>>()?;
+        (0..SENDERS).map(|n| Connection::open(bench, &format!("sender-{n}"), "load")).collect::<Result<Vec<_>>>()?;
     let begun = Instant::now();
     let until = begun + Duration::from_secs(seconds);
     let senders: Vec<_> =
@@ -61,11 +61,11 @@ pub(super) fn measure(bench: &Bench, where_: &str) -> Result<Vec<Figure>> {
         drain.join().expect("a drain does not panic")?.into_iter().for_each(|id| *got.entry(id).or_default() += 1);
     }
     (0..half).try_for_each(|_| floor.append(&group).map(drop))?;
-    let floor_rate = GROUP as f64 * 1e6 / floor.taken.percentile(50);
+    let floor_rate = GROUP as f64 * 1e6 / floor.samples.percentile(50);
     let lost = sent.iter().filter(|id| !got.contains_key(*id)).count();
     let doubled = got.values().filter(|count| **count > 1).count();
-    let target = where_.is_empty().then(|| Target::Share((5_000.0 / floor_rate).min(0.5)));
-    let name = format!("{SENDERS} connections sending to {MAILBOXES} mailboxes that are drained{where_}");
+    let target = suffix.is_empty().then(|| Target::MinTimesFloor((5_000.0 / floor_rate).min(0.5)));
+    let name = format!("{SENDERS} connections sending to {MAILBOXES} mailboxes that are drained{suffix}");
     let rate = Figure { what: name, unit: "/s", value: rate, floor: Some(("64 to a sync", floor_rate)), target };
     let each = |percent| Figure {
         what: format!("… each send, p{percent}"),
@@ -84,20 +84,20 @@ pub(super) fn measure(bench: &Bench, where_: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-fn send(mut line: Line, number: usize, until: Instant) -> Result<(Vec<String>, Samples)> {
+fn send(mut line: Connection, number: usize, until: Instant) -> Result<(Vec<String>, Samples)> {
     let body = "x".repeat(BODY);
     let (mut ids, mut times) = (Vec::new(), Samples::default());
     while Instant::now() < until {
         let mailbox = (number * 31 + ids.len() * 7) % MAILBOXES;
         let begun = Instant::now();
-        line.call("send_message", &to(&format!("box-{mailbox}"), &body))?;
+        line.call("send_message", &message_to(&format!("box-{mailbox}"), &body))?;
         times.push(begun.elapsed());
         ids.push(line.message_id()?);
     }
     Ok((ids, times))
 }
 
-fn drain(mut boxes: Vec<Line>, ended: &AtomicBool) -> Result<Vec<String>> {
+fn drain(mut boxes: Vec<Connection>, ended: &AtomicBool) -> Result<Vec<String>> {
     let mut got = Vec::new();
     loop {
         let (was_over, before, begun) = (ended.load(Ordering::Relaxed), got.len(), Instant::now());

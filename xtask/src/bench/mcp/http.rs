@@ -1,9 +1,9 @@
-//! One connection over HTTP, kept alive: how long a call takes.
+//! How long a call takes over one HTTP connection that is kept alive.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -12,8 +12,9 @@ use super::super::report::{Figure, Target};
 use super::super::{Bench, Samples};
 use super::peers::Peers;
 use super::pipes::{Era, call};
+use crate::workspace::KillOnDrop;
 
-/// Calls of one contender before the next has its turn.
+/// Calls of one contender before the turn of the next.
 const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench, examples: &Path, peers: &Peers) -> Result<Vec<Figure>> {
@@ -33,22 +34,23 @@ pub(super) fn measure(bench: &Bench, examples: &Path, peers: &Peers) -> Result<V
                 unit: "µs",
                 value: mine.percentile(percent),
                 floor: Some(("rmcp, same era", theirs.percentile(percent))),
-                target: (percent == 50).then_some(Target::Times(1.0)),
+                target: (percent == 50).then_some(Target::MaxTimesFloor(1.0)),
             });
         }
     }
     Ok(figures)
 }
 
-/// A server that says where it listens.
+/// A server that prints its port or address.
 struct Server {
-    child: Child,
+    _child: KillOnDrop,
     port: u16,
 }
 
 impl Server {
     fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command.stdin(Stdio::null()).spawn().context("could not start the server")?;
+        let child = command.stdin(Stdio::null()).spawn().context("could not start the server")?;
+        let mut child = KillOnDrop(child);
         let mut said = String::new();
         match (child.stdout.take(), child.stderr.take()) {
             (Some(stdout), _) => BufReader::new(stdout).read_line(&mut said),
@@ -56,23 +58,16 @@ impl Server {
             _ => bail!("the server cannot say where it listens"),
         }
         .context("the server did not say where it listens")?;
-        // A port alone, or an address.
+        // A port, or an address that ends in one.
         let port = said.trim().trim_end_matches("/mcp").rsplit(':').next().unwrap_or_default();
         let port = port.parse().with_context(|| format!("no port in {said:?}"))?;
-        Ok(Self { child, port })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Ok(Self { _child: child, port })
     }
 }
 
 struct Client {
     stream: BufReader<TcpStream>,
-    /// What every request says of itself.
+    /// The headers of every request but its length.
     head: String,
     era: Era,
     last: usize,
@@ -121,7 +116,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends one message; the answer's body is kept. Gives the session that the server names, if it does.
+    /// Sends one message and keeps the answer's body. Returns the session id if the server sends one.
     fn post(&mut self, message: &str) -> Result<Option<String>> {
         let request = format!("{}Content-Length: {}\r\n\r\n{message}", self.head, message.len());
         self.stream.get_mut().write_all(request.as_bytes()).context("the server reads no more")?;

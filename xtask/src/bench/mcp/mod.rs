@@ -1,9 +1,9 @@
-//! `cargo xtask bench mcp`: the library against the official SDKs and against floors, in one interleaved run.
+//! `cargo xtask bench mcp`: the MCP library compared with the official SDKs and with floors, in one interleaved run.
 //!
-//! Every contender is the same server: one tool, `echo`. What one connection does is in [`pipes`], what HTTP adds in
-//! [`http`], what many connections and slow readers do to a daemon in [`crowd`].
+//! Every contender is the same server with one tool, `echo`. [`pipes`] measures one connection, [`http`] one over HTTP, and
+//! [`connections`] the effect of many connections and of a slow reader on a daemon.
 
-mod crowd;
+mod connections;
 mod http;
 mod peers;
 mod pipes;
@@ -25,7 +25,7 @@ const PAGE: Page = Page {
             where a sleeping core has to be woken: the floor is compared on one core, where no luck decides.",
 };
 
-/// Measures everything, or a tenth of it.
+/// Measures everything, or a tenth if `is_quick`.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let library = ["-p", "mcp", "--features", "websocket", "--example", "echo", "--example", "http"];
     let floors = ["--example", "floor", "--example", "floor_tokio"];
@@ -38,16 +38,16 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     println!("bench: HTTP …");
     figures.extend(http::measure(&bench, &examples, &peers)?);
     println!("bench: many connections …");
-    figures.extend(crowd::measure(&bench)?);
+    figures.extend(connections::measure(&bench)?);
     bench.stop()?;
-    report::show(&figures);
+    report::print(&figures);
     match is_quick {
         true => Ok(()),
-        false => report::keep(&PAGE, &figures),
+        false => report::write(&PAGE, &figures),
     }
 }
 
-/// Where the two ends of a round trip ran, and its samples.
+/// On which cores the two ends of a round trip ran, and its samples.
 type Place = (&'static str, fn(&Measured) -> &Samples);
 
 /// Round trips, pipelined calls and memory of each contender, in turns.
@@ -66,7 +66,7 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
     let mut figures = Vec::new();
     for (contender, measured) in contenders.iter().zip(&measured) {
         let places: [Place; 2] = [
-            ("round trip on one core", |measured| &measured.together),
+            ("round trip on one core", |measured| &measured.one_core),
             ("round trip", |measured| &measured.round_trips),
         ];
         for ((what, samples), percent) in places.into_iter().flat_map(|place| [(place, 50), (place, 99)]) {
@@ -80,12 +80,12 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
                 });
             };
             let is_held = contender.is_ours && percent == 50;
-            // Elsewhere it decides over the floor whether the kernel happened to put its two ends on one core.
+            // On several cores, the floor depends on whether the kernel happened to put its two ends on one.
             let is_certain = what.ends_with("one core");
-            row(("synchronous loop", floor), (is_held && is_certain).then_some(Target::Times(1.5)));
+            row(("synchronous loop", floor), (is_held && is_certain).then_some(Target::MaxTimesFloor(1.5)));
             if contender.is_ours {
                 let peer = if contender.era == Era::Legacy { rmcp[0] } else { rmcp[1] };
-                row(("rmcp, same era", peer), is_held.then_some(Target::Times(1.0)));
+                row(("rmcp, same era", peer), is_held.then_some(Target::MaxTimesFloor(1.0)));
             }
         }
     }
@@ -104,9 +104,9 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
             Era::Legacy => batching,
             Era::Modern => get(pipes::BATCHING_MODERN)?,
         };
-        row(("batching loop, same calls", batching), contender.is_ours.then_some(Target::Share(0.5)));
+        row(("batching loop, same calls", batching), contender.is_ours.then_some(Target::MinTimesFloor(0.5)));
         if contender.is_ours {
-            row(("rmcp, better era", better), Some(Target::Share(3.0)));
+            row(("rmcp, better era", better), Some(Target::MinTimesFloor(3.0)));
         }
     }
     for (contender, measured) in contenders.iter().zip(&measured) {
@@ -115,9 +115,9 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
         };
         let ours = |target| contender.is_ours.then_some(target);
         row("spawn to first answer, p50", "ms", measured.cold.percentile(50) / 1000.0, None);
-        row("idle, resident", "MiB", measured.idle, ours(Target::AtMost(4.0)));
+        row("idle, resident", "MiB", measured.idle, ours(Target::Max(4.0)));
         let what = format!("{} calls at once, all answered, peak resident", contender.at_once);
-        row(&what, "MiB", measured.peak, ours(Target::AtMost(16.0)));
+        row(&what, "MiB", measured.peak, ours(Target::Max(16.0)));
     }
     Ok(figures)
 }

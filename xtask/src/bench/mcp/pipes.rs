@@ -1,8 +1,8 @@
-//! One connection on pipes: how long a call takes, how many go through, and what the server holds.
+//! One connection on pipes: the time of a call, the throughput, and the server's memory.
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -11,15 +11,16 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 
-use super::super::memory::Memory;
+use super::super::procfs::Memory;
 use super::super::{Bench, Samples};
 use super::peers::Peers;
+use crate::workspace::KillOnDrop;
 
 pub(super) const FLOOR: &str = "synchronous loop";
 pub(super) const BATCHING: &str = "batching loop";
 pub(super) const BATCHING_MODERN: &str = "batching loop, modern calls";
 
-/// As many calls as must all succeed in bounded memory when they come at once.
+/// How many calls sent at once must all succeed in bounded memory.
 const AT_ONCE: usize = 20_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,21 +36,21 @@ pub(super) struct Contender {
     pub(super) era: Era,
     /// How many calls come at once: fewer where they take long.
     pub(super) at_once: usize,
-    /// How many make its speed, in a process that has warmed up.
+    /// How many calls measure the throughput of the warm process.
     pipelined: usize,
     round_trips: usize,
     command: Vec<std::ffi::OsString>,
 }
 
-/// What was measured of one, over all rounds.
+/// The measurements of one contender over all rounds.
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) cold: Samples,
-    /// Wherever the kernel puts the two ends.
+    /// With the two ends on the cores that the kernel chooses.
     pub(super) round_trips: Samples,
-    /// With both ends on one core, where no sleeping core has to be woken and no luck decides.
-    pub(super) together: Samples,
-    /// The best round's.
+    /// With both ends on one core: no sleeping core has to be woken, so chance plays no part.
+    pub(super) one_core: Samples,
+    /// Of the best round.
     pub(super) per_second: f64,
     /// In MiB.
     pub(super) idle: f64,
@@ -101,11 +102,11 @@ impl Contender {
         let mut server = Server::start(&mut command)?;
         if self.era == Era::Legacy {
             server.write(HELLO)?;
-            server.answers(1)?;
+            server.read_lines(1)?;
             server.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         } else {
             server.write(call(0, self.era).as_bytes())?;
-            server.answers(1)?;
+            server.read_lines(1)?;
         }
         measured.cold.push(started.elapsed());
         let memory = Memory::of(server.child.id())?;
@@ -113,9 +114,9 @@ impl Contender {
 
         let count = bench.times(self.round_trips);
         server.round_trips(count, self.era, &mut measured.round_trips)?;
-        let everywhere = server.share_one_core()?;
-        server.round_trips(count, self.era, &mut measured.together)?;
-        server.run_on(&everywhere)?;
+        let all_cores = server.share_one_core()?;
+        server.round_trips(count, self.era, &mut measured.one_core)?;
+        server.run_on(&all_cores)?;
         server.pipeline(self.at_once, self.era)?;
         measured.peak = measured.peak.max(Memory::peak(server.child.id())?);
         let took = server.pipeline(self.pipelined, self.era)?;
@@ -132,7 +133,7 @@ const META: &str = ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"20
     \"io.modelcontextprotocol/clientInfo\":{\"name\":\"bench\",\"version\":\"1\"},\
     \"io.modelcontextprotocol/clientCapabilities\":{}}";
 
-/// One call as a line; in the modern era it says itself which revision it is of.
+/// A call as a line; in the modern era it names its revision.
 pub(super) fn call(id: usize, era: Era) -> String {
     let meta = if era == Era::Modern { META } else { "" };
     format!(
@@ -141,9 +142,9 @@ pub(super) fn call(id: usize, era: Era) -> String {
     )
 }
 
-/// A running server; what is read of it is only counted while time is taken.
+/// A running server. While it is timed, its output is only counted.
 struct Server {
-    child: Child,
+    child: KillOnDrop,
     input: Option<ChildStdin>,
     output: ChildStdout,
     read: Vec<u8>,
@@ -157,15 +158,15 @@ impl Server {
             .spawn()
             .with_context(|| format!("could not start {:?}", command.get_program()))?;
         let output = child.stdout.take().context("the server has no stdout")?;
-        Ok(Self { input: child.stdin.take(), child, output, read: Vec::new() })
+        Ok(Self { input: child.stdin.take(), child: KillOnDrop(child), output, read: Vec::new() })
     }
 
     fn write(&mut self, line: &[u8]) -> Result<()> {
         self.input.as_mut().context("its input is closed")?.write_all(line).context("the server reads no more")
     }
 
-    /// Waits for so many lines, which it keeps; nothing more may come.
-    fn answers(&mut self, count: usize) -> Result<()> {
+    /// Reads `count` lines into `read`, which holds nothing else.
+    fn read_lines(&mut self, count: usize) -> Result<()> {
         self.read.clear();
         let mut lines = 0;
         while lines < count {
@@ -181,25 +182,25 @@ impl Server {
         Ok(())
     }
 
-    /// One call after the other.
+    /// Calls one after the other.
     fn round_trips(&mut self, count: usize, era: Era, samples: &mut Samples) -> Result<()> {
         for id in 1..=count {
             let line = call(id, era);
             let sent = Instant::now();
             self.write(line.as_bytes())?;
-            self.answers(1)?;
+            self.read_lines(1)?;
             samples.push(sent.elapsed());
         }
         Ok(())
     }
 
-    /// Puts the server and this thread on one core; where they ran before.
+    /// Puts the server and this thread on one core; returns the cores they ran on.
     fn share_one_core(&self) -> Result<CpuSet> {
-        let everywhere = sched_getaffinity(None).context("could not see which cores there are")?;
+        let all_cores = sched_getaffinity(None).context("could not see which cores there are")?;
         let mut one = CpuSet::new();
-        one.set((0..CpuSet::MAX_CPU).find(|core| everywhere.is_set(*core)).context("there is no core")?);
+        one.set((0..CpuSet::MAX_CPU).find(|core| all_cores.is_set(*core)).context("there is no core")?);
         self.run_on(&one)?;
-        Ok(everywhere)
+        Ok(all_cores)
     }
 
     fn run_on(&self, cores: &CpuSet) -> Result<()> {
@@ -207,7 +208,7 @@ impl Server {
         for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
             let thread = thread?.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
             match sched_setaffinity(thread, cores) {
-                // It has just ended.
+                // The thread has just ended.
                 Ok(()) | Err(Errno::SRCH) => {}
                 Err(error) => return Err(error).context("could not choose the server's core"),
             }
@@ -215,13 +216,13 @@ impl Server {
         Ok(())
     }
 
-    /// Sends so many calls as fast as they go; each must be answered once and rightly. How long it took.
+    /// Sends `count` calls without waiting, checks that each is answered once and correctly, and returns the time.
     fn pipeline(&mut self, count: usize, era: Era) -> Result<Duration> {
         let lines: String = (1..=count).map(|id| call(id, era)).collect();
         let mut input = self.input.take().context("its input is closed")?;
         let begun = Instant::now();
         let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()).map(|()| input));
-        self.answers(count)?;
+        self.read_lines(count)?;
         let took = begun.elapsed();
         let written = writing.join().map_err(|_| anyhow::anyhow!("the writing thread panicked"))?;
         self.input = Some(written.context("the server reads no more")?);
@@ -254,12 +255,5 @@ impl Server {
         std::io::copy(&mut self.output, &mut std::io::sink()).context("the server's output broke")?;
         self.child.wait().context("could not wait for the server")?;
         Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! What many cost: a thousand that wait for nothing, and two hundred full mailboxes.
+//! Mail at scale: a thousand idle waiters, and two hundred full mailboxes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,48 +7,48 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::super::echo::daemon_pid;
-use super::super::memory::Memory;
+use super::super::procfs::{Memory, processor_ms};
 use super::super::report::{Figure, Target};
 use super::super::{Bench, Samples};
-use super::line::Line;
+use super::connection::Connection;
 use super::{BODY, register};
 
-/// Waiters that have nothing to do, each on a connection of its own.
+/// Idle waiters, each on a connection of its own.
 const WAITERS: usize = 1_000;
-/// Full mailboxes, and what fills them.
+/// Full mailboxes, and the messages in each.
 const MAILBOXES: usize = 200;
 const MESSAGES: usize = 10_000;
-/// Connections that fill them.
+/// Connections that fill the mailboxes.
 const FILLERS: usize = 8;
 
-/// What waiters cost that nobody writes to.
+/// The memory and processor time of waiters that get no mail.
 pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let pid = daemon_pid(bench)?;
     let before = Memory::of(pid)?.resident;
     let mut waiters = Vec::new();
     for number in 0..WAITERS {
-        waiters.push(Line::open(bench, &format!("idle-{number}"), "idle")?);
+        waiters.push(Connection::open(bench, &format!("idle-{number}"), "idle")?);
     }
     let connected = Memory::of(pid)?.resident;
     for waiter in &mut waiters {
         waiter.begin("wait_for_message", &json!({ "timeout": 600 }))?;
     }
     thread::sleep(Duration::from_secs(2));
-    let (grown, began) = (Memory::of(pid)?.resident, cpu(pid)?);
+    let (grown, began) = (Memory::of(pid)?.resident, processor_ms(pid)?);
     thread::sleep(Duration::from_secs(5));
-    let used = cpu(pid)? - began;
+    let used = processor_ms(pid)? - began;
     let figure = |what: &str, unit, value, most: Option<f64>| Figure {
         what: what.to_owned(),
         unit,
         value,
         floor: None,
-        target: most.map(Target::AtMost),
+        target: most.map(Target::Max),
     };
     Ok(vec![
         figure("1,000 idle waiters on 1,000 connections: the daemon grows by", "MiB", grown - before, Some(60.0)),
         figure("… of which waiting, beyond being connected and registered", "MiB", grown - connected, None),
-        // A held call says every ten seconds that it lives, if it was asked to; a tick is 10 ms.
+        // A waiting call sends a heartbeat every ten seconds, if the client wants progress; a tick is 10 ms.
         figure("… processor time of the daemon in 5 s", "ms", used, Some(10.0)),
     ])
 }
@@ -57,10 +57,11 @@ pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
 pub(super) fn large(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let (boxes, messages) = if bench.is_quick { (20, 500) } else { (MAILBOXES, MESSAGES) };
-    let mut boxes = (0..boxes).map(|n| Line::open(bench, &format!("box-{n}"), "box")).collect::<Result<Vec<_>>>()?;
+    let mut boxes =
+        (0..boxes).map(|n| Connection::open(bench, &format!("box-{n}"), "box")).collect::<Result<Vec<_>>>()?;
     let begun = Instant::now();
     let fillers = (0..FILLERS).map(|n| {
-        let mut line = Line::open(bench, &format!("filler-{n}"), "filler")?;
+        let mut line = Connection::open(bench, &format!("filler-{n}"), "filler")?;
         Ok(thread::spawn(move || -> Result<()> {
             let call = json!({ "to": "role:box", "content": "x".repeat(BODY) });
             (0..messages / FILLERS).try_for_each(|_| line.call("send_message", &call))
@@ -83,7 +84,7 @@ pub(super) fn large(bench: &Bench) -> Result<Vec<Figure>> {
         let said = line.structured()?;
         let handed = said["messages"].as_array().map_or(0, Vec::len);
         let left = said["remaining"].as_u64().context("no `remaining`")?;
-        // Each visit of a mailbox takes fifty, and the count of what remains is right.
+        // Each visit of a mailbox takes fifty messages, and `remaining` is exact.
         let visits = round / count + 1;
         if handed != 50 || left != (messages - visits * 50) as u64 {
             bail!("{handed} handed out, {left} said to remain at visit {visits} of a mailbox of {messages}");
@@ -97,7 +98,7 @@ pub(super) fn large(bench: &Bench) -> Result<Vec<Figure>> {
         unit: "µs",
         value: samples.percentile(percent),
         floor: Some(("list_groups", ping.percentile(percent))),
-        target: most.map(Target::AtMost),
+        target: most.map(Target::Max),
     };
     let what = format!("{count} mailboxes of {messages}: fetch of 50 with `remaining`");
     Ok(vec![
@@ -107,11 +108,4 @@ pub(super) fn large(bench: &Bench) -> Result<Vec<Figure>> {
         figure("… only looked at by cursor", &look, 99, Some(5_000.0)),
         Figure { what: "… filled at, deliveries".to_owned(), unit: "/s", value: filled, floor: None, target: None },
     ])
-}
-
-/// Processor time in ms (proc(5), stat: fields 14 and 15, in hundredths of a second).
-pub(super) fn cpu(pid: u32) -> Result<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("the process is gone")?;
-    let fields: Vec<&str> = stat.rsplit_once(')').context("no stat")?.1.split_whitespace().collect();
-    Ok((fields[11].parse::<f64>()? + fields[12].parse::<f64>()?) * 10.0)
 }

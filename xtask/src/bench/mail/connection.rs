@@ -1,5 +1,5 @@
-//! A connection to the daemon's socket that speaks MCP for one agent, with as little work as can be on this side: where
-//! what is measured is the daemon, a front-end and a full reading of each answer would take the processor from it.
+//! A connection to the daemon's socket that speaks MCP for one agent with as little work as possible: a front-end, and parsing
+//! each answer, would take processor time from the daemon that is measured.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -8,20 +8,20 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::super::Bench;
-use super::super::echo::greet_as;
+use super::super::echo::connect_as;
 
 /// A connection under an agent's name.
-pub(super) struct Line {
+pub(super) struct Connection {
     stream: BufReader<UnixStream>,
     next_id: u64,
-    /// The last answer, as it came.
+    /// The last answer, unparsed.
     pub(super) answer: Vec<u8>,
 }
 
-impl Line {
-    /// Connects, shakes hands, and makes the agent known.
-    pub(super) fn open(bench: &Bench, name: &str, role: &str) -> Result<Line> {
-        let mut line = Line { stream: greet_as(bench, "mcp", Some(name))?, next_id: 1, answer: Vec::new() };
+impl Connection {
+    /// Connects, initializes, and registers the agent.
+    pub(super) fn open(bench: &Bench, name: &str, role: &str) -> Result<Connection> {
+        let mut line = Connection { stream: connect_as(bench, "mcp", Some(name))?, next_id: 1, answer: Vec::new() };
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
         });
@@ -45,19 +45,19 @@ impl Line {
             if self.stream.read_until(b'\n', &mut self.answer)? == 0 {
                 bail!("the daemon closed the connection");
             }
-            // Whatever is no answer: a report of progress, a notification.
+            // Skips what is not an answer: progress and other notifications.
             if !self.has("\"method\":") || self.has("\"result\":") {
                 return Ok(());
             }
         }
     }
 
-    /// Calls a tool without waiting for its answer.
+    /// Calls a tool and does not wait for its answer.
     pub(super) fn begin(&mut self, tool: &str, arguments: &Value) -> Result<()> {
         self.write("tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Calls a tool; a failed call is an error. The answer is in `answer`.
+    /// Calls a tool and leaves its answer in `answer`; a failed call is an error.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<()> {
         self.begin(tool, arguments)?;
         self.read()?;
@@ -73,7 +73,7 @@ impl Line {
         Ok(message["result"]["structuredContent"].take())
     }
 
-    /// The id of the message that was sent.
+    /// The id in the answer to `send_message`.
     pub(super) fn message_id(&self) -> Result<String> {
         let text = std::str::from_utf8(&self.answer)?;
         let after = text.split_once("\"message_id\":\"").context("no id in the answer")?.1;
@@ -81,7 +81,7 @@ impl Line {
     }
 
     fn has(&self, part: &str) -> bool {
-        // An answer begins with its envelope, and ends with it where the tool failed.
+        // The envelope is at the beginning of an answer, and `isError` at its end.
         let (head, tail) = (&self.answer[..self.answer.len().min(64)], self.answer.len().saturating_sub(64));
         [head, &self.answer[tail..]].iter().any(|end| end.windows(part.len()).any(|at| at == part.as_bytes()))
     }

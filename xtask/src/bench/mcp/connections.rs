@@ -1,4 +1,4 @@
-//! Many connections to one daemon: what a thousand idle ones cost, and what one that never reads does to another.
+//! Many connections to one daemon: the cost of a thousand idle ones, and the effect of one that never reads on another.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -7,59 +7,58 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::super::echo::{daemon_pid, greet};
-use super::super::memory::Memory;
+use super::super::echo::{connect, daemon_pid};
+use super::super::procfs::{Memory, processor_ms};
 use super::super::report::{Figure, Target};
 use super::super::{Bench, Samples};
 
 const CONNECTIONS: usize = 1_000;
-/// How long nothing happens while the processor's time is looked at.
-const STILL: Duration = Duration::from_secs(2);
-/// Requests of the one that does not read; their answers are many times what any buffer on the way holds.
+/// How long the processor time of an idle daemon is measured.
+const IDLE_TIME: Duration = Duration::from_secs(2);
+/// Requests of the connection that does not read. Their answers exceed all buffers on the way many times.
 const UNREAD: usize = 20_000;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
-    // The first call starts the daemon.
+    // This call starts the daemon.
     let started = bench.hob(&["call", "repl_list"]).output().context("could not run `hob call`")?;
     if !started.status.success() {
         bail!("`hob call repl_list` failed: {}", String::from_utf8_lossy(&started.stdout));
     }
     let daemon = daemon_pid(bench)?;
-    // Before anything was ever held for a slow reader: what an allocator keeps would be counted too.
+    // Before the slow reader: memory that the allocator keeps after it would be counted too.
     let mut figures = Vec::new();
     let before = Memory::of(daemon)?;
     let mut idle = Vec::new();
     for at in 0..CONNECTIONS {
-        let mut stream = greet(bench, "mcp").with_context(|| format!("connection {at}"))?;
+        let mut stream = connect(bench, "mcp").with_context(|| format!("connection {at}"))?;
         round_trip(&mut stream, "tools/list", 1)?;
         idle.push(stream);
     }
-    let (resident, began) = (Memory::of(daemon)?, ticks(daemon)?);
-    std::thread::sleep(STILL);
-    let used = ticks(daemon)? - began;
+    let (resident, began) = (Memory::of(daemon)?, processor_ms(daemon)?);
+    std::thread::sleep(IDLE_TIME);
+    let used = processor_ms(daemon)? - began;
     let memory = |what: String, value, floor, target| Figure { what, unit: "MiB", value, floor, target };
     figures.push(memory(
         format!("daemon with {CONNECTIONS} idle connections, resident"),
         resident.resident,
         Some(("before them", before.resident)),
-        Some(Target::AtMost(40.0)),
+        Some(Target::Max(40.0)),
     ));
     figures.push(Figure {
-        what: format!("daemon with {CONNECTIONS} idle connections, processor time in {} s", STILL.as_secs()),
+        what: format!("daemon with {CONNECTIONS} idle connections, processor time in {} s", IDLE_TIME.as_secs()),
         unit: "ms",
-        // A tick is 10 ms wherever Linux runs.
-        value: used as f64 * 10.0,
+        value: used,
         floor: None,
-        target: Some(Target::AtMost(10.0)),
+        target: Some(Target::Max(10.0)),
     });
     drop(idle);
     figures.extend(slow_reader(bench)?);
     Ok(figures)
 }
 
-/// Round trips of one connection, alone and beside one that has asked for much and reads nothing.
+/// Round trips of one connection, alone and beside one that has sent many requests and reads nothing.
 fn slow_reader(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut fast = greet(bench, "mcp")?;
+    let mut fast = connect(bench, "mcp")?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
     let mut last = 0;
     let mut turn = |samples: &mut Samples| -> Result<()> {
@@ -70,14 +69,14 @@ fn slow_reader(bench: &Bench) -> Result<Vec<Figure>> {
         Ok(())
     };
     turn(&mut alone)?;
-    let mut slow = greet(bench, "mcp")?;
+    let mut slow = connect(bench, "mcp")?;
     let mut writer = slow.get_ref().try_clone().context("could not share the connection")?;
     let flood = std::thread::spawn(move || -> std::io::Result<()> {
         let line = |id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
         (1..=UNREAD).try_for_each(|id| writer.write_all(line(id).as_bytes()))
     });
     turn(&mut beside)?;
-    // Now it reads after all, and nothing is missing.
+    // Now it reads, and no answer is missing.
     let mut line = Vec::new();
     for id in 1..=UNREAD {
         line.clear();
@@ -95,7 +94,7 @@ fn slow_reader(bench: &Bench) -> Result<Vec<Figure>> {
         floor: Some(("alone", alone.percentile(percent))),
         target,
     };
-    Ok(vec![figure(50, Some(Target::Times(1.25))), figure(99, None)])
+    Ok(vec![figure(50, Some(Target::MaxTimesFloor(1.25))), figure(99, None)])
 }
 
 fn round_trip(stream: &mut BufReader<UnixStream>, method: &str, id: usize) -> Result<Duration> {
@@ -112,14 +111,4 @@ fn round_trip(stream: &mut BufReader<UnixStream>, method: &str, id: usize) -> Re
         true => Ok(took),
         false => bail!("{method} was answered with {answer}"),
     }
-}
-
-/// The processor time that a process has used, in ticks.
-fn ticks(pid: u32) -> Result<u64> {
-    let text =
-        std::fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid} is gone"))?;
-    // After the name, which may hold anything, stand the state and 10 numbers before the two times.
-    let rest = text.rsplit(')').next().unwrap_or_default();
-    let times = rest.split_whitespace().skip(11).take(2).map(|word| word.parse::<u64>().unwrap_or_default());
-    Ok(times.sum())
 }
