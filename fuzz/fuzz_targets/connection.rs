@@ -1,4 +1,4 @@
-//! Any bytes to a server of everything: valid lines come back, each request is answered once, and it ends.
+//! Any bytes sent to the example `everything`: it writes valid lines, answers each request once, and ends.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text, and programs edited: the checker comes to an end, and says the same again.
+//! Any text and mutated programs: the checker ends, and reports the same again.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any text: the tree holds it, errors lie in it, and formatting keeps its tokens.
+//! Any text: the tree contains it, errors lie within it, and formatting keeps its tokens.
 
 #![no_main]
 

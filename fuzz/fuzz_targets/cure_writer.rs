@@ -1,4 +1,4 @@
-//! What passes the checker is written and runs, and raises nothing that types rule out.
+//! A program that passes the checker compiles and runs, and raises no error that types rule out.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes, cut anywhere: the same lines, each judged, none kept beyond the limit.
+//! Any bytes, cut anywhere: the framer yields the same lines, each checked, and buffers no more than the limit.
 
 #![no_main]
 

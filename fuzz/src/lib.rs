@@ -1,22 +1,22 @@
-//! What must hold whatever comes in. A broken promise is a panic, which the fuzzer reports with its input.
+//! Fuzz targets: what must hold for any input. A violation is a panic, which the fuzzer reports with its input.
 //!
-//! To the MCP library, input is text with two bytes that no text has: `FF` cuts it, so that what follows comes in a later read, and `FE`
-//! lets the server settle first. To the compiler it is a program.
+//! For the MCP library, input is text with two bytes that are not valid in UTF-8: `FF` cuts it, so that the rest comes in a
+//! later read, and `FE` also lets the server settle first. For the Cure compiler, input is a program.
 
-mod account;
 pub mod cure;
 mod framing;
+mod owed_answers;
 mod peer;
 
 pub use framing::framing;
 pub use peer::{connection, expect_panics};
 
-/// Where input is cut.
+/// Cuts the input.
 const CUT: u8 = 0xFF;
-/// Where the server may settle.
+/// Cuts the input and lets the server settle.
 const SETTLE: u8 = 0xFE;
 
-/// The pieces that come one after the other, and whether the server settles before each.
+/// The pieces of the input in order, and whether the server settles before each.
 fn pieces(data: &[u8]) -> Vec<(bool, Vec<u8>)> {
     let mut pieces = vec![(false, Vec::new())];
     for &byte in data {

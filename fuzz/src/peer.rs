@@ -1,4 +1,4 @@
-//! A client that says anything to a server of everything.
+//! A client that sends any bytes to the server of the example `everything`, and checks what comes back.
 
 #[path = "../../crates/mcp/examples/everything/all.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -10,15 +10,15 @@ use mcp::server::{ConnectionOptions, End, Limits};
 use mcp::tool::{Context, Effect, Progress, Tool, ToolError, tool};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::account::Account;
+use super::owed_answers::OwedAnswers;
 
-/// The longest line, short enough to be passed often.
+/// The longest line, short enough to be exceeded often.
 const LINE: usize = 2_000;
 
-/// Virtual time: an hour passes at once when nothing else is to be done, so waiting longer means waiting for ever.
+/// Time is virtual: an hour passes immediately when no task can run, so this long means for ever.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
-/// Tools that panic are part of the test; every other panic is a finding.
+/// Silences the panics that the example's tools and prompts raise on purpose; every other panic is a finding.
 pub fn expect_panics() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -29,13 +29,13 @@ pub fn expect_panics() {
     }));
 }
 
-/// Says these bytes, and looks at what comes back until the server is done.
+/// Sends these bytes, and checks the output until the server is done.
 pub fn connection(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let pieces = super::pieces(data);
-    // How much may be under way to and from the server: a byte, a little, or everything.
+    // How many bytes the stream buffers: all, one, or a few.
     let buffer = [1 << 20, 1, 64, 4096][usize::from(first & 3)];
-    // Not many calls at once, so that some wait.
+    // With only two calls at once, others wait.
     let running = if first & 4 == 0 { 64 } else { 2 };
     let limits = Limits { line: LINE, running, waiting: 8, batch: 8, ..Limits::default() };
     let hurry = first & 8 != 0;
@@ -47,7 +47,7 @@ pub fn connection(data: &[u8]) {
         .expect("a runtime");
     let output = runtime.block_on(async {
         let server = all::server();
-        // Runs another program; and may be told to go on for a very long time.
+        // `print` runs another program, and `report` may be told to run for a very long time.
         server.registry().remove("print");
         server.registry().remove("report");
         server.registry().add(tool(Step)).expect("a legal tool");
@@ -66,7 +66,7 @@ pub fn connection(data: &[u8]) {
                 } else {
                     tokio::task::yield_now().await;
                 }
-                // A server may be gone, but only when it was told so; the end of its output shows that.
+                // The write fails if the server has ended, which the end of its output shows as well.
                 let _ = write.write_all(piece).await;
             }
             if !hurry {
@@ -86,7 +86,7 @@ pub fn connection(data: &[u8]) {
         output
     });
     let said: Vec<u8> = pieces.into_iter().flat_map(|(_, piece)| piece).collect();
-    Account::of(&said, LINE).check(&output);
+    OwedAnswers::of(&said, LINE).check(&output);
 }
 
 /// Says how far it is.
@@ -96,6 +96,7 @@ struct Count {
     count: u8,
 }
 
+/// The tool `report`, with few steps.
 struct Step;
 
 impl Tool for Step {

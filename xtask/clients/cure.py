@@ -1,5 +1,5 @@
-"""The Python package `mcp` as a client of the Cure compiler: every tool, a resource of each kind and a prompt, through
-`hob mcp --profile cure`.
+"""The Python package `mcp` as a client of the Cure compiler: calls every tool, reads a resource of each kind and gets a
+prompt through `hob mcp --profile cure`.
 
 usage: cure.py HOB DIR MODE      MODE is legacy, auto or a protocol revision to pin
 Prints one JSON line: {"version", "tools", "answers", "resources", "prompts", "deep", "dear"}; an answer is
@@ -71,7 +71,7 @@ async def main(hob: str, directory: str, mode: str) -> None:
             "answers": answers,
             "resources": resources,
             "prompts": [message.content.model_dump(mode="json") for message in prompt.messages],
-            # What is written to make a compiler leave its stack, or think for ever.
+            # Programs that try to overflow a compiler's stack, or to keep it busy for ever.
             "deep": await call("validate_syntax", {"code": "module T do\n  def f(): Int = " + "(" * 100_000}),
             "dear": await call("type_check_cure", {"code": doubling()}),
         }

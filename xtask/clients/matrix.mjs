@@ -1,4 +1,4 @@
-// What both generations of the TypeScript SDK are asked to do.
+// The steps that both generations of the TypeScript SDK run.
 
 const KNOWN = ["echo", "hold", "inquire", "report"];
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -68,8 +68,8 @@ export async function everything({ client, asked, watch, call }) {
   };
 }
 
-// A thousand calls, ten at a time, each of which reports once and is done at once: the report must come before its
-// answer, and none may be lost or take the client by surprise.
+// Makes a thousand calls, ten at a time, each of which reports progress once and ends immediately. Each report must arrive
+// before its answer, and none may be lost or raise an error in the client.
 export async function race({ client, call }) {
   const CALLS = 1000;
   const surprises = [];

@@ -1,8 +1,8 @@
-"""The Python package `mcp`, and `fastmcp`, as clients: everything a client may do, against the example `everything`.
+"""The Python packages `mcp` and `fastmcp` as clients: everything a client may do, against the example `everything`.
 
 usage: matrix.py mcp|fastmcp stdio|http|sse TARGET MODE      TARGET is a program or an address
-Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}; what the client has no
-way to do is {"cannot": WHY}.
+Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}; {"cannot": WHY} stands for
+what the client does not support.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ def connect(package: str, transport: str, target: str, mode: str):
 
 
 class Session:
-    """What the two packages spell differently."""
+    """One interface to both packages."""
 
     def __init__(self, client) -> None:
         self.client = client
@@ -131,7 +131,7 @@ async def resources(session: Session, modern: bool) -> dict:
     except mcp.MCPError as error:
         seen["missing"] = error.error.code
     except Exception as error:
-        # fastmcp hides the code behind an exception of its own.
+        # fastmcp raises its own exception; the code is in its cause.
         cause = error.__cause__
         seen["missing"] = cause.error.code if isinstance(cause, mcp.MCPError) else repr(error)
     if not modern:

@@ -1,8 +1,8 @@
-// The TypeScript SDK, 1.x, as a client: everything a client may do, against the example `everything`.
+// The TypeScript SDK 1.x as a client: everything a client may do, against the example `everything`.
 //
 // usage: matrix1.mjs stdio|http|sse|websocket TARGET legacy [race]      TARGET is a program or an address
 // Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}, or with `race`
-// {"version", "race"}: what came of a thousand calls that report progress and are done.
+// {"version", "race"}: the outcome of a thousand calls that report progress and end immediately.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";

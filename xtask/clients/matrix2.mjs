@@ -1,8 +1,8 @@
-// The TypeScript SDK's 2.x client: everything a client may do, against the example `everything`.
+// The TypeScript SDK 2.x as a client: everything a client may do, against the example `everything`.
 //
 // usage: matrix2.mjs stdio|http|sse TARGET MODE [race]      MODE is legacy, auto or a protocol revision to pin
 // Prints one JSON line: {"version", "tools", "progress", "cancel", "ask", "resources", "prompts"}, or with `race`
-// {"version", "race"}: what came of a thousand calls that report progress and are done.
+// {"version", "race"}: the outcome of a thousand calls that report progress and end immediately.
 
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";

@@ -1,6 +1,6 @@
-// A plain Node parent: Node hands its children a socketpair, not a pipe.
+// A plain Node parent process: Node starts its children with a socketpair, not with pipes.
 //
-// usage: parent.mjs HOB DIR REQUESTS     writes the file's lines, ends the input, prints what came back
+// usage: parent.mjs HOB DIR REQUESTS     writes the file's lines, closes the input, prints the answers
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

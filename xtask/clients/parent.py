@@ -1,6 +1,6 @@
-"""A plain Python parent: pipes both ways.
+"""A plain Python parent process: starts `hob mcp` with pipes.
 
-usage: parent.py HOB DIR REQUESTS     writes the file's lines, ends the input, prints what came back
+usage: parent.py HOB DIR REQUESTS     writes the file's lines, closes the input, prints the answers
 """
 
 import subprocess

@@ -1,6 +1,6 @@
-// The TypeScript SDK, 1.x, as a client: lists the tools and evaluates in GHCi through `hob mcp`.
+// The TypeScript SDK 1.x as a client: lists the tools and evaluates in GHCi through `hob mcp`.
 //
-// usage: sdk1.mjs HOB DIR MODE      it speaks the legacy era only, so MODE is `legacy`
+// usage: sdk1.mjs HOB DIR MODE      MODE is `legacy`, the only era of this SDK
 // Prints one JSON line: {"version", "tools", "text", "structured"}.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";

@@ -1,4 +1,4 @@
-// The TypeScript SDK's 2.x client: lists the tools and evaluates in GHCi through `hob mcp`.
+// The TypeScript SDK 2.x as a client: lists the tools and evaluates in GHCi through `hob mcp`.
 //
 // usage: sdk2.mjs HOB DIR MODE      MODE is legacy, auto or a protocol revision to pin
 // Prints one JSON line: {"version", "tools", "text", "structured"}.

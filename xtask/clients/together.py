@@ -1,5 +1,5 @@
-"""A server that does what ours must not: it writes a progress report and its answer at once. The control of `race`: a
-client that loses nothing here would prove nothing elsewhere.
+"""The control of `race`: a server that writes a progress report and its answer at once, as ours must not. A client that
+loses no report here could not show that ours keeps them apart.
 """
 
 import json

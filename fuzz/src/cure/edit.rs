@@ -1,15 +1,15 @@
-//! Edits that keep most of a program: a part of it gives way to another of its sort, from elsewhere in the text or from
-//! the library and the tests. Byte for byte hardly any edit would get past the parser.
+//! Mutations of programs: each replaces a part by another of its kind, from elsewhere in the text or from the standard library
+//! and the tests. Hardly any mutation of bytes would get past the parser.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use cure::syntax::{SyntaxKind as K, SyntaxNode, SyntaxToken, parse};
 
-/// The largest part that is taken from elsewhere, in bytes.
+/// The largest part of the library and the tests to insert, in bytes.
 const LARGEST: usize = 300;
 
-/// What can stand for each other.
+/// Kinds of syntax whose members can replace each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Sort {
     Item,
@@ -36,7 +36,7 @@ fn sort(kind: K) -> Option<Sort> {
     })
 }
 
-/// Parts of the library and of the tests, by sort.
+/// Parts of the standard library and of the tests, by sort.
 static PARTS: LazyLock<HashMap<Sort, Vec<String>>> = LazyLock::new(|| {
     let library = cure::standard::names().filter_map(cure::standard::source).map(str::to_owned);
     let table = include_str!("../../../crates/cure/tests/data/programs.tsv");
@@ -66,7 +66,7 @@ static PARTS: LazyLock<HashMap<Sort, Vec<String>>> = LazyLock::new(|| {
     parts
 });
 
-/// Numbers near which something changes.
+/// Numbers at boundaries of their representation.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -90,7 +90,7 @@ const NUMBERS: &[&str] = &[
 ];
 const OPERATORS: &[&str] =
     &["+", "-", "*", "/", "%", "<", ">", "<=", ">=", "==", "!=", "and", "or", "++", "--", "<>", "|>", "::"];
-/// What an expression can be put into; `$` is its place.
+/// Contexts for an expression, in place of `$`.
 const FRAMES: &[&str] = &[
     "($)",
     "[$]",
@@ -131,7 +131,7 @@ impl Random {
     }
 }
 
-/// What comes of a text, in its place: edits of its parts, and of its bytes now and then, which find what no program has.
+/// Mutates a text in place: mostly parts of it, in a quarter of the cases its bytes, which reach what no program contains.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     let text = if seed.is_multiple_of(4) { None } else { edited(&data[..size], most, seed) };
     match text {
@@ -143,14 +143,14 @@ pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     }
 }
 
-/// What comes of two texts.
+/// Crosses two texts.
 pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
     let text = crossed(one, other, out.len(), seed).unwrap_or_default();
     out[..text.len()].copy_from_slice(&text);
     text.len()
 }
 
-/// One to three edits, within a size. `None` where nothing came of it.
+/// Applies one to three edits within a size; `None` if the text is unchanged.
 fn edited(data: &[u8], most: usize, seed: u32) -> Option<Vec<u8>> {
     let mut random = Random::new(seed);
     let mut text = String::from_utf8(data.to_vec()).ok()?;
@@ -162,7 +162,7 @@ fn edited(data: &[u8], most: usize, seed: u32) -> Option<Vec<u8>> {
     (text.as_bytes() != data).then(|| text.into_bytes())
 }
 
-/// A part of the one text gives way to a part of the other.
+/// Replaces a part of the one text by a part of the other.
 fn crossed(one: &[u8], other: &[u8], most: usize, seed: u32) -> Option<Vec<u8>> {
     let mut random = Random::new(seed);
     let (one, other) = (std::str::from_utf8(one).ok()?, std::str::from_utf8(other).ok()?);
@@ -214,12 +214,12 @@ fn edit(text: &str, random: &mut Random) -> Option<String> {
             let frame = random.of(FRAMES)?;
             replaced(text, &node, &frame.replace('$', words.trim_end()))
         }
-        _ => token(text, &tree, random)?,
+        _ => edit_token(text, &tree, random)?,
     })
 }
 
-/// A number, a name or an operator gives way to another.
-fn token(text: &str, tree: &SyntaxNode, random: &mut Random) -> Option<String> {
+/// Replaces a number, a name or an operator by another.
+fn edit_token(text: &str, tree: &SyntaxNode, random: &mut Random) -> Option<String> {
     let tokens = tree.descendants_with_tokens().filter_map(|element| element.into_token());
     let tokens: Vec<SyntaxToken> = tokens.filter(|token| !token.kind().is_trivia()).collect();
     let token = random.of(&tokens)?;

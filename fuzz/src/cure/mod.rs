@@ -1,5 +1,5 @@
-//! Texts to the Cure compiler. Whatever the text, each step of the compiler ends, within the stack that a thread of the
-//! daemon has, and keeps what it promises.
+//! The Cure compiler: for any text, each step of the compiler ends, within the stack of a daemon's thread, and keeps its
+//! promises.
 
 mod edit;
 
@@ -10,25 +10,24 @@ use cure::{Alone, Compilation, Failure, Limits, beam, compile, form, syntax};
 
 pub use edit::{cross, mutate};
 
-/// The stack of the daemon's own threads, on which the compiler runs there.
+/// The stack size of the daemon's threads, on which it runs the compiler.
 const STACK: usize = 2 << 20;
 
-/// Does it on a thread with the stack that the daemon's threads have.
-fn apart(job: impl FnOnce() + Send) {
+/// Runs the job on a thread with the stack size of the daemon's threads.
+fn on_small_stack(job: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, job);
         thread.expect("a thread starts").join().expect("it ends well");
     });
 }
 
-/// What stands in the tree is the text, every error lies in it, and formatting keeps its tokens and changes nothing the
-/// second time.
+/// The tree contains the whole text, every error lies within it, and formatting keeps the tokens and is idempotent.
 pub fn parser(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    apart(|| {
+    on_small_stack(|| {
         let parsed = syntax::parse(&text);
         assert_eq!(parsed.tree().text().to_string(), text, "the tree holds every byte");
-        told(&parsed.diagnostics, &text);
+        check_diagnostics(&parsed.diagnostics, &text);
         let modules = syntax::modules(&parsed.tree());
         drop(modules);
         let wrong = parsed.diagnostics.iter().any(Diagnostic::is_error);
@@ -36,7 +35,7 @@ pub fn parser(data: &[u8]) {
             Err(errors) => assert!(wrong && errors.iter().any(Diagnostic::is_error)),
             Ok(once) => {
                 assert!(!wrong);
-                assert_eq!(words(&once), words(&text), "formatting changes white space only:\n{once}");
+                assert_eq!(tokens(&once), tokens(&text), "formatting changes white space only:\n{once}");
                 let twice = syntax::format(&once).expect("what is formatted has no errors");
                 assert_eq!(twice, once, "the second time");
             }
@@ -44,16 +43,16 @@ pub fn parser(data: &[u8]) {
     });
 }
 
-/// The tokens of a text, but for white space.
-fn words(text: &str) -> Vec<String> {
+/// The tokens of a text, without white space.
+fn tokens(text: &str) -> Vec<String> {
     let tree = syntax::parse(text).tree();
     let tokens = tree.descendants_with_tokens().filter_map(|element| element.into_token());
-    let words = tokens.filter(|token| token.kind() != syntax::SyntaxKind::Whitespace);
-    words.map(|token| token.text().trim_end().to_owned()).collect()
+    let tokens = tokens.filter(|token| token.kind() != syntax::SyntaxKind::Whitespace);
+    tokens.map(|token| token.text().trim_end().to_owned()).collect()
 }
 
-/// Diagnostics can be shown, and what they offer can be done.
-fn told(diagnostics: &[Diagnostic], text: &str) {
+/// Diagnostics can be rendered, and their fixes lie within the text.
+fn check_diagnostics(diagnostics: &[Diagnostic], text: &str) {
     let lines = Lines::new(text);
     for one in diagnostics {
         let line = one.line(&lines);
@@ -65,20 +64,20 @@ fn told(diagnostics: &[Diagnostic], text: &str) {
     }
 }
 
-/// The checker comes to an end, its errors can be shown, and the second time it says the same.
+/// The checker ends, its errors can be rendered, and a second run reports the same.
 pub fn checker(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    apart(|| drop(checked(&text)));
+    on_small_stack(|| drop(checked(&text)));
 }
 
 fn checked(text: &str) -> Compilation {
     let compiled = compile(text, &Alone);
-    told(&compiled.diagnostics, text);
+    check_diagnostics(&compiled.diagnostics, text);
     let said = |compiled: &Compilation| {
         let lines = Lines::new(text);
         compiled.diagnostics.iter().map(|one| one.line(&lines)).collect::<Vec<_>>()
     };
-    // Tables in whose order nobody should have a say are made anew each time. Now and then is often enough.
+    // Hash tables differ in order from run to run, which must not show. One text in 16 is enough.
     if text.len().is_multiple_of(16) {
         assert_eq!(said(&compiled), said(&compile(text, &Alone)), "said again");
     }
@@ -89,11 +88,11 @@ fn checked(text: &str) -> Compilation {
     compiled
 }
 
-/// What passes the checker can be written, or it is said why not, and runs within its limits. What it gives is a value:
-/// a program without foreign functions raises no error that types rule out.
+/// A program that passes the checker compiles to BEAM files, or an error says why not; and it runs within its limits to a
+/// value. Without foreign functions it raises no error that types rule out.
 pub fn writer(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    apart(|| {
+    on_small_stack(|| {
         let compiled = checked(&text);
         if !compiled.is_ok() {
             return;
@@ -109,30 +108,30 @@ pub fn writer(data: &[u8]) {
                 assert!(files.iter().all(|(_, bytes)| is_beam(bytes)));
                 beam::program_assembly(&own).expect("what can be a file can be its text");
             }
-            Err(error) => told(&[error.diagnostic()], &text),
+            Err(error) => check_diagnostics(&[error.diagnostic()], &text),
         }
-        own.iter().for_each(|module| runs(&compiled, module, &text));
+        own.iter().for_each(|module| run_exports(&compiled, module, &text));
     });
 }
 
-/// How far each function may run.
+/// The limits of each function's run.
 const LIMITS: Limits = Limits { steps: 20_000, depth: 10_000, output: 1 << 16, memory: 32 << 20, time: None };
 
-/// Runs what needs no arguments.
-fn runs(compiled: &Compilation, module: &form::Module, text: &str) {
+/// Runs the functions without arguments.
+fn run_exports(compiled: &Compilation, module: &form::Module, text: &str) {
     for (function, _) in module.exports.iter().filter(|(_, arity)| *arity == 0).take(8) {
         let (stop, watched) = (cure::Stop::default(), cure::Watched { trace: true, profile: true });
         let run = compiled.run_in(&module.name, function, LIMITS, stop, watched).expect("it is there");
         match run.result {
-            Err(failure @ Failure::Raised { .. }) if !text.contains("curify") => ruled_out(&failure),
+            Err(failure @ Failure::Raised { .. }) if !text.contains("curify") => check_not_ruled_out(&failure),
             Err(failure) => assert!(!failure.to_string().is_empty()),
             Ok(value) => assert!(!value.is_empty()),
         }
     }
 }
 
-/// No clause for a value, a wrong argument, a division by zero: types rule them out.
-fn ruled_out(failure: &Failure) {
+/// Panics for an error that types rule out: no clause for a value, a wrong argument, a division by zero.
+fn check_not_ruled_out(failure: &Failure) {
     let said = failure.to_string();
     let wrong = ["no_clause", "badarg", "badarith", "function_clause", "case_clause", "badfun", "badarity"];
     assert!(!wrong.iter().any(|reason| said.contains(reason)), "{said}");

@@ -1,4 +1,4 @@
-// The echo server on the TypeScript SDK, 1.x, on standard streams.
+// The echo server on the TypeScript SDK 1.x, on standard streams.
 
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";

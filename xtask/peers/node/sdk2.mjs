@@ -1,4 +1,4 @@
-// The echo server on the TypeScript SDK, 2.x, on standard streams, in both eras.
+// The echo server on the TypeScript SDK 2.x, on standard streams, in both eras.
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";

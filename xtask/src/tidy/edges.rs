@@ -1,9 +1,9 @@
-//! Which crate may use which: layers are Cargo edges, and this table is the whole truth about them.
-//! A new edge is a change of the architecture: it is made here, on purpose.
+//! Which crate may depend on which: this table lists every allowed edge between our crates. A new edge changes the
+//! architecture, so it is added here deliberately.
 
 use serde_json::Value;
 
-/// A crate and what of ours it may depend on.
+/// Each crate, and those of our crates that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("mcp", &[]),
     ("project", &[]),
@@ -28,20 +28,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// These may take of `mcp` its feature `wire` only, so that no async runtime comes with it.
+/// Crates that may use only the feature `wire` of `mcp`, which needs no async runtime.
 const WIRE_ONLY: &[&str] = &["client", "ui"];
 
-/// Names that say nothing; a thing of that kind lives with its owner.
+/// Names that say nothing: such code belongs to the module that uses it.
 pub(crate) const FORBIDDEN_NAMES: &[&str] =
     &["core", "common", "util", "utils", "helper", "helpers", "misc", "manager"];
 
-/// The parts: what the daemon may use besides what all build on.
+/// The parts: the crates that the daemon may use, except those below all parts.
 pub(super) fn parts() -> impl Iterator<Item = &'static str> {
     let daemon = ALLOWED.iter().find(|(name, _)| *name == "daemon").map_or(&[][..], |(_, uses)| uses);
     daemon.iter().copied().filter(|name| !["mcp", "process", "project"].contains(name))
 }
 
-/// Complaints about the output of `cargo metadata --no-deps`.
+/// Checks the output of `cargo metadata --no-deps`.
 pub(crate) fn check(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let ours: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();

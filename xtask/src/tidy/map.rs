@@ -1,14 +1,14 @@
-//! ARCHITECTURE.md is a map: every file and folder it names must be there.
+//! ARCHITECTURE.md is a map: every file and directory that it names must exist.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 const MAP: &str = "ARCHITECTURE.md";
-/// A map longer than this is not read.
+/// A longer map would not be read.
 const MAX_LINES: usize = 250;
 
-/// Complaints about the map of the tree at `root`.
+/// Checks the map of the tree at `root`.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
     let path = root.join(MAP);
     if !path.is_file() {
@@ -21,7 +21,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
         complaints.push(format!("{MAP}: {lines} lines; keep it under {MAX_LINES}"));
     }
     for (index, line) in text.lines().enumerate() {
-        for name in named(line) {
+        for name in named_paths(line) {
             let is_there = ["", "crates"].iter().any(|base| root.join(base).join(name).exists());
             if !is_there {
                 complaints.push(format!("{MAP}:{}: names `{name}`, which is not there", index + 1));
@@ -31,9 +31,9 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// The paths of this repository that a line names in back-ticks: files by their ending, folders by a trailing slash
-/// or a first part that only paths have. What exists only at run time (`~/`, `$VAR/`) is none of it.
-fn named(line: &str) -> impl Iterator<Item = &str> {
+/// The paths of this repository that a line names in back-ticks: files by their extension, directories by a trailing slash
+/// or their first component. Paths that exist only at run time (`~/`, `$VAR/`) do not count.
+fn named_paths(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(|name| {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
         let at_run_time = name.starts_with(['.', '/']);
@@ -52,6 +52,6 @@ mod tests {
     #[test]
     fn only_paths_of_the_repository_count() {
         let line = "`tools/list` goes to `mcp/src/lib.rs`, `crates/repl`, `docs/`, `~/x/`, `hob.toml`";
-        assert_eq!(named(line).collect::<Vec<_>>(), ["mcp/src/lib.rs", "crates/repl", "docs/"]);
+        assert_eq!(named_paths(line).collect::<Vec<_>>(), ["mcp/src/lib.rs", "crates/repl", "docs/"]);
     }
 }

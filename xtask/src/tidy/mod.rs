@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: the rules of the house that no compiler checks.
+//! `cargo xtask tidy`: the rules of this repository that no compiler checks.
 //!
-//! Owns the verdict only; each family of rules is a function from what is there to a list of complaints:
-//! [`edges`] (which crate may use which), [`sources`] (headers, length, forbidden calls and names),
-//! [`modules`] (files nobody declared), [`circles`] (modules that use each other), [`parts`] (who names a part), [`map`] (what ARCHITECTURE.md names exists).
+//! Owns the result only. Each family of rules returns a list of complaints: [`edges`] (which crate may depend on which),
+//! [`sources`] (headers, length, forbidden calls and names), [`modules`] (undeclared files), [`circles`] (modules that use
+//! each other), [`parts`] (where parts are named), [`map`] (the paths in ARCHITECTURE.md).
 
 mod circles;
 mod edges;
@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
-/// Checks this checkout. All complaints are printed before it fails.
+/// Checks this checkout, and prints all complaints before it fails.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let mut complaints = edges::check(&workspace::metadata()?);
@@ -35,8 +35,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// How many packages may be locked. Each is built on two cores, and is code that somebody else may change: a new one is
-/// worth it, or goes in place of another.
+/// How many packages may be locked. Each takes time to build and is code that others may change, so a new one has to be worth
+/// it or replace another.
 const MAX_LOCKED: usize = 335;
 
 fn lock_is_short(lock: &str) -> Option<String> {
@@ -48,7 +48,7 @@ fn lock_is_short(lock: &str) -> Option<String> {
     })
 }
 
-/// Every rule that needs only the files.
+/// Checks the rules that need only the files.
 fn check_tree(root: &Path) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     let files = rust_files(root)?;
@@ -65,8 +65,8 @@ fn check_tree(root: &Path) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// The front-end starts in a millisecond because no async runtime is in it. A workspace build would hide a slip:
-/// there the features of all crates are joined. So the crate is looked at, and built, alone.
+/// Checks that the front-end depends on no async runtime, which lets it start in a millisecond. A workspace build joins the
+/// features of all crates and would hide a mistake, so the crate is checked alone.
 fn client_is_light() -> Result<Vec<String>> {
     let tree =
         workspace::read(workspace::cargo().args(["tree", "-p", "client", "-e", "normal,build", "--prefix", "none"]))?;
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree on disk from (path, text) pairs, and what tidy says about it.
+    /// Writes a tree of (path, text) pairs and returns the complaints about it.
     fn complaints(files: &[(&str, &str)]) -> String {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

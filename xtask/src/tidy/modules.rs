@@ -1,11 +1,11 @@
-//! Files nobody declared: a Rust file without its `mod` line compiles into nothing, so a forgotten test never runs
-//! and a forgotten tool is never served.
+//! Undeclared files: a Rust file without a `mod` line is not compiled, so a test in it never runs. Nor is a tool served that
+//! is not in its list.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Complaints about the files (relative to the root).
+/// Checks the files, whose paths are relative to the root.
 pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     for file in files {
@@ -20,7 +20,7 @@ pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
         };
         let text = read(&parent)?;
         if !declares(&text, &stem, file)
-            && !named_beside(&text, file)
+            && !path_attributes(&text, file)
                 .any(|path| std::fs::read_to_string(root.join(path)).is_ok_and(|text| declares(&text, &stem, file)))
         {
             complaints.push(format!("{}: not declared; add `mod {stem};` to {}", file.display(), parent.display()));
@@ -35,18 +35,18 @@ pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// The file that has to declare this one: `None` for roots, `Some(None)` where there should be one and is not.
+/// The file that has to declare this one. `None` for a crate's root, `Some(None)` if there is no such file.
 fn declaring(root: &Path, file: &Path) -> Option<Option<PathBuf>> {
     let dir = file.parent()?;
     let name = file.file_name()?.to_string_lossy();
     let in_dir = dir.file_name()?.to_string_lossy();
-    // Cargo finds these by itself.
+    // Cargo finds these without a declaration.
     let is_root = matches!(&*name, "lib.rs" | "main.rs" | "build.rs");
     if is_root || matches!(&*in_dir, "bin" | "examples" | "benches" | "tests" | "fuzz_targets") {
         return None;
     }
     let candidates: Vec<PathBuf> = if name == "mod.rs" {
-        above(dir)
+        declaring_above(dir)
     } else {
         let own = ["mod.rs", "lib.rs", "main.rs"].iter().map(|name| dir.join(name));
         own.chain(dir.parent().map(|up| up.join(format!("{in_dir}.rs")))).collect()
@@ -54,8 +54,8 @@ fn declaring(root: &Path, file: &Path) -> Option<Option<PathBuf>> {
     Some(candidates.into_iter().find(|path| root.join(path).is_file()))
 }
 
-/// Where the module of the folder `dir` is declared.
-fn above(dir: &Path) -> Vec<PathBuf> {
+/// The files that may declare the module of the directory `dir`.
+fn declaring_above(dir: &Path) -> Vec<PathBuf> {
     let Some(up) = dir.parent() else { return Vec::new() };
     let sibling = up.file_name().zip(up.parent()).map(|(name, top)| top.join(format!("{}.rs", name.to_string_lossy())));
     ["mod.rs", "lib.rs", "main.rs"].iter().map(|name| up.join(name)).chain(sibling).collect()
@@ -69,14 +69,14 @@ fn module_name(file: &Path) -> String {
     file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The files beside `file` that the declaring text names with `#[path]`: their modules stand beside them, too.
-fn named_beside<'a>(text: &'a str, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+/// The files beside `file` that the declaring text names with `#[path]`: they may declare it too.
+fn path_attributes<'a>(text: &'a str, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let names =
         text.lines().map(str::trim).filter(|line| line.starts_with("#[path")).filter_map(|line| line.split('"').nth(1));
     names.filter_map(|name| Some(file.parent()?.join(name)))
 }
 
-/// A `mod` line for it, or a `#[path]` that names the file.
+/// Whether the text has a `mod` line for the module, or a `#[path]` with the file's name.
 fn declares(text: &str, stem: &str, file: &Path) -> bool {
     let wanted = [format!("mod {stem};"), format!("mod r#{stem};")];
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,24 +1,24 @@
-//! Where no part is named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops over what
-//! is there; settings, journal and front-end get from the part what they need to know of it. Tests may name one: something
-//! has to be served in them.
+//! Where no part may be named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops over the
+//! list. Settings, journal and front-end learn from each part what they need. Tests may name parts, since they have to serve
+//! one.
 
 use std::path::Path;
 
 use super::edges;
 use super::sources::tests_start;
 
-/// What parts stand on and join, and the folder in which they do.
-const BELOW: [&str; 3] = ["crates/daemon/src", "crates/project/src", "crates/client/src"];
-const JOINED_IN: &str = "crates/daemon/src/parts";
+/// Crates that may not name a part, and the directory that is exempt.
+const BELOW_PARTS: [&str; 3] = ["crates/daemon/src", "crates/project/src", "crates/client/src"];
+const PARTS_DIR: &str = "crates/daemon/src/parts";
 
-/// Complaints about one file; `file` is relative to the root.
+/// Checks one file, whose path is relative to the root.
 pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
-    if !BELOW.iter().any(|below| file.starts_with(below)) || file.starts_with(JOINED_IN) {
+    if !BELOW_PARTS.iter().any(|below| file.starts_with(below)) || file.starts_with(PARTS_DIR) {
         return Vec::new();
     }
     let code = text.lines().take(tests_start(file, text)).enumerate();
     let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
-    // A module of that name which is another's.
+    // Whether another crate's module of that name is imported.
     let is_module = |part: &str| {
         let imported = text.lines().filter_map(|line| line.strip_prefix("use "));
         let of_others = imported.filter(|path| !path.trim_start_matches(':').starts_with(part));
@@ -29,14 +29,14 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         let part = named(line)?;
         let (file, number) = (file.display(), index + 1);
         Some(format!(
-            "{file}:{number}: names the part `{part}`; what only that part needs belongs into {JOINED_IN}/{part}.rs"
+            "{file}:{number}: names the part `{part}`; what only that part needs belongs into {PARTS_DIR}/{part}.rs"
         ))
     })
     .collect()
 }
 
-/// Whether a line has the part as a crate (`mail::`, and not the middle of a path) or at the beginning of a text: `"mail"`,
-/// `"repl_eval"`, `"cure.roots"`.
+/// Whether a line names the part: as a crate (`mail::` at the start of a path), or at the start of a string (`"mail"`,
+/// `"repl_eval"`, `"cure.roots"`).
 fn names(line: &str, part: &str, is_module: bool) -> bool {
     let is_crate = |at: usize| {
         let before = &line[..at];

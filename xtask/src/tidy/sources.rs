@@ -1,10 +1,10 @@
-//! Rules that one file alone can keep or break: its header, its length, its name, and calls that have no place in it.
+//! Rules for a single file: its header, length and name, and forbidden calls.
 
 use std::path::Path;
 
 use super::edges::FORBIDDEN_NAMES;
 
-/// Words of our own that the field's have replaced: files and types are not called so again.
+/// Retired words of our own and the field's words that replaced them. No file or type may have a retired name.
 const RETIRED: &[(&str, &str)] = &[
     ("look_out", "busy_wait"),
     ("LookOut", "BusyWait"),
@@ -28,10 +28,10 @@ const RETIRED: &[(&str, &str)] = &[
     ("bounded", "limit"),
 ];
 
-/// Lines a file may have before its tests begin.
+/// How many lines a file may have before its tests.
 const MAX_LINES: usize = 500;
 
-/// Complaints about one file; `file` is relative to the root.
+/// Checks one file, whose path is relative to the root.
 pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let shown = file.display();
@@ -53,7 +53,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         complaints
             .push(format!("{shown}: {split} lines before its tests; the limit is {MAX_LINES}, so split off a module"));
     }
-    // What a schema is made of is described, if by one word, and so is the library's interface.
+    // Types with a schema and the library's interface need a description, even of one word.
     let described = text.contains("JsonSchema") || file.starts_with("crates/mcp");
     let (mut is_paused, mut before) = (false, "");
     for (index, line) in text.lines().enumerate() {
@@ -76,7 +76,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
     complaints
 }
 
-/// The type that a line declares.
+/// The name of the type that a line declares.
 fn declared(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = line.strip_prefix("pub").map_or(line, |line| line.split_once(' ').map_or(line, |(_, rest)| rest));
@@ -84,7 +84,7 @@ fn declared(line: &str) -> Option<&str> {
     name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
-/// The number of lines before the tests: all of them in a file without, none in a file of tests.
+/// The number of lines before the tests: all lines of a file without tests, none of a file of tests.
 pub(super) fn tests_start(file: &Path, text: &str) -> usize {
     let in_tests = file.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "benches");
     let is_tests = file.file_stem().is_some_and(|stem| stem == "tests" || stem.to_string_lossy().ends_with("_tests"));
@@ -100,19 +100,19 @@ pub(super) fn tests_start(file: &Path, text: &str) -> usize {
     start.unwrap_or(lines.len())
 }
 
-/// A documentation comment of one word, or `The tool.`
+/// Whether the line is a documentation comment of one word, or `The tool.`
 fn says_nothing(line: &str) -> bool {
     let comment = line.trim_start().strip_prefix("/// ").and_then(|comment| comment.strip_suffix('.'));
     comment.is_some_and(|comment| comment.chars().all(char::is_alphabetic) || comment == "The tool")
 }
 
-/// What is wrong with the line, if anything. Where a test's time is paused, its sleeps cost nothing.
+/// The rule that the line breaks. A test with paused time may sleep, since that takes no time.
 fn forbidden_call(line: &str, is_test: bool, is_paused: bool) -> Option<&'static str> {
     let code = line.trim_start();
     if code.starts_with("//") {
         return None;
     }
-    // Assembled from halves, so that this file keeps its own rules.
+    // In two halves, so that this file does not break its own rules.
     let has = |head: &str, tail: &str| code.find(head).is_some_and(|at| code[at + head.len()..].starts_with(tail));
     if has("#[ig", "nore") {
         return Some("no test is ignored: a missing program is named and counted as skipped");

@@ -113,7 +113,7 @@ impl Session {
             other => format!("{other:?}"),
         };
         let mut seen = Vec::new();
-        // They come on a path of their own, and the last may come after the answer.
+        // Reports arrive on a channel of their own, the last possibly after the answer.
         while seen.last().is_none_or(|(value, _)| *value < 3.0) {
             let next = tokio::time::timeout(Duration::from_secs(5), self.progress.recv()).await;
             let Ok(Some(progress)) = next else { break };
@@ -212,7 +212,7 @@ async fn main() -> Result<(), Failure> {
             serve_client_with_lifecycle(handler, http, lifecycle).await?
         }
     };
-    // What both settled on, as the SDK knows it.
+    // The negotiated revision, as the SDK reports it.
     let version = client.peer_info().map(|info| info.protocol_version.to_string());
     let is_modern = version.as_deref() == Some("2026-07-28");
     let mut session = Session { client, asked, progress: progressed, updated, modern: is_modern };

@@ -1,4 +1,4 @@
-//! What happens in the garden, as records of the journal.
+//! The garden's records of the journal.
 
 use project::journal::Event;
 use serde::Serialize;

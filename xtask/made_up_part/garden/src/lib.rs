@@ -1,5 +1,4 @@
-//! A garden: a few beds, and who waters them. It is a part as small as one can be, made up to show that a part is one crate,
-//! one file and one line.
+//! A garden with a few beds: a minimal, made-up part, which shows that a part is one crate, one file and one line.
 
 mod journal;
 mod settings;
@@ -13,23 +12,23 @@ use mcp::tool::{AnyTool, tool};
 pub use journal::Record;
 pub use settings::GardenSettings;
 
-/// Who hears of what happens.
+/// Where records go.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// The beds, each with how often it was watered.
+/// The beds, as how often each was watered.
 pub struct Garden {
     beds: Mutex<Vec<u64>>,
     journal: Journal,
 }
 
 impl Garden {
-    /// Dry beds, as many as the settings say.
+    /// A garden with as many dry beds as the settings say.
     pub fn new(settings: &GardenSettings, journal: Journal) -> Arc<Garden> {
         let beds = usize::try_from(settings.beds).unwrap_or_default();
         Arc::new(Garden { beds: Mutex::new(vec![0; beds]), journal })
     }
 
-    /// Waters a bed, counted from 1, and says how often it was; `None` where there is no such bed.
+    /// Waters a bed, counted from 1, and returns how often it was watered; `None` if there is no such bed.
     pub(crate) fn water(&self, bed: u64) -> Option<u64> {
         let mut beds = self.beds.lock().unwrap_or_else(PoisonError::into_inner);
         let count = usize::try_from(bed).ok()?.checked_sub(1).and_then(|index| beds.get_mut(index))?;
@@ -44,12 +43,12 @@ impl Garden {
     }
 }
 
-/// Its tools.
+/// The garden's tools.
 pub fn tools(garden: &Arc<Garden>) -> Vec<Arc<dyn AnyTool>> {
     vec![tool(water_bed::WaterBed(garden.clone()))]
 }
 
-/// Adds what can be read of it.
+/// Adds the garden's resources.
 pub fn serve_resources(garden: &Arc<Garden>, resources: &Arc<Resources>) {
     let garden = garden.clone();
     resources.add(resource(Resource::new("garden://beds", "beds"), move |_| {

@@ -1,5 +1,5 @@
-//! The echo server on the official Rust SDK, as it is meant to be written: on its non-blocking pipes, or with
-//! `--http` on a port that it prints. Serves both eras.
+//! The echo server on the official Rust SDK, as the SDK intends servers to be written: on its non-blocking pipes, or with `--http`
+//! on a port that it prints. Serves both eras.
 
 use axum::serve::ListenerExt;
 use rmcp::handler::server::wrapper::Parameters;
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let service = StreamableHttpService::new(|| Ok(Echo), LocalSessionManager::default().into(), Default::default());
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
         println!("{}", listener.local_addr()?.port());
-        // Without it every answer waits for the client's delayed acknowledgement, 40 ms.
+        // Without `nodelay`, every answer waits 40 ms for the client's delayed acknowledgement.
         let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
         axum::serve(listener, axum::Router::new().route_service("/mcp", service)).await?;
         return Ok(());
