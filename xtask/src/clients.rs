@@ -77,7 +77,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
     }
     let stopped = stdout_of(Command::new(&hob).arg("stop").current_dir(dir));
     row("hob stop", "", stopped.map(|_| "stopped".to_owned()));
-    report(&rows)
+    print_rows(&rows)
 }
 
 struct Row {
@@ -86,7 +86,7 @@ struct Row {
     outcome: Result<String>,
 }
 
-fn report(rows: &[Row]) -> Result<()> {
+fn print_rows(rows: &[Row]) -> Result<()> {
     println!("\n{:<26} {:<12} result", "client", "asks for");
     for row in rows {
         let said = match &row.outcome {

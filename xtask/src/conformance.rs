@@ -180,7 +180,7 @@ fn page(columns: &[Column]) -> String {
             let cell = match column.results.get(name) {
                 None => String::new(),
                 Some(Scenario { passed: 0, skipped: 1.., wrong }) if wrong.is_empty() => "not written yet".to_owned(),
-                Some(scenario) => of(scenario.passed, scenario.wrong.len()),
+                Some(scenario) => passed_of(scenario.passed, scenario.wrong.len()),
             };
             let _ = write!(page, " {cell} |");
         }
@@ -189,13 +189,13 @@ fn page(columns: &[Column]) -> String {
     for column in columns {
         let passed = column.results.values().map(|scenario| scenario.passed).sum();
         let wrong = column.results.values().map(|scenario| scenario.wrong.len()).sum();
-        let _ = write!(page, " **{}** |", of(passed, wrong));
+        let _ = write!(page, " **{}** |", passed_of(passed, wrong));
     }
     page.push('\n');
     page
 }
 
-fn of(passed: u32, wrong: usize) -> String {
+fn passed_of(passed: u32, wrong: usize) -> String {
     format!("{passed} of {}", passed as usize + wrong)
 }
 
@@ -206,7 +206,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn less_than_all_is_told() {
+    fn failed_skipped_and_missing_checks_are_complaints() {
         assert_eq!(scenario_name("server-tools-list-2026-11-22T02-08-45-581Z"), Some("tools-list"));
         assert_eq!(scenario_name("server-x"), None);
         let checks = json!([

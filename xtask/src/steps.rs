@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_tells_each_step_and_what_failed_beside_others() {
+    fn the_table_has_every_step_and_its_outcome() {
         let mut steps = Steps::default();
         steps.step("setup", || Ok(())).unwrap();
         let others = vec![("lint", shell("echo bad >&2; exit 1")), ("fuzzing", shell("echo fine; echo"))];

@@ -37,7 +37,7 @@ const PARTS: &[Part] = &[
     ("sessions", sessions::measure),
 ];
 
-/// Runs all parts, or those that are named.
+/// Runs all parts, or the named ones.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     // A debug build of xtask would distort the figures: it takes 100 µs to allocate room for an answer.
     if cfg!(debug_assertions) {

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_seen_is_judged() {
+    fn a_report_is_compared_with_the_expectations() {
         let good = json!({"last": [3.0, 3.0, "step 3"], "grows": true, "text": "reported"});
         assert_eq!(judge_one("progress", &good), Cell::Passed);
         assert_eq!(judge_one("progress", &json!({"cannot": "no"})), Cell::Unsupported("no".to_owned()));

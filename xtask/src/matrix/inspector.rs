@@ -65,7 +65,7 @@ fn report(ask: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str, version
         },
         "progress": {"cannot": "The Inspector's command line shows results only."},
         "cancel": {"cannot": "The Inspector's command line has nothing to cancel with."},
-        "ask": asked(&call, transport)?,
+        "ask": answer_question(&call, transport)?,
         "resources": {
             "hello": hello["contents"][0]["text"],
             "template": template["contents"][0]["text"],
@@ -80,7 +80,7 @@ fn report(ask: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str, version
 
 /// The Inspector's command line supports no elicitation, so it answers a question by a second call with an argument. That needs
 /// a server that outlives the first command.
-fn asked(call: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str) -> Result<Value> {
+fn answer_question(call: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str) -> Result<Value> {
     if transport == "stdio" {
         return Ok(
             json!({"cannot": "Each command of the Inspector starts a server of its own: nobody is left to answer."}),

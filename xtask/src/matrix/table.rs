@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn failed_rows_and_races_are_complaints() {
         let cells = vec![Cell::Passed, Cell::Unsupported("no way".to_owned()), Cell::Failed("saw nothing".to_owned())];
         let row = Row { client: "a", transport: "stdio", mode: "auto", version: "2026-07-28", cells };
         let race = |expected, seen, surprises| Race {

@@ -22,9 +22,9 @@ pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let mut complaints = edges::check(&workspace::metadata()?);
     complaints.extend(check_tree(&root)?);
-    complaints.extend(client_is_light()?);
+    complaints.extend(check_client()?);
     complaints
-        .extend(lock_is_short(&std::fs::read_to_string(root.join("Cargo.lock")).context("could not read Cargo.lock")?));
+        .extend(check_lock(&std::fs::read_to_string(root.join("Cargo.lock")).context("could not read Cargo.lock")?));
     if !complaints.is_empty() {
         for complaint in &complaints {
             eprintln!("tidy: {complaint}");
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<()> {
 /// it or replace another.
 const MAX_LOCKED: usize = 335;
 
-fn lock_is_short(lock: &str) -> Option<String> {
+fn check_lock(lock: &str) -> Option<String> {
     let count = lock.lines().filter(|line| *line == "[[package]]").count();
     (count > MAX_LOCKED).then(|| {
         format!(
@@ -67,7 +67,7 @@ fn check_tree(root: &Path) -> Result<Vec<String>> {
 
 /// Checks that the front-end depends on no async runtime, which lets it start in a millisecond. A workspace build joins the
 /// features of all crates and would hide a mistake, so the crate is checked alone.
-fn client_is_light() -> Result<Vec<String>> {
+fn check_client() -> Result<Vec<String>> {
     let tree =
         workspace::read(workspace::cargo().args(["tree", "-p", "client", "-e", "normal,build", "--prefix", "none"]))?;
     workspace::run(workspace::cargo().args(["check", "--quiet", "-p", "client"]))?;
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_has_an_end() {
-        assert_eq!(lock_is_short(&"[[package]]\n".repeat(MAX_LOCKED)), None);
-        assert!(lock_is_short(&"[[package]]\n".repeat(MAX_LOCKED + 1)).is_some());
+    fn the_number_of_locked_packages_is_limited() {
+        assert_eq!(check_lock(&"[[package]]\n".repeat(MAX_LOCKED)), None);
+        assert!(check_lock(&"[[package]]\n".repeat(MAX_LOCKED + 1)).is_some());
     }
 
     #[test]
-    fn a_good_tree_is_left_in_peace() {
+    fn a_good_tree_has_no_complaints() {
         let said = complaints(&[
             ("ARCHITECTURE.md", "Start at `repl/src/lib.rs`.\n"),
             ("crates/repl/src/lib.rs", "//! REPLs.\n\nmod tools;\n"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_tree_is_told_everything_at_once() {
+    fn a_bad_tree_gets_all_complaints_at_once() {
         let said = complaints(&[
             ("ARCHITECTURE.md", "Start at `repl/src/gone.rs`.\n"),
             ("crates/repl/src/lib.rs", "mod tools;\n\nfn f() { Some(1).unwrap(); }\n"),

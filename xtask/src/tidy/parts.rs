@@ -24,7 +24,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
         let of_others = imported.filter(|path| !path.trim_start_matches(':').starts_with(part));
         of_others.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|word| word == part)
     };
-    let named = |line: &str| edges::parts().find(|part| names(line, part, is_module(part)));
+    let named = |line: &str| edges::parts().find(|part| names_part(line, part, is_module(part)));
     code.filter_map(|(index, line)| {
         let part = named(line)?;
         let (file, number) = (file.display(), index + 1);
@@ -37,7 +37,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
 
 /// Whether a line names the part: as a crate (`mail::` at the start of a path), or at the start of a string (`"mail"`,
 /// `"repl_eval"`, `"cure.roots"`).
-fn names(line: &str, part: &str, is_module: bool) -> bool {
+fn names_part(line: &str, part: &str, is_module: bool) -> bool {
     let is_crate = |at: usize| {
         let before = &line[..at];
         let before = before.strip_suffix("::").unwrap_or(before);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_neither_sleep_nor_stay_away() {
+    fn tests_neither_sleep_nor_are_ignored() {
         let text = [
             "//! A.",
             concat!("#[ig", "nore]"),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_names_are_refused() {
+    fn names_that_say_nothing_are_refused() {
         expect!["crates/repl/src/utils.rs: the name `utils` says nothing; put it with its owner"]
             .assert_eq(&said("crates/repl/src/utils.rs", "//! A.\n"));
     }

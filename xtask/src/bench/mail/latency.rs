@@ -34,8 +34,8 @@ pub(super) fn sends(bench: &Bench) -> Result<Vec<Figure>> {
     sender.finish()?;
     let most = 1.5 * floor.samples.percentile(50) + 300.0;
     let what = "send of 500 bytes to its answer";
-    let mut figures = vec![floor.beside(what, &sent, 50, Some(Target::Max(most)))];
-    figures.extend([90, 99].map(|percent| floor.beside(what, &sent, percent, None)));
+    let mut figures = vec![floor.percentile_figure(what, &sent, 50, Some(Target::Max(most)))];
+    figures.extend([90, 99].map(|percent| floor.percentile_figure(what, &sent, percent, None)));
     Ok(figures)
 }
 
@@ -45,9 +45,9 @@ pub(super) fn wakes(bench: &Bench) -> Result<Vec<Figure>> {
     let what = "send to wake of a blocked waiter";
     let most = |percent: usize, above: f64| Some(Target::Max(floor.samples.percentile(percent) + above));
     Ok(vec![
-        floor.beside(what, &samples, 50, most(50, 1_000.0)),
-        floor.beside(what, &samples, 90, None),
-        floor.beside(what, &samples, 99, most(99, 10_000.0)),
+        floor.percentile_figure(what, &samples, 50, most(50, 1_000.0)),
+        floor.percentile_figure(what, &samples, 90, None),
+        floor.percentile_figure(what, &samples, 99, most(99, 10_000.0)),
     ])
 }
 
@@ -152,8 +152,8 @@ fn hob_wait_wakes(bench: &Bench, floor: &mut DiskFloor, sender: &mut Agent) -> R
     let what = "send to the line of a blocked hob wait";
     let most = |percent: usize, above: f64| Some(Target::Max(floor.samples.percentile(percent) + above));
     Ok(vec![
-        floor.beside(what, &samples, 50, most(50, 1_000.0)),
-        floor.beside(what, &samples, 99, most(99, 10_000.0)),
+        floor.percentile_figure(what, &samples, 50, most(50, 1_000.0)),
+        floor.percentile_figure(what, &samples, 99, most(99, 10_000.0)),
         Figure {
             what: "processor time of hob wait while blocked".to_owned(),
             unit: "ms",

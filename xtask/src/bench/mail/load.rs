@@ -19,7 +19,7 @@ use super::super::Bench;
 use super::super::echo::daemon_pid;
 use super::super::report::Figure;
 use super::database::Database;
-use super::{Options, agent, count, register, structured};
+use super::{Options, agent, count_figure, register, structured};
 use crate::agent::Agent;
 
 const SENDERS: usize = 6;
@@ -131,14 +131,14 @@ fn run_under_load(
     let doubled = got.values().filter(|ids| ids.len() > 1).count();
     let unacknowledged = got.keys().filter(|number| !acknowledged.contains(number)).count();
     Ok(vec![
-        count(format!("{what}: acknowledged"), acknowledged.len(), None),
-        count("… of them lost", lost, Some(0.0)),
-        count("… sent once and stored twice", doubled, Some(0.0)),
-        count("… handed to its living reader twice", again, Some(0.0)),
-        count("… sends without an answer", unknown, None),
-        count("… of them stored all the same, once", unacknowledged, None),
-        count("… times that a blocked waiter was rung", probe.sent, None),
-        count("… of them deaf", probe.deaf, Some(0.0)),
+        count_figure(format!("{what}: acknowledged"), acknowledged.len(), None),
+        count_figure("… of them lost", lost, Some(0.0)),
+        count_figure("… sent once and stored twice", doubled, Some(0.0)),
+        count_figure("… handed to its living reader twice", again, Some(0.0)),
+        count_figure("… sends without an answer", unknown, None),
+        count_figure("… of them stored all the same, once", unacknowledged, None),
+        count_figure("… times that a blocked waiter was rung", probe.sent, None),
+        count_figure("… of them deaf", probe.deaf, Some(0.0)),
     ])
 }
 

@@ -25,9 +25,9 @@ fn between(here: &Bench, there: &Bench, database: &Database, options: &Options) 
     let (samples, floor) = latency::wakes_between(here, there, here.times(500))?;
     let what = "PostgreSQL, two daemons: send to wake of a blocked waiter";
     let mut figures = vec![
-        floor.beside(what, &samples, 50, Some(Target::Max(15_000.0))),
-        floor.beside(what, &samples, 90, None),
-        floor.beside(what, &samples, 99, None),
+        floor.percentile_figure(what, &samples, 50, Some(Target::Max(15_000.0))),
+        floor.percentile_figure(what, &samples, 90, None),
+        floor.percentile_figure(what, &samples, 99, None),
     ];
     for figure in latency::sends(here)? {
         figures.push(Figure { what: format!("PostgreSQL: {}", figure.what), target: None, ..figure });

@@ -48,7 +48,7 @@ pub(super) struct Options {
     kills: usize,
 }
 
-/// Runs all parts, or those that are named.
+/// Runs all parts, or the named ones.
 pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
     let (mut wanted, mut options) = (Vec::new(), Options { kills: if is_quick { 50 } else { 1_000 } });
     let mut args = args.iter().copied().filter(|arg| *arg != "--");
@@ -134,7 +134,7 @@ impl DiskFloor {
     }
 
     /// A percentile beside the same percentile of the floor.
-    fn beside(&self, what: &str, samples: &Samples, percent: usize, target: Option<Target>) -> Figure {
+    fn percentile_figure(&self, what: &str, samples: &Samples, percent: usize, target: Option<Target>) -> Figure {
         Figure {
             what: format!("{what}, p{percent}"),
             unit: "µs",
@@ -146,6 +146,6 @@ impl DiskFloor {
 }
 
 /// A figure that is a count, with the maximum allowed.
-fn count(what: impl Into<String>, value: usize, most: Option<f64>) -> Figure {
+fn count_figure(what: impl Into<String>, value: usize, most: Option<f64>) -> Figure {
     Figure { what: what.into(), unit: "", value: value as f64, floor: None, target: most.map(Target::Max) }
 }

@@ -14,7 +14,7 @@ use super::super::Bench;
 use super::super::Samples;
 use super::super::report::{Figure, Target};
 use super::connection::Connection;
-use super::{BODY, DiskFloor, count, message_to, register};
+use super::{BODY, DiskFloor, count_figure, message_to, register};
 
 const MAILBOXES: usize = 200;
 const SENDERS: usize = 50;
@@ -78,9 +78,9 @@ pub(super) fn measure(bench: &Bench, suffix: &str) -> Result<Vec<Figure>> {
         rate,
         each(50),
         each(99),
-        count("… acknowledged", sent.len(), None),
-        count("… lost", lost, Some(0.0)),
-        count("… handed out twice", doubled, Some(0.0)),
+        count_figure("… acknowledged", sent.len(), None),
+        count_figure("… lost", lost, Some(0.0)),
+        count_figure("… handed out twice", doubled, Some(0.0)),
     ])
 }
 

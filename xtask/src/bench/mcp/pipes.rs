@@ -34,7 +34,7 @@ pub(super) struct Contender {
     pub(super) name: &'static str,
     pub(super) is_ours: bool,
     pub(super) era: Era,
-    /// How many calls come at once: fewer where they take long.
+    /// How many calls are sent at once; fewer to a slow server.
     pub(super) at_once: usize,
     /// How many calls measure the throughput of the warm process.
     pipelined: usize,
