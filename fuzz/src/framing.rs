@@ -6,8 +6,8 @@ use serde::de::IgnoredAny;
 /// The longest line, short enough to be exceeded often.
 const LIMIT: usize = 200;
 
-/// However the input is cut, the framer yields the same lines and buffers no more than the limit; and the classification of a
-/// line agrees with serde_json.
+/// However the input is cut, the framer yields the same lines and buffers no more than the limit; and the
+/// classification of a line agrees with serde_json.
 pub fn framing(data: &[u8]) {
     let pieces = super::pieces(data);
     let whole: Vec<u8> = pieces.iter().flat_map(|(_, piece)| piece).copied().collect();

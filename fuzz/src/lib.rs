@@ -1,7 +1,7 @@
 //! Fuzz targets: what must hold for any input. A violation is a panic, which the fuzzer reports with its input.
 //!
-//! For the MCP library, input is text with two bytes that are not valid in UTF-8: `FF` cuts it, so that the rest comes in a
-//! later read, and `FE` also lets the server settle first. For the Cure compiler, input is a program.
+//! For the MCP library, input is text with two bytes that are not valid in UTF-8: `FF` cuts it, so that the rest comes
+//! in a later read, and `FE` also lets the server settle first. For the Cure compiler, input is a program.
 
 pub mod cure;
 mod framing;

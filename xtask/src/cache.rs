@@ -1,8 +1,8 @@
 //! The cache that outlives a checkout: `hob-xtask` in the user's cache directory.
 //!
-//! Owns what `setup` installs and the builds of third-party crates (`Builds`), so that a fresh clone compiles only our own
-//! crates. Each lock file has a directory of its own. Our own crates are never cached: cargo distinguishes the same crate in
-//! two checkouts only by the modification times of its files.
+//! Owns what `setup` installs and the builds of third-party crates (`Builds`), so that a fresh clone compiles only our
+//! own crates. Each lock file has a directory of its own. Our own crates are never cached: cargo distinguishes the same
+//! crate in two checkouts only by the modification times of its files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -31,8 +31,8 @@ fn root() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// The directory in which `install` has installed these lists. `install` runs once for the same lists, in an empty directory,
-/// under a lock; after a failure or a kill it runs again.
+/// The directory in which `install` has installed these lists. `install` runs once for the same lists, in an empty
+/// directory, under a lock; after a failure or a kill it runs again.
 pub(crate) fn installed(what: &str, lists: &[&[u8]], install: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     Entry::of(&root()?, what, lists).installed(what, install)
 }
@@ -156,8 +156,8 @@ impl Builds {
     }
 }
 
-/// Builds a crate outside of this workspace in a build directory of its own, so that no ordinary build compiles any of it.
-/// Returns the directory of its programs.
+/// Builds a crate outside of this workspace in a build directory of its own, so that no ordinary build compiles any of
+/// it. Returns the directory of its programs.
 pub(crate) fn build_standalone(kind: &str, sources: &Path, target: &Path, profile: Profile) -> Result<PathBuf> {
     let (flag, folder) = match profile {
         Profile::Dev => ("--quiet", "debug"),
@@ -173,7 +173,8 @@ pub(crate) fn build_standalone(kind: &str, sources: &Path, target: &Path, profil
     Ok(target.join(folder))
 }
 
-/// The crates of this workspace, the fuzz targets, the made-up part, and the clients and peers outside of the workspace.
+/// The crates of this workspace, the fuzz targets, the made-up part, and the clients and peers outside of the
+/// workspace.
 fn our_crates() -> Result<BTreeSet<String>> {
     let meta = metadata()?;
     let mut names = vec!["fuzz", "garden", "peer-rmcp", "rmcp-client"];

@@ -3,8 +3,8 @@
 //! Cure compiler. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes, with a file as input, and
 //! from a shell before any daemon runs.
 //!
-//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon. What
-//! clients can do with the MCP library is in [`matrix`].
+//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
+//! What clients can do with the MCP library is in [`matrix`].
 
 use std::fs::File;
 use std::path::Path;

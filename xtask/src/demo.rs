@@ -1,8 +1,8 @@
 //! `cargo xtask demo`: shows the product's main job as an agent does it.
 //!
 //! Starts `hob mcp`, speaks MCP with it over pipes, and works with a live GHCi: a type, an endless evaluation that is
-//! interrupted, the diagnostics of a broken module. Each step is checked; the first unexpected result ends the demonstration
-//! with the reason. Without GHCi, a shorter demonstration runs in Python.
+//! interrupted, the diagnostics of a broken module. Each step is checked; the first unexpected result ends the
+//! demonstration with the reason. Without GHCi, a shorter demonstration runs in Python.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,8 +1,8 @@
 //! The project's own tasks: `cargo xtask setup | demo | test | bench | soak | tidy`.
 //!
-//! Owns what developers and CI do around the product: install what is missing, demonstrate, test and measure. Depends on none
-//! of the product's crates; talks to the built program as an agent or a shell does. One file per task; start with the
-//! task's file.
+//! Owns what developers and CI do around the product: install what is missing, demonstrate, test and measure. Depends
+//! on none of the product's crates; talks to the built program as an agent or a shell does. One file per task; start
+//! with the task's file.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
 

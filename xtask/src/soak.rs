@@ -2,8 +2,8 @@
 //! than a run of all tests does. A crash, a hang, unbounded memory, an invalid message, a request answered never or twice, or
 //! a wrong answer ends the run, and the input or the seed that caused it is kept.
 //!
-//! The targets are in `fuzz/`, their initial inputs in `fuzz/corpus`. They are instrumented by the stable compiler with the
-//! flags of `cargo fuzz run -s none`; cargo-fuzz itself is not needed.
+//! The targets are in `fuzz/`, their initial inputs in `fuzz/corpus`. They are instrumented by the stable compiler with
+//! the flags of `cargo fuzz run -s none`; cargo-fuzz itself is not needed.
 
 use std::path::Path;
 use std::process::Command;
@@ -85,7 +85,8 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
 
-/// Runs the named targets and tests, or all. `--seconds N` is for each target, `--times N` and `--seed N` for randomized tests;
+/// Runs the named targets and tests, or all. `--seconds N` is for each target, `--times N` and `--seed N` for
+/// randomized tests;
 /// `--keep` adds inputs that reached new code to the corpus.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
     let (mut seconds, mut keep, mut times, mut seed) = (DEFAULT_SECONDS, false, None, None);

@@ -45,8 +45,8 @@ impl Steps {
         self.step(name, || run(command))
     }
 
-    /// Runs `first` and prints its output as it comes; beside it runs `others` in turn, and prints the output of each when it
-    /// ends. All run to their ends, also if one fails.
+    /// Runs `first` and prints its output as it comes; beside it runs `others` in turn, and prints the output of each
+    /// when it ends. All run to their ends, also if one fails.
     pub(crate) fn side_by_side(
         &mut self,
         first: (&'static str, Command),

@@ -1,4 +1,5 @@
-//! Where things are in this checkout, and how a task runs another program: it prints the command line and checks the exit.
+//! Where things are in this checkout, and how a task runs another program: it prints the command line and checks the
+//! exit.
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -52,8 +53,8 @@ pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     }))
 }
 
-/// A temporary project: a directory with an empty `hob.toml`, which makes it a root. Fails inside of a git repository, where
-/// the daemon would serve the repository instead.
+/// A temporary project: a directory with an empty `hob.toml`, which makes it a root. Fails inside of a git repository,
+/// where the daemon would serve the repository instead.
 pub(crate) fn temporary_project() -> Result<tempfile::TempDir> {
     let project = tempfile::tempdir().context("could not make a project to work in")?;
     let mut git = Command::new("git");
@@ -143,8 +144,8 @@ pub(crate) fn command_line(command: &Command) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// A child that is killed when its owner goes away, so that an error leaves nothing running. No effect on one that has ended
-/// and was waited for.
+/// A child that is killed when its owner goes away, so that an error leaves nothing running. No effect on one that has
+/// ended and was waited for.
 pub(crate) struct KillOnDrop(pub(crate) Child);
 
 impl Deref for KillOnDrop {

@@ -1,5 +1,5 @@
-//! Mutations of programs: each replaces a part by another of its kind, from elsewhere in the text or from the standard library
-//! and the tests. Hardly any mutation of bytes would get past the parser.
+//! Mutations of programs: each replaces a part by another of its kind, from elsewhere in the text or from the standard
+//! library and the tests. Hardly any mutation of bytes would get past the parser.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -131,7 +131,8 @@ impl Random {
     }
 }
 
-/// Mutates a text in place: mostly parts of it, in a quarter of the cases its bytes, which reach what no program contains.
+/// Mutates a text in place: mostly parts of it, in a quarter of the cases its bytes, which reach what no program
+/// contains.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     let text = if seed.is_multiple_of(4) { None } else { edited(&data[..size], most, seed) };
     match text {

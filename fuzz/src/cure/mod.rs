@@ -1,5 +1,5 @@
-//! The Cure compiler: for any text, each step of the compiler ends, within the stack of a daemon's thread, and keeps its
-//! promises.
+//! The Cure compiler: for any text, each step of the compiler ends, within the stack of a daemon's thread, and keeps
+//! its promises.
 
 mod edit;
 
@@ -88,8 +88,8 @@ fn checked(text: &str) -> Compilation {
     compiled
 }
 
-/// A program that passes the checker compiles to BEAM files, or an error says why not; and it runs within its limits to a
-/// value. Without foreign functions it raises no error that types rule out.
+/// A program that passes the checker compiles to BEAM files, or an error says why not; and it runs within its limits to
+/// a value. Without foreign functions it raises no error that types rule out.
 pub fn writer(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     on_small_stack(|| {

@@ -1,6 +1,7 @@
 //! `cargo xtask bench cure`: how long the Cure compiler takes, and how much memory it leaves in the daemon.
 //!
-//! The crate's bench `figures` measures the times within one process; this file compares each with its floor and target.
+//! The crate's bench `figures` measures the times within one process; this file compares each with its floor and
+//! target.
 
 use std::collections::HashMap;
 use std::process::Command;

@@ -129,8 +129,8 @@ impl Contender {
         self.request("tools/call", Some(&json!({ "name": tool, "arguments": arguments })))
     }
 
-    /// Makes the same call `count` times with nothing between an answer and the next call: the requests are built before, and
-    /// the answers parsed after.
+    /// Makes the same call `count` times with nothing between an answer and the next call: the requests are built
+    /// before, and the answers parsed after.
     pub(super) fn call_back_to_back(
         &mut self,
         tool: &str,

@@ -1,6 +1,6 @@
-//! What hob adds to a REPL: the time of an evaluation and the speed of its output, compared with the same REPL on bare pipes.
-//! The two alternate, a batch of evaluations each. GHCi is the main case; bash, which answers immediately, shows hob's own
-//! share.
+//! What hob adds to a REPL: the time of an evaluation and the speed of its output, compared with the same REPL on bare
+//! pipes. The two alternate, a batch of evaluations each. GHCi is the main case; bash, which answers immediately, shows
+//! hob's own share.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The memory of an idle front-end and an idle daemon, compared with an empty program. That of a thousand idle connections is
-//! in `mcp/connections.rs`.
+//! The memory of an idle front-end and an idle daemon, compared with an empty program. That of a thousand idle
+//! connections is in `mcp/connections.rs`.
 
 use std::time::Duration;
 

@@ -31,8 +31,8 @@ fn status_field(pid: u32, name: &str) -> Result<f64> {
 pub(super) fn processor_ms(pid: u32) -> Result<f64> {
     let text =
         std::fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid} is gone"))?;
-    // The name, in parentheses, may contain anything. After it stand the state and 10 numbers, then the times in user and
-    // kernel mode (proc(5)), in ticks of 10 ms.
+    // The name, in parentheses, may contain anything. After it stand the state and 10 numbers, then the times in user
+    // and kernel mode (proc(5)), in ticks of 10 ms.
     let rest = text.rsplit(')').next().unwrap_or_default();
     let times = rest.split_whitespace().skip(11).take(2).map(|word| word.parse::<u64>().unwrap_or_default());
     Ok(times.sum::<u64>() as f64 * 10.0)

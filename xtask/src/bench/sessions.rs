@@ -1,5 +1,5 @@
-//! Concurrent sessions: what an evaluation costs while seven other sessions are in mid-evaluation or one of them restarts; and
-//! how long a session takes from its start to its first prompt, compared with GHCi on bare pipes.
+//! Concurrent sessions: what an evaluation costs while seven other sessions are in mid-evaluation or one of them
+//! restarts; and how long a session takes from its start to its first prompt, compared with GHCi on bare pipes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

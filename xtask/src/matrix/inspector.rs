@@ -1,4 +1,5 @@
-//! The MCP Inspector's command line. Each command is a connection of its own, so only what one request can do is tested.
+//! The MCP Inspector's command line. Each command is a connection of its own, so only what one request can do is
+//! tested.
 
 use std::process::Command;
 
@@ -78,8 +79,8 @@ fn report(ask: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str, version
     }))
 }
 
-/// The Inspector's command line supports no elicitation, so it answers a question by a second call with an argument. That needs
-/// a server that outlives the first command.
+/// The Inspector's command line supports no elicitation, so it answers a question by a second call with an argument.
+/// That needs a server that outlives the first command.
 fn answer_question(call: &dyn Fn(&str, &[&str]) -> Result<Value>, transport: &str) -> Result<Value> {
     if transport == "stdio" {
         return Ok(

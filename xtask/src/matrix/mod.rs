@@ -1,9 +1,9 @@
-//! The matrix of independent clients: each does everything that a client may do, in every era and over every transport that it
-//! supports, against the example `everything`. The TypeScript clients also show that a progress report never arrives in one
-//! read with its answer.
+//! The matrix of independent clients: each does everything that a client may do, in every era and over every transport
+//! that it supports, against the example `everything`. The TypeScript clients also show that a progress report never
+//! arrives in one read with its answer.
 //!
-//! The clients are in `xtask/clients/` and report what they saw; [`expectations`] holds what they must have seen. The table
-//! is written to `docs/generated/clients.md`, which marks what a client does not support.
+//! The clients are in `xtask/clients/` and report what they saw; [`expectations`] holds what they must have seen. The
+//! table is written to `docs/generated/clients.md`, which marks what a client does not support.
 
 mod expectations;
 mod inspector;
@@ -139,8 +139,8 @@ struct Race {
     expected: u64,
 }
 
-/// Some clients lose a report that arrives in one read with its answer. A server that writes both at once is the control:
-/// with it they lose every report.
+/// Some clients lose a report that arrives in one read with its answer. A server that writes both at once is the
+/// control: with it they lose every report.
 fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
     let dir = tempfile::tempdir().context("could not make a folder")?;
     let control = dir.path().join("together");

@@ -31,8 +31,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// The paths of this repository that a line names in back-ticks: files by their extension, directories by a trailing slash
-/// or their first component. Paths that exist only at run time (`~/`, `$VAR/`) do not count.
+/// The paths of this repository that a line names in back-ticks: files by their extension, directories by a trailing
+/// slash or their first component. Paths that exist only at run time (`~/`, `$VAR/`) do not count.
 fn named_paths(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(|name| {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));

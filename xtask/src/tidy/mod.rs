@@ -35,8 +35,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// How many packages may be locked. Each takes time to build and is code that others may change, so a new one has to be worth
-/// it or replace another.
+/// How many packages may be locked. Each takes time to build and is code that others may change, so a new one has to be
+/// worth it or replace another.
 const MAX_LOCKED: usize = 335;
 
 fn check_lock(lock: &str) -> Option<String> {
@@ -65,8 +65,8 @@ fn check_tree(root: &Path) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Checks that the front-end depends on no async runtime, which lets it start in a millisecond. A workspace build joins the
-/// features of all crates and would hide a mistake, so the crate is checked alone.
+/// Checks that the front-end depends on no async runtime, which lets it start in a millisecond. A workspace build joins
+/// the features of all crates and would hide a mistake, so the crate is checked alone.
 fn check_client() -> Result<Vec<String>> {
     let tree =
         workspace::read(workspace::cargo().args(["tree", "-p", "client", "-e", "normal,build", "--prefix", "none"]))?;

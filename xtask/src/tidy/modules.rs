@@ -1,5 +1,5 @@
-//! Undeclared files: a Rust file without a `mod` line is not compiled, so a test in it never runs. Nor is a tool served that
-//! is not in its list.
+//! Undeclared files: a Rust file without a `mod` line is not compiled, so a test in it never runs. Nor is a tool served
+//! that is not in its list.
 
 use std::path::{Path, PathBuf};
 

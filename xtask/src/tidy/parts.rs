@@ -1,6 +1,6 @@
-//! Where no part may be named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops over the
-//! list. Settings, journal and front-end learn from each part what they need. Tests may name parts, since they have to serve
-//! one.
+//! Where no part may be named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops
+//! over the list. Settings, journal and front-end learn from each part what they need. Tests may name parts, since they
+//! have to serve one.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The echo server on the official Rust SDK, as the SDK intends servers to be written: on its non-blocking pipes, or with `--http`
-//! on a port that it prints. Serves both eras.
+//! The echo server on the official Rust SDK, as the SDK intends servers to be written: on its non-blocking pipes, or
+//! with `--http` on a port that it prints. Serves both eras.
 
 use axum::serve::ListenerExt;
 use rmcp::handler::server::wrapper::Parameters;

@@ -1,5 +1,5 @@
-//! A connection to the daemon's socket that speaks MCP for one agent with as little work as possible: a front-end, and parsing
-//! each answer, would take processor time from the daemon that is measured.
+//! A connection to the daemon's socket that speaks MCP for one agent with as little work as possible: a front-end, and
+//! parsing each answer, would take processor time from the daemon that is measured.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

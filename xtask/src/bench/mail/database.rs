@@ -1,5 +1,5 @@
-//! A PostgreSQL server for the bench, on the same disk and with the default of syncing each commit. It refuses to run as root,
-//! so root runs it as `nobody`.
+//! A PostgreSQL server for the bench, on the same disk and with the default of syncing each commit. It refuses to run
+//! as root, so root runs it as `nobody`.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;

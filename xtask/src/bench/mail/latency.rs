@@ -51,8 +51,8 @@ pub(super) fn wakes(bench: &Bench) -> Result<Vec<Figure>> {
     ])
 }
 
-/// [`wakes`] from one project to another of the same space. The floor's append and the send both follow a pause, as messages
-/// do, so that sleeping threads have to be woken.
+/// [`wakes`] from one project to another of the same space. The floor's append and the send both follow a pause, as
+/// messages do, so that sleeping threads have to be woken.
 pub(super) fn wakes_between(from: &Bench, to_there: &Bench, times: usize) -> Result<(Samples, DiskFloor)> {
     register(from, "sender")?;
     register(to_there, "waiter")?;

@@ -1,8 +1,8 @@
 //! Kills daemons at random moments under load, through real front-ends, and counts what became of every message.
 //!
-//! Half of the senders repeat a send whose answer was lost, with its idempotency key, until it is acknowledged; the others do
-//! not. Readers take all messages. Waiters are always blocked in a wait, and get a message now and then; a waiter that does
-//! not wake is counted as deaf.
+//! Half of the senders repeat a send whose answer was lost, with its idempotency key, until it is acknowledged; the
+//! others do not. Readers take all messages. Waiters are always blocked in a wait, and get a message now and then; a
+//! waiter that does not wake is counted as deaf.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};

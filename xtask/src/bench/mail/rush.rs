@@ -1,5 +1,5 @@
-//! Many senders at once: fifty connections with one call in flight each, and two hundred mailboxes that are drained meanwhile.
-//! Counts the messages that arrived.
+//! Many senders at once: fifty connections with one call in flight each, and two hundred mailboxes that are drained
+//! meanwhile. Counts the messages that arrived.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `cargo xtask bench mcp`: the MCP library compared with the official SDKs and with floors, in one interleaved run.
 //!
-//! Every contender is the same server with one tool, `echo`. [`pipes`] measures one connection, [`http`] one over HTTP, and
-//! [`connections`] the effect of many connections and of a slow reader on a daemon.
+//! Every contender is the same server with one tool, `echo`. [`pipes`] measures one connection, [`http`] one over HTTP,
+//! and [`connections`] the effect of many connections and of a slow reader on a daemon.
 
 mod connections;
 mod http;
