@@ -1,7 +1,7 @@
-//! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the TypeScript
-//! SDK, each in every era it speaks, list the tools and evaluate in GHCi; the Python package also calls every tool of the
-//! Cure compiler. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes, with a file as input, and
-//! from a shell before any daemon runs.
+//! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the
+//! TypeScript SDK, each in every era it speaks, list the tools and evaluate in GHCi; the Python package also calls
+//! every tool of the Cure compiler. Parent processes of several kinds start `hob mcp` with a socketpair, with pipes,
+//! with a file as input, and from a shell before any daemon runs.
 //!
 //! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run share one project and its daemon.
 //! What clients can do with the MCP library is in [`matrix`].

@@ -1,6 +1,6 @@
-//! `cargo xtask conformance`: the official suite against the example `conformance`, for each revision that the suite covers.
-//! Each revision runs twice: with the server's defaults, and with every answer as a stream, which the suite checks more
-//! closely.
+//! `cargo xtask conformance`: the official suite against the example `conformance`, for each revision that the suite
+//! covers. Each revision runs twice: with the server's defaults, and with every answer as a stream, which the suite
+//! checks more closely.
 //!
 //! No failure and no warning is accepted. The results are written to `docs/generated/conformance.md`.
 

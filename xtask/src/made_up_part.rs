@@ -1,6 +1,6 @@
-//! `cargo xtask part`: adds a made-up part (`xtask/made_up_part`) to a copy of this checkout with one crate, one file, one line
-//! beside its `mod`, and the rows of the dependency tables; and proves that nothing else is needed for the part to be listed,
-//! configured, shown by `hob status`, recorded in the journal, read as a resource and documented.
+//! `cargo xtask part`: adds a made-up part (`xtask/made_up_part`) to a copy of this checkout with one crate, one file,
+//! one line beside its `mod`, and the rows of the dependency tables; and proves that nothing else is needed for the
+//! part to be listed, configured, shown by `hob status`, recorded in the journal, read as a resource and documented.
 
 use std::fs;
 use std::path::{Path, PathBuf};

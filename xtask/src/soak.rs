@@ -1,6 +1,6 @@
-//! `cargo xtask soak`: runs each fuzz target for ten minutes or `--seconds`, then repeats the randomized tests far more often
-//! than a run of all tests does. A crash, a hang, unbounded memory, an invalid message, a request answered never or twice, or
-//! a wrong answer ends the run, and the input or the seed that caused it is kept.
+//! `cargo xtask soak`: runs each fuzz target for ten minutes or `--seconds`, then repeats the randomized tests far more
+//! often than a run of all tests does. A crash, a hang, unbounded memory, an invalid message, a request answered never
+//! or twice, or a wrong answer ends the run, and the input or the seed that caused it is kept.
 //!
 //! The targets are in `fuzz/`, their initial inputs in `fuzz/corpus`. They are instrumented by the stable compiler with
 //! the flags of `cargo fuzz run -s none`; cargo-fuzz itself is not needed.

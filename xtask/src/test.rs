@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that must pass before a change lands. Cheap checks come first; tasks that need other programs
-//! than the tests run beside them.
+//! `cargo xtask test`: everything that must pass before a change lands. Cheap checks come first; tasks that need other
+//! programs than the tests run beside them.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! `cargo xtask bench mail`: messages between agents compared with the disk that stores them, and what becomes of them when
-//! daemons are killed.
+//! `cargo xtask bench mail`: messages between agents compared with the disk that stores them, and what becomes of them
+//! when daemons are killed.
 //!
 //! The floor of a send is appending and syncing the same bytes in a file on the same disk, alternating with the sends;
 //! the floor of many senders is one sync for many messages. The last figures are counts: of the messages acknowledged
