@@ -1,19 +1,22 @@
 //! Live REPL sessions for agents, and the tools that reach them: evaluate now, wait, read on, interrupt.
 //!
 //! Start with `tools/eval.rs`, the way in; `session/actor` owns a running REPL; [`adapter`] is what differs between
-//! languages in code, [`profile`] what differs in data. [`diagnostics`] reads what compilers say.
+//! languages in code, [`profile`] what differs in data. [`result`] and
+//! [`load`] are what evaluating and loading came to.
 
 pub mod adapter;
 mod archive;
-pub mod diagnostics;
 mod error;
 mod ghc_mcp;
 pub mod journal;
+pub mod load;
 mod not_started;
+mod numbers;
 pub mod profile;
 pub mod query;
 mod resolve;
 mod resources;
+pub mod result;
 pub mod session;
 mod sessions;
 pub mod settings;

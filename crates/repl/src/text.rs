@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use process::output::text::{grouped, strip_escapes, written_out};
 
-use crate::session::{Between, Diagnostic, EvalResult, Severity, Status, Truncated};
+use crate::result::{Between, EvalResult, Status, Truncated};
+use diagnostics::{Diagnostic, Severity};
 
 /// An evaluation: what it printed, its value, and how it stands.
 pub fn evaluation(result: &EvalResult) -> String {
@@ -140,7 +141,7 @@ fn shows(stderr: &str, exception: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Completion, Shown};
+    use crate::result::{Completion, Shown};
     use expect_test::{Expect, expect};
 
     fn result(stdout: &str, stderr: &str) -> EvalResult {

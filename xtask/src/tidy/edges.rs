@@ -6,11 +6,12 @@ use serde_json::Value;
 /// Each crate, and those of our crates that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("mcp", &[]),
+    ("diagnostics", &[]),
     ("project", &[]),
     ("process", &[]),
     ("client", &["project", "mcp"]),
-    ("repl", &["mcp", "process", "project"]),
-    ("code", &["mcp", "process", "project"]),
+    ("repl", &["mcp", "process", "project", "diagnostics"]),
+    ("code", &["mcp", "process", "project", "diagnostics"]),
     ("work", &["mcp", "process", "project"]),
     ("mail", &["mcp", "project"]),
     ("nodes", &["mcp", "project"]),
@@ -128,7 +129,7 @@ mod tests {
         expect![[r#"
             mcp → project: not an allowed edge (mcp may use: nothing of ours)
             repl → testkit: it is for tests; make it a dev-dependency
-            repl → daemon: not an allowed edge (repl may use: mcp, process, project)
+            repl → daemon: not an allowed edge (repl may use: mcp, process, project, diagnostics)
             client → mcp: with its feature `wire` only (default-features = false, features = ["wire"])
             crate helpers: the name says nothing; name it for what it owns
             crate helpers: not in the table of allowed edges; add it to xtask/src/tidy/edges.rs"#]]

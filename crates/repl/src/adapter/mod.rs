@@ -13,7 +13,9 @@ pub mod python;
 use std::fmt;
 use std::time::Duration;
 
-use crate::session::{Completion, Diagnostic, LoadRecord};
+use crate::load::LoadRecord;
+use crate::result::Completion;
+use diagnostics::Diagnostic;
 
 /// The secret that marks the end of an evaluation, never shown to anyone. A type of its own, because the nonce that
 /// names a session is no secret to the programs in it.

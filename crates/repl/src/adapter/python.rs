@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict};
-use crate::session::{Diagnostic, Severity, Source};
+use diagnostics::{Diagnostic, Severity, Source};
 
 /// How to talk to Python 3.8 and newer.
 #[derive(Debug, Clone, Copy)]

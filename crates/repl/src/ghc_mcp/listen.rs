@@ -12,7 +12,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::Reply;
-use crate::session::{Handle, SessionEvent, Status, Stream};
+use crate::result::Status;
+use crate::session::{Handle, SessionEvent, Stream};
 use crate::sessions::Repl;
 use crate::tools::caller;
 

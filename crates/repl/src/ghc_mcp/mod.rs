@@ -20,7 +20,8 @@ use serde::Serialize;
 
 use crate::adapter::Refusal;
 use crate::profile::DriverKind;
-use crate::session::{EvalRequest, EvalResult, Handle, SessionError, SessionState};
+use crate::result::EvalResult;
+use crate::session::{EvalRequest, Handle, SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::tools::caller;
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Reply, hand_over, in_own_words, running};
-use crate::session::{EvalResult, Status};
+use crate::result::{EvalResult, Status};
 use crate::sessions::Repl;
 use crate::tools::{budget, held};
 

@@ -8,8 +8,10 @@ use process::Guard;
 use process::output::OutputLog;
 
 use super::Profiles;
+use crate::result::{EvalResult, Status};
 use crate::session::tests::interrupt;
-use crate::session::{EvalRequest, EvalResult, Handle, InterruptOutcome, SessionState, Setup, Source, Status, start};
+use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionState, Setup, start};
+use diagnostics::Source;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -30,7 +32,7 @@ fn session(profile: &str) -> Handle {
         records: None,
         guard: Guard::Without,
         witness: None,
-        numbers: Arc::new(crate::sessions::Numbers::fresh()),
+        numbers: Arc::new(crate::numbers::Numbers::fresh()),
     };
     let log = OutputLog::create(None, Default::default()).expect("memory");
     start(setup, log).expect("it starts")

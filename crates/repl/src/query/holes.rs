@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::one_line;
-use crate::session::Diagnostic;
+use diagnostics::Diagnostic;
 
 /// A hole, and what could fill it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -111,7 +111,7 @@ fn indent(line: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostics::parse;
+    use diagnostics::ghc::parse;
     use expect_test::{Expect, expect};
 
     fn check(stderr: &str, expected: Expect) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::diagnostics::split_span;
+use diagnostics::ghc::split_span;
 
 /// A place in a file, or a module of a package that has no file here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

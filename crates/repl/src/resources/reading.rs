@@ -16,7 +16,7 @@ use serde_json::json;
 use super::transcript::{Evaluated, Transcript};
 use super::{Part, lock};
 use crate::error::ReplError;
-use crate::session::LoadRecord;
+use crate::load::LoadRecord;
 use crate::sessions::{Key, Output, Repl};
 use crate::tools::{caller, ghci_only};
 

@@ -3,7 +3,7 @@
 use mcp::resource::UriTemplate;
 
 use super::*;
-use crate::session::Status;
+use crate::result::Status;
 
 #[test]
 fn an_address_names_its_session_and_leads_back() {

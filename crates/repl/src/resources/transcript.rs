@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::session::{SessionEvent, Status};
+use crate::result::Status;
+use crate::session::SessionEvent;
 
 /// How many evaluations are remembered.
 const KEPT: usize = 100;

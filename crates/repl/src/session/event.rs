@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostics::Delta;
-
-use super::{Completion, Diagnostic, Status};
+use crate::result::{Completion, Status};
 
 /// One of the two output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -180,24 +178,4 @@ impl SessionInfo {
             if self.current.is_some() { Duration::ZERO } else { now.saturating_duration_since(self.times.used) };
         self
     }
-}
-
-/// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.
-#[derive(Debug, Clone, Default)]
-pub struct LoadRecord {
-    /// Counts loads from 1; 0 means that there was none.
-    pub generation: u64,
-    /// Whether everything loaded.
-    pub ok: bool,
-    /// The REPL's own summary line, such as `Ok, two modules loaded.`
-    pub summary: String,
-    /// Everything that is wrong with the program now, as [`LoadRecord::after`] leaves it: a reload says nothing about
-    /// modules that are up to date. Before that, what this load printed.
-    pub diagnostics: Vec<Diagnostic>,
-    /// What this load changed; filled by [`LoadRecord::after`].
-    pub delta: Delta,
-    /// The files compiled in this load.
-    pub compiled: Vec<String>,
-    /// Whether it started from nothing, so that what was known before no longer counts.
-    pub fresh: bool,
 }

@@ -12,8 +12,10 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::machine::Which;
-use super::{EvalResult, LoadRecord, SessionEvent, SessionInfo, Status};
+use super::{SessionEvent, SessionInfo};
 use crate::adapter::Refusal;
+use crate::load::LoadRecord;
+use crate::result::{EvalResult, Status};
 
 /// A session's address. Cloning is cheap; dropping it changes nothing.
 #[derive(Clone)]

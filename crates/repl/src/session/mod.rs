@@ -13,16 +13,14 @@ mod launch;
 mod machine;
 mod pipes;
 mod replies;
-mod result;
 mod scan;
 mod script;
 mod show;
 mod start;
 
-pub use event::{LoadRecord, SessionEvent, SessionInfo, SessionState, Stream};
+pub use event::{SessionEvent, SessionInfo, SessionState, Stream};
 pub use handle::{EvalRequest, Handle, InputOutcome, InterruptOutcome, InterruptReport, RawOutput, SessionError};
 pub use launch::Launch;
-pub use result::{Between, Completion, Diagnostic, EvalResult, Severity, Shown, Source, Status, Truncated};
 pub use start::StartError;
 pub(crate) use start::{Setup, Witness, start};
 

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 
+use super::RawOutput;
 use super::capture::Capture;
 use super::machine::Record;
-use super::{Between, Completion, EvalResult, RawOutput, Shown, Truncated};
+use crate::result::{Between, Completion, EvalResult, Shown, Truncated};
 
 /// How much of what came between two evaluations is shown, per stream.
 const BETWEEN: usize = 2_000;

@@ -16,9 +16,10 @@ use super::handle::Shared;
 use super::machine::{Bounds, Machine};
 use super::pipes::{Inputs, Output};
 use super::script::Scripts;
-use super::{Handle, Launch, LoadRecord, SessionEvent, SessionInfo, SessionState, Stream};
+use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
-use crate::sessions::Numbers;
+use crate::load::LoadRecord;
+use crate::numbers::Numbers;
 
 /// How many commands of handles may wait for the actor.
 const COMMANDS: usize = 64;

@@ -4,7 +4,6 @@
 //! ends; dead ones stay readable until their name is used again.
 
 mod elsewhere;
-mod numbers;
 mod starting;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -22,11 +21,12 @@ use project::{Caller, Limits};
 
 use crate::archive::Archive;
 use crate::error::ReplError;
+use crate::numbers::Numbers;
 use crate::profile::{DriverKind, Profiles};
 use crate::resources::Shelf;
-use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup, Status};
+use crate::result::Status;
+use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup};
 use crate::settings::ReplSettings;
-pub(crate) use numbers::Numbers;
 use starting::Gate;
 pub(crate) use starting::ran;
 

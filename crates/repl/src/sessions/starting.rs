@@ -15,10 +15,11 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{Entry, HOB_ENDS, Journal, Key, Plan, Repl, StartRequest, Started};
 use crate::error::ReplError;
+use crate::load::LoadRecord;
 use crate::resolve::{self, Wanted};
+use crate::result::{EvalResult, Status};
 use crate::session::{
-    EvalRequest, EvalResult, Handle, LoadRecord, SessionError, SessionEvent, SessionInfo, SessionState, Setup, Status,
-    Witness, start,
+    EvalRequest, Handle, SessionError, SessionEvent, SessionInfo, SessionState, Setup, Witness, start,
 };
 
 /// Who holds it is the only one to start or end the session of a name. Fair: first come, first served.

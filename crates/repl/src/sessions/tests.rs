@@ -17,7 +17,7 @@ fn named(session: &str, profile: &str) -> StartRequest {
     StartRequest { session: Some(session.to_owned()), profile: Some(profile.to_owned()), ..StartRequest::default() }
 }
 
-async fn eval(repl: &Arc<Repl>, caller: &Caller, session: &str, code: &str) -> crate::session::EvalResult {
+async fn eval(repl: &Arc<Repl>, caller: &Caller, session: &str, code: &str) -> crate::result::EvalResult {
     let request = EvalRequest { wait: LONG, ..EvalRequest::new(code) };
     repl.eval(caller, Some(session), request).await.expect("an answer").0
 }

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{budget, caller, ghci_only, held};
-use crate::session::{Diagnostic, LoadRecord, SessionError, SessionState};
+use crate::load::LoadRecord;
+use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::text;
+use diagnostics::Diagnostic;
 
 /// The compiler's current messages about a Haskell session's modules, without loading anything. With `since`, waits
 /// until a load after that one has ended, so that the answer is never stale.

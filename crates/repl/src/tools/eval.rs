@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{budget, caller, held, room};
-use crate::session::{EvalRequest, EvalResult};
+use crate::result::EvalResult;
+use crate::session::EvalRequest;
 use crate::sessions::Repl;
 use crate::text;
 

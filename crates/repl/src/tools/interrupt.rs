@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{caller, held, room};
-use crate::session::{EvalResult, InterruptOutcome, SessionState, Status};
+use crate::result::{EvalResult, Status};
+use crate::session::{InterruptOutcome, SessionState};
 use crate::sessions::Repl;
 use crate::text;
 

@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{budget, caller, ghci_only, held};
-use crate::diagnostics::Delta;
+use crate::load::LoadRecord;
 use crate::query;
-use crate::session::{Diagnostic, EvalRequest, Handle, LoadRecord, SessionState, Status};
+use crate::result::Status;
+use crate::session::{EvalRequest, Handle, SessionState};
 use crate::sessions::Repl;
 use crate::text;
+use diagnostics::Delta;
+use diagnostics::Diagnostic;
 
 /// Reload a Haskell session after editing files, and get the compiler's messages split into added, removed and
 /// unchanged since the last load. Starts the session if needed (that loads too). Warnings of modules that did not

@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::{budget, caller, held};
 use crate::not_started::not_started;
-use crate::session::{Completion, Handle, SessionError, SessionInfo, SessionState};
+use crate::result::Completion;
+use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
 /// Start a REPL session, or return the running one of that name. Only needed to choose profile, command, directory or

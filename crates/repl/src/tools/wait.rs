@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{budget, caller, held, room};
-use crate::session::EvalResult;
+use crate::result::EvalResult;
 use crate::sessions::{Repl, ran};
 use crate::text;
 

@@ -12,7 +12,9 @@
 mod code;
 mod form;
 mod lexer;
+mod load;
 mod pieces;
+mod printed;
 mod prompt;
 mod report;
 
@@ -20,7 +22,6 @@ use super::{
     Adapter, Barrier, InterruptPlan, Nonce, Plan, Printed, Refusal, Setup, Step, Stopped, Verdict, Words,
     without_answers,
 };
-use crate::diagnostics;
 
 /// The driver of GHCi.
 #[derive(Debug)]
@@ -110,7 +111,7 @@ impl Adapter for Ghci {
                 // began it. A program may print it too: it counts only after a signal of ours.
                 let says = |line: &str| line.ends_with("Interrupted.");
                 let interrupted = printed.interrupting && printed.stderr.lines().rev().take(20).any(says);
-                Verdict { interrupted, ..diagnostics::judge(printed.code, printed.stdout, printed.stderr) }
+                Verdict { interrupted, ..printed::judge(printed.code, printed.stdout, printed.stderr) }
             }
         };
         // GHCi turns some signals into exceptions of its own. At its prompt it only says so, and ends; where it goes on,
@@ -171,7 +172,7 @@ impl Adapter for Ghci {
     }
 
     fn loads(&self, code: &str) -> bool {
-        diagnostics::loads(code)
+        load::loads(code)
     }
 
     fn interrupt(&self) -> InterruptPlan {

@@ -1,12 +1,15 @@
 //! What an evaluation in GHCi came to, by what GHCi itself said of it: nothing that a program prints counts. How GHCi is
-//! heard stands in [`super::prompt`]. Where it was not heard, the text decides ([`diagnostics::judge`]).
+//! heard stands in [`super::prompt`]. Where it was not heard, the text decides ([`super::printed`]).
 
 use std::borrow::Cow;
 
 use super::super::{Printed, Verdict};
 use super::code;
-use crate::diagnostics::{self, plain, split_span};
-use crate::session::{Diagnostic, LoadRecord, Severity, Source};
+use super::load;
+use super::printed::plain;
+use crate::load::LoadRecord;
+use diagnostics::ghc::{self, split_span};
+use diagnostics::{Diagnostic, Severity, Source};
 
 const EXCEPTION: &str = "*** Exception:";
 const CYCLES: [&str; 2] = ["Module imports form a cycle:", "Module graph contains a cycle:"];
@@ -18,8 +21,8 @@ pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
         // Nobody asked for it: the program threw that itself, or somebody else sent a signal.
         said.exception.get_or_insert_with(|| "user interrupt".to_owned());
     }
-    let parsed = diagnostics::parse(&plain(printed.stderr));
-    let load = diagnostics::outcome(printed.code, printed.stdout, &parsed.diagnostics);
+    let parsed = ghc::parse(&plain(printed.stderr));
+    let load = load::outcome(printed.code, printed.stdout, &parsed.diagnostics);
     let (own, unmatched) = said.own(parsed.diagnostics, load.as_ref());
     let load = load.map(|load| LoadRecord {
         diagnostics: own.iter().filter(|diagnostic| diagnostic.source == Source::File).cloned().collect(),

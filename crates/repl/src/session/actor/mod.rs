@@ -31,7 +31,9 @@ use super::scan::Piece;
 use super::script::Scripts;
 use super::show::{self, Frame};
 use super::start::Witness;
-use super::{InterruptReport, LoadRecord, SessionError, SessionEvent, SessionInfo, SessionState, Status, Stream};
+use super::{InterruptReport, SessionError, SessionEvent, SessionInfo, SessionState, Stream};
+use crate::load::LoadRecord;
+use crate::result::Status;
 
 /// How often one wake reads before others get their turn.
 const READS: usize = 16;

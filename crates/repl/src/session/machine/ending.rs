@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::super::handle::SessionError;
-use super::super::{InterruptOutcome, SessionEvent, Status, Stream};
+use super::super::{InterruptOutcome, SessionEvent, Stream};
 use crate::adapter::Printed;
+use crate::result::Status;
 
 use super::{Action, Death, Ending, Intent, Machine, Phase};
 

@@ -12,10 +12,11 @@ use process::activity::Activity;
 
 use super::super::capture::Capture;
 use super::super::handle::SessionError;
-use super::super::{InterruptOutcome, SessionState, Status, Stream};
+use super::super::{InterruptOutcome, SessionState, Stream};
 use super::running::plural;
 use super::syncing::Why;
 use super::{Action, Machine, Phase, Probed, Waiter};
+use crate::result::Status;
 
 /// A signal sooner than this after the code could hit the REPL while it reads the code.
 const READING: Duration = Duration::from_millis(20);

@@ -22,9 +22,11 @@ use std::time::{Duration, Instant};
 
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
-use super::{Completion, LoadRecord, SessionState, Status, Stream};
+use super::{SessionState, Stream};
 use crate::adapter::{Adapter, Aside, Channel, Nonce, Said};
-use crate::sessions::Numbers;
+use crate::load::LoadRecord;
+use crate::numbers::Numbers;
+use crate::result::{Completion, Status};
 use breakpoint::Breakpoint;
 use interrupting::Behind;
 use records::Records;

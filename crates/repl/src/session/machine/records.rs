@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::Status;
 use super::super::capture::Capture;
 use crate::adapter::Verdict;
-use crate::sessions::Numbers;
+use crate::numbers::Numbers;
+use crate::result::Status;
 
 /// How many ended evaluations are remembered.
 const REMEMBERED: usize = 64;

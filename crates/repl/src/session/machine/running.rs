@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
 use super::super::handle::SessionError;
-use super::super::{InputOutcome, SessionEvent, SessionState, Status, Stream};
+use super::super::{InputOutcome, SessionEvent, SessionState, Stream};
 use super::ending::signal_in_words;
 use super::interrupting::Asked;
 use super::resting::Rhythm;
 use super::syncing::{Sync, Why};
 use super::{Action, Intent, Machine, Phase, Probed, Side, Waiter};
 use crate::adapter::{Adapter, Printed, Step, Words};
+use crate::result::Status;
 
 /// Silence after which the kernel is asked whether the program waits for input.
 const QUIET: Duration = Duration::from_millis(100);

@@ -3,10 +3,12 @@
 use std::time::Instant;
 
 use super::super::capture::Capture;
-use super::super::{Completion, LoadRecord, SessionEvent, Stream};
+use super::super::{SessionEvent, Stream};
 use super::syncing::{Sync, Why};
 use super::{Action, Machine, Phase};
 use crate::adapter::{Printed, Setup};
+use crate::load::LoadRecord;
+use crate::result::Completion;
 
 /// A longer line is logged before its end.
 const LONG_LINE: usize = 64 * 1024;

@@ -19,7 +19,7 @@ impl Play {
         let bounds = Bounds { queue: 2, start: Duration::from_secs(60), idle: Some(Duration::from_secs(3600)) };
         let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
         let now = Instant::now();
-        let evals = Arc::new(crate::sessions::Numbers::fresh());
+        let evals = Arc::new(crate::numbers::Numbers::fresh());
         let machine = Machine::new("main", Arc::new(Ghci), nonce, bounds, evals, now);
         Play { machine, now, log: Vec::new(), waiter: 0, claims: Vec::new() }
     }

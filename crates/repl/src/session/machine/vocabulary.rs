@@ -6,7 +6,8 @@ use std::time::Duration;
 use process::activity::Activity;
 
 use super::super::handle::{Claim, SessionError};
-use super::super::{InputOutcome, InterruptOutcome, LoadRecord, SessionEvent, Stream};
+use super::super::{InputOutcome, InterruptOutcome, SessionEvent, Stream};
+use crate::load::LoadRecord;
 
 /// Whose output it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! GHCi behind `cabal repl`: cabal stays as its parent, in the same process group.
 
 use super::*;
-use crate::session::{InterruptOutcome, Status};
+use crate::result::Status;
+use crate::session::InterruptOutcome;
 
 /// A package that needs no package server.
 fn package() -> (tempfile::TempDir, Handle) {

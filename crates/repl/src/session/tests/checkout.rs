@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::pieces::session;
 use super::*;
-use crate::session::Status;
+use crate::result::Status;
 
 /// Modules that a start could reach for: those that Python itself, its `site` and our driver import, directly or not.
 const MODULES: &[&str] = &[

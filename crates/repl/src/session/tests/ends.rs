@@ -3,7 +3,8 @@
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::session::{InterruptOutcome, Status};
+use crate::result::Status;
+use crate::session::InterruptOutcome;
 
 fn terminate(session: &Handle) {
     let pid = session.info().pid.and_then(|pid| Pid::from_raw(pid.cast_signed())).expect("it lives");

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::ends::bash;
 use super::interrupts::python;
 use super::*;
-use crate::session::Status;
+use crate::result::Status;
 
 fn with(code: &str, stdin: &str) -> EvalRequest {
     EvalRequest { stdin: Some(stdin.to_owned()), wait: LONG, ..EvalRequest::new(code) }

@@ -1,7 +1,8 @@
 //! GHCi: what agents do, and what programs do to it.
 
 use super::*;
-use crate::session::{Completion, InterruptOutcome, Status};
+use crate::result::{Completion, Status};
+use crate::session::InterruptOutcome;
 use expect_test::{Expect, expect};
 
 async fn check(session: &Handle, code: &str, expected: Expect) {

@@ -1,7 +1,8 @@
 //! What code in GHCi does to its standard handles is its own affair: where they lead, and how they are buffered.
 
 use super::*;
-use crate::session::{InterruptOutcome, Status};
+use crate::result::Status;
+use crate::session::InterruptOutcome;
 
 async fn check(session: &Handle, evaluations: &[(&str, &str)]) {
     for (code, expected) in evaluations {

@@ -6,7 +6,8 @@ use std::time::Instant;
 use process::output::{Query, Stream as Logged};
 
 use super::*;
-use crate::session::{SessionError, Status};
+use crate::result::Status;
+use crate::session::SessionError;
 
 async fn check_end(code: &str, status: Status, reason: &str) {
     let session = ghci();

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use super::ends::bash;
 use super::*;
-use crate::session::{InterruptOutcome, InterruptReport, SessionError, Status};
+use crate::result::Status;
+use crate::session::{InterruptOutcome, InterruptReport, SessionError};
 
 /// A Python that is ready.
 pub(super) fn python() -> Handle {

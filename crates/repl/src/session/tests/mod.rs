@@ -22,9 +22,10 @@ use std::time::Duration;
 use process::Guard;
 use process::output::OutputLog;
 
-use super::{EvalRequest, EvalResult, Handle, InterruptOutcome, InterruptReport, Launch, SessionState, Setup, start};
+use super::{EvalRequest, Handle, InterruptOutcome, InterruptReport, Launch, SessionState, Setup, start};
 use crate::adapter::Adapter;
 use crate::adapter::ghci::Ghci;
+use crate::result::EvalResult;
 
 /// Long enough for anything on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -63,7 +64,7 @@ pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> 
         records: None,
         guard: Guard::Without,
         witness: None,
-        numbers: Arc::new(crate::sessions::Numbers::fresh()),
+        numbers: Arc::new(crate::numbers::Numbers::fresh()),
     }
 }
 

@@ -9,7 +9,7 @@ use process::output::{Query, Stream as Logged};
 
 use super::*;
 use crate::profile::Profiles;
-use crate::session::Status;
+use crate::result::Status;
 
 const PYTHON: &str = include_str!("pieces/python.txt");
 const BASH: &str = include_str!("pieces/bash.txt");

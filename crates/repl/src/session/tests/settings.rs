@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::pieces::session;
 use super::*;
-use crate::session::{InterruptOutcome, Status};
+use crate::result::Status;
+use crate::session::InterruptOutcome;
 
 async fn check(profile: &str, evaluations: &[(&str, &str)]) -> Handle {
     let session = session(profile, Path::new("/"), &[]);

@@ -1,8 +1,9 @@
 //! Several callers, several sessions, callers that go away, and limits.
 
 use super::*;
+use crate::result::Status;
 use crate::session::handle::Command;
-use crate::session::{InterruptOutcome, SessionError, Status};
+use crate::session::{InterruptOutcome, SessionError};
 
 fn request(code: &str, wait: Duration) -> EvalRequest {
     EvalRequest { wait, ..EvalRequest::new(code) }

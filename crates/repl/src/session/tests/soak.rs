@@ -13,7 +13,8 @@ use super::ends::bash;
 use super::interrupts::python;
 use super::stress::{Random, count};
 use super::*;
-use crate::session::{InterruptOutcome, InterruptReport, Status};
+use crate::result::Status;
+use crate::session::{InterruptOutcome, InterruptReport};
 
 /// What is interrupted.
 struct Program {

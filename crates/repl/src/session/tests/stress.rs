@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use super::*;
-use crate::session::{InterruptOutcome, Status};
+use crate::result::Status;
+use crate::session::InterruptOutcome;
 
 pub(super) fn count(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)

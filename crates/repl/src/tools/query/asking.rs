@@ -6,9 +6,10 @@ use mcp::tool::ToolError;
 use tokio::time::Instant;
 
 use super::{Args, Output, Position, Question};
-use crate::diagnostics;
 use crate::query::{self, Loaded, Location};
-use crate::session::{Handle, Severity};
+use crate::session::Handle;
+use diagnostics::Severity;
+use diagnostics::ghc;
 
 /// How many completions, exports and places one answer holds.
 const MANY: usize = 200;
@@ -167,7 +168,7 @@ impl Asking {
             Some(expression) => {
                 one_line(expression)?;
                 let answer = self.ask(&format!(":type {expression}")).await?;
-                let found = query::holes(&diagnostics::parse(&answer.stderr).diagnostics);
+                let found = query::holes(&ghc::parse(&answer.stderr).diagnostics);
                 if found.is_empty() && query::typed(expression, &answer.stdout).is_none() {
                     return Err(self.refusal(Question::Holes, expression, &answer));
                 }
@@ -192,7 +193,7 @@ impl Asking {
 
     /// Why there is no answer, in the compiler's words.
     fn refusal(&self, kind: Question, target: &str, answer: &Answer) -> ToolError {
-        let parsed = diagnostics::parse(&answer.stderr);
+        let parsed = ghc::parse(&answer.stderr);
         let said = parsed.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
         let message = match said {
             Some(diagnostic) => diagnostic.full(),

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use super::stress::{Random, count};
 use super::*;
-use crate::session::Status;
+use crate::result::Status;
 
 const KEPT: &str = include_str!("pieces.txt");
 

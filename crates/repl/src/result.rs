@@ -1,6 +1,7 @@
 //! What an evaluation leaves behind, as agents see it. Owns the promised shapes; filling them is the actor's and the
 //! adapters' work, and their short text form stands in [`crate::text`].
 
+use diagnostics::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -142,61 +143,4 @@ pub struct Between {
     /// On standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-}
-
-/// One message of a compiler.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct Diagnostic {
-    /// The file, as the compiler names it; absent for code typed at the prompt and for messages without a place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// The first line, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// The first column, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub column: Option<u32>,
-    /// The last line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end_line: Option<u32>,
-    /// The last column, inclusive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end_column: Option<u32>,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The compiler's code, such as `GHC-88464`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// The warning flag, such as `-Wunused-imports`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flag: Option<String>,
-    /// What is wrong.
-    pub message: String,
-    /// What the compiler suggests.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hints: Vec<String>,
-    /// Whether it is about code typed at the prompt or about a file.
-    pub source: Source,
-}
-
-/// How bad a diagnostic is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Nothing runs.
-    Error,
-    /// Worth a look.
-    Warning,
-    /// For information.
-    Info,
-}
-
-/// What a diagnostic is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// Code typed at the prompt.
-    Interactive,
-    /// A file.
-    File,
 }

@@ -17,7 +17,7 @@
 use std::ops::Range;
 
 use super::json;
-use crate::session::{Diagnostic, Severity, Source};
+use crate::{Diagnostic, Severity, Source};
 
 /// What a piece of standard error holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -160,15 +160,15 @@ fn nowhere(severity: Severity) -> Diagnostic {
 
 /// A place in a file. The end is inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) end_line: u32,
-    pub(crate) end_column: u32,
+pub struct Span {
+    pub line: u32,
+    pub column: u32,
+    pub end_line: u32,
+    pub end_column: u32,
 }
 
 /// `FILE:SPAN` → both. `None` if the text does not end in a span.
-pub(crate) fn split_span(place: &str) -> Option<(&str, Span)> {
+pub fn split_span(place: &str) -> Option<(&str, Span)> {
     if let Some(open) = place.rfind(":(").filter(|_| place.ends_with(')')) {
         // The last `:(` opens the first pair: `(5,1)-(6,2)` holds no colon.
         let (from, to) = place[open + 1..].split_once('-')?;

@@ -1,11 +1,12 @@
 //! What a `:load`, `:reload` or `:add` prints on standard output around its diagnostics: which modules were compiled
 //! and how it ended. The wording differs by version, so only the first word of the summary is trusted.
 
-use crate::session::{Diagnostic, LoadRecord, Source};
+use crate::load::LoadRecord;
+use diagnostics::{Diagnostic, Source};
 
 /// The load that a piece of output ends, as this load alone sees it; `None` if none ended there. `code` is what was
 /// typed; the start of a session counts as a fresh load and has none.
-pub(crate) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
+pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
     let start = code.trim().is_empty();
     if !start && !loads(code) {
         return None;

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::text::split_hints;
-use crate::session::{Diagnostic, Severity, Source};
+use crate::{Diagnostic, Severity, Source};
 
 /// A line → a diagnostic, if it is one.
 pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {

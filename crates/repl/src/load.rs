@@ -1,0 +1,105 @@
+//! What loading modules came to, and the current list of diagnostics over many loads.
+//!
+//! A reload says nothing about modules that are up to date, so the current list is more than the last load's output: a
+//! warning stays until its file is compiled again or leaves the program. What a load printed is read in
+//! `adapter/ghci/load.rs`.
+
+use diagnostics::{Delta, Diagnostic, Severity};
+
+/// The outcome of the last load (`:load`, `:reload`, `:add`, the start), kept for `repl_diagnostics`.
+#[derive(Debug, Clone, Default)]
+pub struct LoadRecord {
+    /// Counts loads from 1; 0 means that there was none.
+    pub generation: u64,
+    /// Whether everything loaded.
+    pub ok: bool,
+    /// The REPL's own summary line, such as `Ok, two modules loaded.`
+    pub summary: String,
+    /// Everything that is wrong with the program now, as [`LoadRecord::after`] leaves it: a reload says nothing about
+    /// modules that are up to date. Before that, what this load printed.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What this load changed; filled by [`LoadRecord::after`].
+    pub delta: Delta,
+    /// The files compiled in this load.
+    pub compiled: Vec<String>,
+    /// Whether it started from nothing, so that what was known before no longer counts.
+    pub fresh: bool,
+}
+
+impl LoadRecord {
+    /// This load, taken alone, put behind the one before: numbered, with the whole current list and the difference.
+    /// Without a load before, start from the default.
+    #[must_use]
+    pub fn after(mut self, before: &LoadRecord) -> LoadRecord {
+        // An error means that its module was not accepted, so the next load tries it again: if it is silent then,
+        // the error is gone or hidden behind another. A warning of a module that was not compiled again still holds.
+        let still_holds = |old: &&Diagnostic| {
+            !self.fresh
+                && old.severity != Severity::Error
+                && old.file.is_some()
+                && !self.compiled.iter().any(|file| old.is_about(file))
+        };
+        let mut list: Vec<Diagnostic> = before.diagnostics.iter().filter(still_holds).cloned().collect();
+        for new in std::mem::take(&mut self.diagnostics) {
+            if !list.contains(&new) {
+                list.push(new);
+            }
+        }
+        self.delta = Delta::between(&before.diagnostics, &list);
+        self.diagnostics = list;
+        self.generation = before.generation + 1;
+        self
+    }
+
+    /// Forgets what was said about files that the program no longer has.
+    #[must_use]
+    pub fn without_files_other_than(mut self, loaded: &[String]) -> LoadRecord {
+        let gone = |diagnostic: &Diagnostic| {
+            diagnostic.severity != Severity::Error
+                && diagnostic.file.is_some()
+                && !loaded.iter().any(|file| diagnostic.is_about(file))
+        };
+        self.diagnostics.retain(|diagnostic| !gone(diagnostic));
+        let (gone, unchanged) = self.delta.unchanged.drain(..).partition(gone);
+        self.delta.unchanged = unchanged;
+        self.delta.removed.extend::<Vec<_>>(gone);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diagnostics::ghc::parse;
+
+    use super::*;
+
+    fn load(files: &[&str], stderr: &str, fresh: bool) -> LoadRecord {
+        let compiled = files.iter().map(|file| (*file).to_owned()).collect();
+        LoadRecord { ok: true, compiled, diagnostics: parse(stderr).diagnostics, fresh, ..LoadRecord::default() }
+    }
+
+    fn counts(load: &LoadRecord) -> (usize, usize, usize) {
+        (load.delta.added.len(), load.delta.removed.len(), load.delta.unchanged.len())
+    }
+
+    #[test]
+    fn warnings_stay_until_their_file_is_compiled_again() {
+        let a = "A.hs:3:1: warning: [-Wunused-imports] The import is redundant\n\
+                 B.hs:1:1: warning: [-Wtabs] Tab\nB.hs:2:1-3: error: Variable not in scope: x\n";
+        let first = load(&["A.hs", "B.hs"], a, true).after(&LoadRecord::default());
+        assert_eq!(counts(&first), (3, 0, 0));
+        // B is fixed, A is not compiled again; B's warning moved by two lines.
+        let second = load(&["B.hs"], "B.hs:3:1: warning: [-Wtabs] Tab\n", false).after(&first);
+        assert_eq!(counts(&second), (0, 1, 2));
+        assert_eq!(second.diagnostics.len(), 2);
+        assert!(second.diagnostics.iter().any(|d| d.file.as_deref() == Some("B.hs") && d.line == Some(3)));
+        // A leaves the program.
+        let third = load(&[], "", false).after(&second).without_files_other_than(&["./B.hs".to_owned()]);
+        assert_eq!(counts(&third), (0, 1, 1));
+        assert_eq!(third.diagnostics.len(), 1);
+        // A fresh load forgets everything.
+        let fourth = load(&[], "", true).after(&third);
+        assert_eq!(counts(&fourth), (0, 1, 0));
+        assert_eq!(fourth.generation, 4);
+    }
+}
