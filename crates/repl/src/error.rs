@@ -16,8 +16,8 @@ pub enum ReplError {
     Unknown { session: String, known: Vec<String> },
     #[error("no session of this worktree remembers evaluation {eval}")]
     UnknownEval { eval: u64 },
-    #[error("{}", earlier_life(*eval, session.as_deref(), *ended))]
-    EarlierLife { eval: u64, session: Option<String>, ended: bool },
+    #[error("{}", earlier_daemon(*eval, session.as_deref(), *ended))]
+    EarlierDaemon { eval: u64, session: Option<String>, ended: bool },
     #[error("{}", message(.0))]
     NotStarted(Box<SessionInfo>),
     #[error("session {session:?} is just being started or ended by another call")]
@@ -58,11 +58,11 @@ impl ReplError {
             ReplError::UnknownEval { .. } => {
                 vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
             }
-            ReplError::EarlierLife { eval, session: Some(session), .. } => vec![
+            ReplError::EarlierDaemon { eval, session: Some(session), .. } => vec![
                 format!("repl_read with `session` {session:?} and `eval` {eval} has what it printed."),
                 "Evaluate it again with repl_eval if that is safe.".to_owned(),
             ],
-            ReplError::EarlierLife { session: None, .. } => {
+            ReplError::EarlierDaemon { session: None, .. } => {
                 vec!["repl_read without `eval` has what is left of a session's output.".to_owned()]
             }
             ReplError::NotStarted(info) => hints(info),
@@ -108,7 +108,7 @@ impl ReplError {
     }
 }
 
-fn earlier_life(eval: u64, session: Option<&str>, ended: bool) -> String {
+fn earlier_daemon(eval: u64, session: Option<&str>, ended: bool) -> String {
     let session = session.map(|session| format!(" of session {session:?}")).unwrap_or_default();
     let end = if ended { "it had ended" } else { "whether it had ended is not known" };
     format!("evaluation {eval}{session} ran before hob was started anew; {end}, and its result is not kept")
@@ -138,13 +138,13 @@ fn session_hints(error: &SessionError) -> Vec<String> {
         SessionError::UnknownEval { .. } => {
             "Leave `eval` out for the last one; repl_read may still have its output.".to_owned()
         }
-        SessionError::NotThatOne { status, runs: Some(runs), .. } if status.is_final() => {
+        SessionError::NotRunning { status, runs: Some(runs), .. } if status.is_final() => {
             format!("Give `eval` {runs} if that one is meant.")
         }
-        SessionError::NotThatOne { eval, status, .. } if status.is_final() => {
+        SessionError::NotRunning { eval, status, .. } if status.is_final() => {
             format!("repl_wait with `eval` {eval} has its result.")
         }
-        SessionError::NotThatOne { eval, .. } => format!("repl_wait with `eval` {eval} waits for it."),
+        SessionError::NotRunning { eval, .. } => format!("repl_wait with `eval` {eval} waits for it."),
         SessionError::NothingYet { .. } => "Evaluate something with repl_eval.".to_owned(),
         SessionError::NothingRuns { .. } => {
             "Give input in `stdin` of repl_eval, or while the evaluation runs.".to_owned()

@@ -14,7 +14,7 @@ const BLOCK: u64 = 64;
 const FILE: &str = "next-evaluation";
 
 #[derive(Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct EvalNumbers {
     /// The first of this life.
     first: u64,
     next: AtomicU64,
@@ -25,16 +25,16 @@ pub(crate) struct Numbers {
     writing: Mutex<()>,
 }
 
-impl Numbers {
+impl EvalNumbers {
     /// Counts from 1, in memory.
     #[cfg(test)]
-    pub(crate) fn fresh() -> Numbers {
-        Numbers::from(1, None)
+    pub(crate) fn fresh() -> EvalNumbers {
+        EvalNumbers::from(1, None)
     }
 
     /// Goes on where the last life ended. Where no file tells, `known` is the newest evaluation of which anything is
     /// known.
-    pub(crate) fn open(directory: Option<&Path>, known: impl FnOnce() -> Option<u64>) -> Numbers {
+    pub(crate) fn open(directory: Option<&Path>, known: impl FnOnce() -> Option<u64>) -> EvalNumbers {
         let file = directory.map(|directory| directory.join(FILE));
         let kept = file.as_deref().and_then(|file| match std::fs::read_to_string(file) {
             Ok(text) => text.trim().parse().ok().filter(|next| *next < u64::MAX / 2),
@@ -45,12 +45,12 @@ impl Numbers {
             }
         });
         let first = kept.or_else(|| known().map(|last| last.saturating_add(1))).unwrap_or(1).max(1);
-        Numbers::from(first, file)
+        EvalNumbers::from(first, file)
     }
 
-    fn from(first: u64, file: Option<PathBuf>) -> Numbers {
+    fn from(first: u64, file: Option<PathBuf>) -> EvalNumbers {
         let (next, reserved) = (AtomicU64::new(first), AtomicU64::new(first));
-        Numbers { first, next, reserved, file, writing: Mutex::default() }
+        EvalNumbers { first, next, reserved, file, writing: Mutex::default() }
     }
 
     /// The next number.
@@ -63,7 +63,7 @@ impl Numbers {
     }
 
     /// Whether an earlier life gave this number.
-    pub(crate) fn is_of_an_earlier_life(&self, eval: u64) -> bool {
+    pub(crate) fn is_from_earlier_daemon(&self, eval: u64) -> bool {
         (1..self.first).contains(&eval)
     }
 
@@ -108,25 +108,25 @@ mod tests {
     #[test]
     fn a_number_is_never_given_twice() {
         let directory = tempfile::tempdir().expect("a directory");
-        let open = || Numbers::open(Some(directory.path()), || None);
+        let open = || EvalNumbers::open(Some(directory.path()), || None);
         let crashed = open();
         assert_eq!((1..=100).map(|_| crashed.take()).collect::<Vec<_>>(), (1..=100).collect::<Vec<_>>());
         let ended = open();
-        assert!(ended.is_of_an_earlier_life(100) && !ended.is_of_an_earlier_life(0));
+        assert!(ended.is_from_earlier_daemon(100) && !ended.is_from_earlier_daemon(0));
         let first = ended.take();
         assert!((101..=100 + BLOCK + 1).contains(&first), "{first}");
-        assert!(!ended.is_of_an_earlier_life(first));
+        assert!(!ended.is_from_earlier_daemon(first));
         ended.close();
         let next = open();
         assert_eq!(next.take(), first + 1, "after an orderly end there is no gap");
         std::fs::write(directory.path().join(FILE), "nonsense").expect("written");
-        let known = Numbers::open(Some(directory.path()), || Some(500));
+        let known = EvalNumbers::open(Some(directory.path()), || Some(500));
         assert_eq!(known.take(), 501);
     }
 
     #[test]
     fn a_disk_that_takes_nothing_is_no_reason_to_stop() {
-        let numbers = Numbers::open(Some(Path::new("/proc/nowhere")), || None);
+        let numbers = EvalNumbers::open(Some(Path::new("/proc/nowhere")), || None);
         assert_eq!((1..=200).map(|_| numbers.take()).last(), Some(200));
         numbers.close();
     }

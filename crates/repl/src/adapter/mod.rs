@@ -4,7 +4,7 @@
 //! Every adapter makes its REPL print a marker to both streams, standard output first, when an evaluation has ended:
 //! `NONCE SP NUMBER SP PAYLOAD LF`, where the nonce is secret and random and the number grows with every evaluation
 //! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
-//! evaluation. What the payload means on standard output is each adapter's own; on standard error it is an [`Aside`].
+//! evaluation. What the payload means on standard output is each adapter's own; on standard error it is an [`StderrPayload`].
 
 pub mod bash;
 pub mod ghci;
@@ -93,7 +93,7 @@ pub struct Refusal {
 
 /// How installing the markers goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setup {
+pub enum InstallStep {
     /// As it is.
     Wait,
     /// By another attempt.
@@ -122,18 +122,18 @@ pub struct Barrier {
 ///
 /// The payload comes from the REPL's process, where a program can do anything: what has another form tells as little as `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Aside<'a> {
+pub struct StderrPayload<'a> {
     /// How many bytes of its input a program left unread, where they are taken back.
     pub unread: Option<usize>,
     /// Whether it stopped at a breakpoint.
     pub stopped: bool,
     /// What the REPL said.
-    pub said: Said<'a>,
+    pub said: Heard<'a>,
 }
 
-/// See [`Aside`].
+/// See [`StderrPayload`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said<'a> {
+pub enum Heard<'a> {
     Nothing,
     /// Nobody knows for certain.
     Missed,
@@ -141,9 +141,9 @@ pub enum Said<'a> {
     Words(&'a str),
 }
 
-impl Aside<'_> {
+impl StderrPayload<'_> {
     /// Reads it.
-    pub fn read(payload: &str) -> Aside<'_> {
+    pub fn read(payload: &str) -> StderrPayload<'_> {
         let (unread, rest) = match payload.strip_prefix('+') {
             None => (None, payload),
             Some(rest) => {
@@ -156,11 +156,11 @@ impl Aside<'_> {
             None => (false, rest),
         };
         let said = match rest {
-            "" => Said::Nothing,
-            literal if literal.starts_with('"') => Said::Words(literal),
-            _ => Said::Missed,
+            "" => Heard::Nothing,
+            literal if literal.starts_with('"') => Heard::Words(literal),
+            _ => Heard::Missed,
         };
-        Aside { unread, stopped, said }
+        StderrPayload { unread, stopped, said }
     }
 }
 
@@ -273,8 +273,8 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     fn install(&self, nonce: &Nonce) -> Vec<u8>;
 
     /// What to do when the `count`th marker without a number came before any with one.
-    fn unnumbered(&self, _nonce: &Nonce, _count: usize) -> Setup {
-        Setup::Wait
+    fn unnumbered(&self, _nonce: &Nonce, _count: usize) -> InstallStep {
+        InstallStep::Wait
     }
 
     /// Where numbered markers could not be installed: a line, sent after each unnumbered one, that prints the
@@ -298,7 +298,7 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     fn plan(&self, code: &str) -> Result<Plan, Refusal>;
 
     /// The same for code that is given input beforehand. Where its last marker on standard error says how much of that was
-    /// left unread ([`Aside`]), much of it is handed over at once; else line by line, as the program asks.
+    /// left unread ([`StderrPayload`]), much of it is handed over at once; else line by line, as the program asks.
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         self.plan(code)
     }
@@ -326,7 +326,7 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         Stopped { note: "It stopped at a breakpoint.".to_owned(), context: None }
     }
 
-    /// The text of a literal on standard error, see [`Aside`]. None if it is none.
+    /// The text of a literal on standard error, see [`StderrPayload`]. None if it is none.
     fn words(&self, _literal: &str) -> Option<String> {
         None
     }
@@ -396,23 +396,23 @@ mod tests {
 
     #[test]
     fn what_stands_beside_on_standard_error() {
-        let aside = |unread, stopped, said| Aside { unread, stopped, said };
+        let aside = |unread, stopped, said| StderrPayload { unread, stopped, said };
         for (payload, expected) in [
-            ("", aside(None, false, Said::Nothing)),
-            ("+", aside(Some(0), false, Said::Nothing)),
-            ("+27", aside(Some(27), false, Said::Nothing)),
-            ("?", aside(None, false, Said::Missed)),
-            ("+?", aside(Some(0), false, Said::Missed)),
-            ("+3!", aside(Some(3), true, Said::Nothing)),
-            ("!\"+1\"", aside(None, true, Said::Words("\"+1\""))),
-            ("+3\"5!?\"", aside(Some(3), false, Said::Words("\"5!?\""))),
-            ("+12!\"a\\n\"", aside(Some(12), true, Said::Words("\"a\\n\""))),
+            ("", aside(None, false, Heard::Nothing)),
+            ("+", aside(Some(0), false, Heard::Nothing)),
+            ("+27", aside(Some(27), false, Heard::Nothing)),
+            ("?", aside(None, false, Heard::Missed)),
+            ("+?", aside(Some(0), false, Heard::Missed)),
+            ("+3!", aside(Some(3), true, Heard::Nothing)),
+            ("!\"+1\"", aside(None, true, Heard::Words("\"+1\""))),
+            ("+3\"5!?\"", aside(Some(3), false, Heard::Words("\"5!?\""))),
+            ("+12!\"a\\n\"", aside(Some(12), true, Heard::Words("\"a\\n\""))),
             // What nobody writes.
-            ("!+3", aside(None, true, Said::Missed)),
-            ("+99999999999999999999999", aside(Some(0), false, Said::Nothing)),
-            ("\u{3bb}", aside(None, false, Said::Missed)),
+            ("!+3", aside(None, true, Heard::Missed)),
+            ("+99999999999999999999999", aside(Some(0), false, Heard::Nothing)),
+            ("\u{3bb}", aside(None, false, Heard::Missed)),
         ] {
-            assert_eq!(Aside::read(payload), expected, "{payload}");
+            assert_eq!(StderrPayload::read(payload), expected, "{payload}");
         }
     }
 }

@@ -38,11 +38,11 @@ pub(super) struct Args {
 pub(super) struct Listen {
     repl: Arc<Repl>,
     /// Who listens already, by connection and session.
-    listening: Arc<Mutex<HashSet<Listener>>>,
+    listening: Arc<Mutex<HashSet<ListenerKey>>>,
 }
 
 /// A connection's number and the session it named.
-type Listener = (u64, Option<String>);
+type ListenerKey = (u64, Option<String>);
 
 impl Listen {
     pub(super) fn new(repl: Arc<Repl>) -> Listen {
@@ -65,15 +65,15 @@ impl Tool for Listen {
         if added {
             let listening = self.listening.clone();
             // Subscribed before the answer, so that nothing sent after it is missed.
-            let changes = self.repl.changes();
+            let starts = self.repl.starts();
             let handle = self.repl.find(&caller, args.session.as_deref()).ok();
             let events = handle.as_ref().map(Handle::events);
-            let mut ear = Ear::new(cx.clone(), args.session);
+            let mut forwarder = Forwarder::new(cx.clone(), args.session);
             let repl = self.repl.clone();
             tokio::spawn(async move {
                 tokio::select! {
                     () = cx.disconnected() => {}
-                    () = ear.run(&repl, &caller, changes, events) => {}
+                    () = forwarder.run(&repl, &caller, starts, events) => {}
                 }
                 listening.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
             });
@@ -97,7 +97,7 @@ struct Output<'a> {
 }
 
 /// One connection's ear at one session, over all lives of that session.
-struct Ear {
+struct Forwarder {
     cx: Context,
     session: Option<String>,
     /// What has come of the present line, per stream.
@@ -110,16 +110,24 @@ struct Ear {
     lagged: bool,
 }
 
-impl Ear {
-    fn new(cx: Context, session: Option<String>) -> Ear {
-        Ear { cx, session, lines: Default::default(), pending: VecDeque::new(), bytes: 0, missed: 0, lagged: false }
+impl Forwarder {
+    fn new(cx: Context, session: Option<String>) -> Forwarder {
+        Forwarder {
+            cx,
+            session,
+            lines: Default::default(),
+            pending: VecDeque::new(),
+            bytes: 0,
+            missed: 0,
+            lagged: false,
+        }
     }
 
     async fn run(
         &mut self,
         repl: &Repl,
         caller: &Caller,
-        mut changes: watch::Receiver<u64>,
+        mut starts: watch::Receiver<u64>,
         mut events: Option<broadcast::Receiver<SessionEvent>>,
     ) {
         loop {
@@ -130,7 +138,7 @@ impl Ear {
                     }
                 }
                 // The process was gone, or was never there: the next one of that name is heard too.
-                changed = changes.changed(), if events.is_none() => {
+                changed = starts.changed(), if events.is_none() => {
                     if changed.is_err() {
                         return;
                     }

@@ -67,7 +67,7 @@ fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, T
 }
 
 /// Hands a line over, and waits: the program that waits for input gets it, else GHCi does.
-async fn hand_over(handle: &Handle, line: &str, wait: Duration) -> Result<EvalResult, SessionError> {
+async fn submit_line(handle: &Handle, line: &str, wait: Duration) -> Result<EvalResult, SessionError> {
     let request = EvalRequest { wait, ..EvalRequest::new(line) };
     if handle.info().state != SessionState::WaitingForInput {
         return handle.eval(request).await;
@@ -77,7 +77,7 @@ async fn hand_over(handle: &Handle, line: &str, wait: Duration) -> Result<EvalRe
 }
 
 /// Errors that name arguments and tools as this profile calls them.
-fn in_own_words(error: SessionError) -> ToolError {
+fn profile_error(error: SessionError) -> ToolError {
     match error {
         SessionError::Refused(Refusal { message, hint }) => {
             SessionError::Refused(Refusal { message, hint: hint.replace("`code`", "`command`") }).into()

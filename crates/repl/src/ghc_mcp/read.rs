@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Reply;
 use crate::session::SessionError;
 use crate::sessions::Repl;
-use crate::tools::{budget, caller, held};
+use crate::tools::{budget, caller, with_heartbeat};
 
 /// The most one call returns.
 const MAX_BYTES: usize = 12_000;
@@ -50,7 +50,7 @@ impl Tool for Read {
             let _ = tokio::time::timeout(wait, end.wait_for(|end| *end > args.cursor)).await;
             Ok::<_, SessionError>(())
         };
-        held(&cx, "waiting for output", newer).await?;
+        with_heartbeat(&cx, "waiting for output", newer).await?;
         let slice = log.read(Query::since(args.cursor).with_notes().at_most(MAX_BYTES)).await;
         let bytes = slice.bytes();
         let mut text = String::from_utf8_lossy(&strip_escapes(&bytes)).into_owned();

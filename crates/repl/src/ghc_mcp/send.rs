@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Reply, hand_over, in_own_words, running};
+use super::{Reply, profile_error, running, submit_line};
 use crate::profile::DriverKind;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
@@ -41,13 +41,13 @@ impl Tool for Send {
             DriverKind::Ghci
                 .adapter()
                 .plan(&args.command)
-                .map_err(|refusal| in_own_words(SessionError::Refused(refusal)))?;
+                .map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
         }
         // Before the command is handed over, so that it comes before the command's output. A client that is gone or
         // full needs no news.
         let _ = cx.notify("ghci/command_sent", &json!({"command": args.command}));
         // Without waiting: it stands for itself from then on.
-        hand_over(&handle, &args.command, Duration::ZERO).await.map_err(in_own_words)?;
+        submit_line(&handle, &args.command, Duration::ZERO).await.map_err(profile_error)?;
         Ok(Reply::new(format!("Sent command: {}", args.command)))
     }
 

@@ -7,10 +7,10 @@ use mcp::tool::{Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Reply, hand_over, in_own_words, running};
+use super::{Reply, profile_error, running, submit_line};
 use crate::result::{EvalResult, Status};
 use crate::sessions::Repl;
-use crate::tools::{budget, held};
+use crate::tools::{budget, with_heartbeat};
 
 /// Send a command or an expression to GHCi and return its output once it has ended, or what there is after timeout_ms.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -38,9 +38,10 @@ impl Tool for SendSync {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
         let wait = budget(&cx, args.timeout_ms, Duration::from_secs(20));
         let before = handle.info().cursor;
-        let result =
-            held(&cx, "evaluating", async { hand_over(&handle, &args.command, wait).await.map_err(in_own_words) })
-                .await?;
+        let result = with_heartbeat(&cx, "evaluating", async {
+            submit_line(&handle, &args.command, wait).await.map_err(profile_error)
+        })
+        .await?;
         Ok(Reply::new(output(&result, before)))
     }
 

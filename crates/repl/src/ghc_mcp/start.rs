@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Reply, ghci};
 use crate::profile::DriverKind;
 use crate::sessions::{Repl, StartRequest};
-use crate::tools::{caller, past_start};
+use crate::tools::{caller, wait_for_start};
 
 /// How long a start is waited for; a package that builds its dependencies goes on after that.
 const WAIT: Duration = Duration::from_secs(30);
@@ -45,7 +45,7 @@ impl Tool for Start {
         let (profile, cwd) = (Some(profile), Some(cwd));
         let request = StartRequest { session: args.session, profile, cwd, ..StartRequest::default() };
         let handle = self.0.start(caller, request).await?.handle;
-        past_start(&cx, &handle, WAIT).await?;
+        wait_for_start(&cx, &handle, WAIT).await?;
         // A client that is gone or full needs no news.
         let _ = cx.notify("ghci/started", &serde_json::json!({}));
         Ok(Reply::new("Started GHCi"))

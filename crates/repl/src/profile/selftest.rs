@@ -10,7 +10,7 @@ use process::output::OutputLog;
 use super::Profiles;
 use crate::result::{EvalResult, Status};
 use crate::session::tests::interrupt;
-use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionState, Setup, start};
+use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionSpec, SessionState, start};
 use diagnostics::Source;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ fn session(profile: &str) -> Handle {
         .expect("built in")
         .launch(vec![keep("PATH"), keep("HOME")], "/".into(), 8 << 30)
         .expect("the program is installed");
-    let setup = Setup {
+    let setup = SessionSpec {
         name: "main".to_owned(),
         worktree: Path::new("/").to_owned(),
         owner: "test".to_owned(),
@@ -31,8 +31,8 @@ fn session(profile: &str) -> Handle {
         idle: None,
         records: None,
         guard: Guard::Without,
-        witness: None,
-        numbers: Arc::new(crate::numbers::Numbers::fresh()),
+        sink: None,
+        numbers: Arc::new(crate::numbers::EvalNumbers::fresh()),
     };
     let log = OutputLog::create(None, Default::default()).expect("memory");
     start(setup, log).expect("it starts")

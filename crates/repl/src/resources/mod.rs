@@ -17,7 +17,7 @@ use mcp::prompt::Completion;
 use mcp::resource::{Resource, Resources, Template, TemplateError, resource, template_with_values};
 
 use crate::session::SessionEvent;
-use crate::sessions::{Key, Repl};
+use crate::sessions::{Repl, SessionKey};
 use transcript::Transcript;
 
 /// How often the output of sessions is looked at while somebody watches it.
@@ -73,9 +73,9 @@ impl Part {
 
 /// Who serves the sessions as resources, and what is remembered for that.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct Published {
     audiences: Mutex<Vec<Weak<Resources>>>,
-    transcripts: Mutex<HashMap<Key, Transcript>>,
+    transcripts: Mutex<HashMap<SessionKey, Transcript>>,
 }
 
 /// Serves the sessions as these resources too. Needs a runtime: what is watched is looked at from time to time.
@@ -95,19 +95,19 @@ pub fn serve_resources(repl: &Arc<Repl>, resources: &Arc<Resources>) -> Result<(
         ));
     }
     {
-        let mut audiences = lock(&repl.shelf.audiences);
+        let mut audiences = lock(&repl.published.audiences);
         audiences.retain(|audience| audience.strong_count() > 0);
         audiences.push(Arc::downgrade(resources));
     }
     for info in repl.status() {
-        list(repl, resources, &Key { worktree: info.worktree, name: info.name });
+        list(repl, resources, &SessionKey { worktree: info.worktree, name: info.name });
     }
-    tokio::spawn(tell_of_output(Arc::downgrade(repl), Arc::downgrade(resources)));
+    tokio::spawn(notify_of_output(Arc::downgrade(repl), Arc::downgrade(resources)));
     Ok(())
 }
 
 /// Lists a session.
-fn list(repl: &Arc<Repl>, resources: &Resources, key: &Key) {
+fn list(repl: &Arc<Repl>, resources: &Resources, key: &SessionKey) {
     for part in PARTS {
         let uri = repl.uri(key, part);
         let mut about = Resource::new(&uri, format!("{} {}", key.name, part.name()));
@@ -124,27 +124,27 @@ fn list(repl: &Arc<Repl>, resources: &Resources, key: &Key) {
 
 impl Repl {
     /// A session of that name was started.
-    pub(crate) fn shelve(self: &Arc<Repl>, key: &Key) {
-        lock(&self.shelf.transcripts).entry(key.clone()).or_default();
+    pub(crate) fn publish(self: &Arc<Repl>, key: &SessionKey) {
+        lock(&self.published.transcripts).entry(key.clone()).or_default();
         for audience in self.audiences() {
             list(self, &audience, key);
             // The name may have been one of a session that ended.
-            PARTS.iter().for_each(|part| self.tell(&audience, key, *part));
+            PARTS.iter().for_each(|part| self.notify(&audience, key, *part));
         }
     }
 
     /// A session is not remembered any more.
-    pub(crate) fn unshelve(&self, key: &Key) {
-        lock(&self.shelf.transcripts).remove(key);
+    pub(crate) fn unpublish(&self, key: &SessionKey) {
+        lock(&self.published.transcripts).remove(key);
         for audience in self.audiences() {
             PARTS.iter().for_each(|part| _ = audience.remove(&self.uri(key, *part)));
         }
     }
 
     /// Something happened in a session. Must not block.
-    pub(crate) fn note(&self, key: &Key, event: &SessionEvent) {
-        if let Some(transcript) = lock(&self.shelf.transcripts).get_mut(key) {
-            transcript.note(event);
+    pub(crate) fn on_event(&self, key: &SessionKey, event: &SessionEvent) {
+        if let Some(transcript) = lock(&self.published.transcripts).get_mut(key) {
+            transcript.record(event);
         }
         let parts: &[Part] = match event {
             SessionEvent::Started | SessionEvent::EvalFinished { .. } => &PARTS,
@@ -153,37 +153,37 @@ impl Repl {
             SessionEvent::Output { .. } => return,
         };
         for audience in self.audiences().iter().filter(|audience| *audience.watched().borrow() > 0) {
-            parts.iter().for_each(|part| self.tell(audience, key, *part));
+            parts.iter().for_each(|part| self.notify(audience, key, *part));
         }
     }
 
     fn audiences(&self) -> Vec<Arc<Resources>> {
-        lock(&self.shelf.audiences).iter().filter_map(Weak::upgrade).collect()
+        lock(&self.published.audiences).iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Whoever watches it may know it by either of its addresses.
-    fn tell(&self, resources: &Resources, key: &Key, part: Part) {
+    fn notify(&self, resources: &Resources, key: &SessionKey, part: Part) {
         resources.updated(&address(&key.name, part, None));
         resources.updated(&address(&key.name, part, Some(&key.worktree)));
     }
 
-    fn uri(&self, key: &Key, part: Part) -> String {
+    fn uri(&self, key: &SessionKey, part: Part) -> String {
         address(&key.name, part, (!self.is_at_root(key)).then_some(&key.worktree))
     }
 }
 
 /// Tells those who watch the output of sessions that there is more. Costs nothing while nobody does.
-async fn tell_of_output(repl: Weak<Repl>, resources: Weak<Resources>) {
+async fn notify_of_output(repl: Weak<Repl>, resources: Weak<Resources>) {
     let Some(mut watched) = resources.upgrade().map(|resources| resources.watched()) else { return };
-    let mut ends = HashMap::new();
+    let mut output_ends = HashMap::new();
     loop {
         if watched.wait_for(|count| *count > 0).await.is_err() {
             return;
         }
         let (Some(repl), Some(resources)) = (repl.upgrade(), resources.upgrade()) else { return };
-        for (key, end) in repl.ends() {
-            if ends.insert(key.clone(), end).is_some_and(|before| before != end) {
-                repl.tell(&resources, &key, Part::Output);
+        for (key, end) in repl.output_ends() {
+            if output_ends.insert(key.clone(), end).is_some_and(|before| before != end) {
+                repl.notify(&resources, &key, Part::Output);
             }
         }
         drop((repl, resources));

@@ -13,11 +13,11 @@ use process::output::{OutputLog, Query};
 use project::Caller;
 use serde_json::json;
 
-use super::transcript::{Evaluated, Transcript};
+use super::transcript::{Transcript, TranscriptEntry};
 use super::{Part, lock};
 use crate::error::ReplError;
 use crate::load::LoadRecord;
-use crate::sessions::{Key, Output, Repl};
+use crate::sessions::{Repl, SessionKey, SessionOutput};
 use crate::tools::{caller, ghci_only};
 
 /// How much of the output is read at once, in bytes.
@@ -67,7 +67,7 @@ pub(super) fn complete(repl: &Repl, cx: &Context, asked: &Completing) -> Vec<Str
 }
 
 async fn output(repl: &Repl, reader: &Caller, session: &str, cursor: &str) -> Result<String, ReadError> {
-    let Output { session: name, log, .. } = repl.output(reader, Some(session)).map_err(refused)?;
+    let SessionOutput { session: name, log, .. } = repl.output(reader, Some(session)).map_err(refused)?;
     let query = match cursor {
         "" => Query::since(0).at_most(OUTPUT_MAX).from_the_end(),
         cursor => {
@@ -113,19 +113,19 @@ fn diagnostics(repl: &Repl, reader: &Caller, session: &str) -> Result<String, Re
 async fn transcript(repl: &Repl, reader: &Caller, session: &str) -> Result<String, ReadError> {
     let handle = repl.find(reader, Some(session)).map_err(refused)?;
     let info = handle.info();
-    let key = Key { worktree: info.worktree.clone(), name: info.name.clone() };
-    let transcript = lock(&repl.shelf.transcripts).get(&key).cloned().unwrap_or_default();
+    let key = SessionKey { worktree: info.worktree.clone(), name: info.name.clone() };
+    let transcript = lock(&repl.published.transcripts).get(&key).cloned().unwrap_or_default();
     let log = handle.output().clone();
     let head = format!("[{}: {}, {}]\n", info.name, info.profile, info.state.name());
-    in_blocking(move || head + &rendered(&transcript, &log)).await
+    in_blocking(move || head + &render_transcript(&transcript, &log)).await
 }
 
 /// The newest that there is room for, in the order they came.
-fn rendered(transcript: &Transcript, log: &OutputLog) -> String {
+fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     let mut shown = Vec::new();
     let mut room = TRANSCRIPT_MAX;
     for eval in transcript.evals.iter().rev() {
-        let text = one(eval, log);
+        let text = render_entry(eval, log);
         let Some(left) = room.checked_sub(text.len()) else { break };
         room = left;
         shown.push(text);
@@ -140,7 +140,7 @@ fn rendered(transcript: &Transcript, log: &OutputLog) -> String {
 }
 
 /// The code behind marks, what it printed, how it ended.
-fn one(eval: &Evaluated, log: &OutputLog) -> String {
+fn render_entry(eval: &TranscriptEntry, log: &OutputLog) -> String {
     let mut text = String::new();
     for (number, line) in eval.code.lines().enumerate() {
         let mark = if number == 0 { '>' } else { '|' };

@@ -23,9 +23,9 @@ fn an_address_names_its_session_and_leads_back() {
 fn a_transcript_is_bounded() {
     let mut transcript = Transcript::default();
     for eval in 1..=250 {
-        transcript.note(&SessionEvent::EvalStarted { eval, code: "ü".repeat(5000) });
+        transcript.record(&SessionEvent::EvalStarted { eval, code: "ü".repeat(5000) });
         let (status, duration) = (Status::Done, Duration::from_millis(1));
-        transcript.note(&SessionEvent::EvalFinished { eval, status, duration, prompt: String::new() });
+        transcript.record(&SessionEvent::EvalFinished { eval, status, duration, prompt: String::new() });
     }
     assert_eq!((transcript.evals.len(), transcript.forgotten), (100, 150));
     assert!(transcript.evals.iter().all(|eval| eval.code.len() < 4010 && eval.ended.is_some()));

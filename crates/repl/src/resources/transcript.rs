@@ -13,13 +13,13 @@ const CODE_MAX: usize = 4000;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transcript {
-    pub(super) evals: VecDeque<Evaluated>,
+    pub(super) evals: VecDeque<TranscriptEntry>,
     /// How many were forgotten.
     pub(super) forgotten: u64,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Evaluated {
+pub(super) struct TranscriptEntry {
     pub(super) number: u64,
     pub(super) code: String,
     /// How it ended and how long it took, once it has.
@@ -27,7 +27,7 @@ pub(super) struct Evaluated {
 }
 
 impl Transcript {
-    pub(super) fn note(&mut self, event: &SessionEvent) {
+    pub(super) fn record(&mut self, event: &SessionEvent) {
         match event {
             SessionEvent::EvalStarted { eval, code } => {
                 if self.evals.len() == KEPT {
@@ -39,7 +39,7 @@ impl Transcript {
                     code.truncate((0..=CODE_MAX).rev().find(|at| code.is_char_boundary(*at)).unwrap_or(0));
                     code.push('…');
                 }
-                self.evals.push_back(Evaluated { number: *eval, code, ended: None });
+                self.evals.push_back(TranscriptEntry { number: *eval, code, ended: None });
             }
             SessionEvent::EvalFinished { eval, status, duration, .. } => {
                 if let Some(ended) = self.evals.iter_mut().rev().find(|known| known.number == *eval) {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use super::machine::Which;
+use super::machine::EvalRef;
 use super::{SessionEvent, SessionInfo};
 use crate::adapter::Refusal;
 use crate::load::LoadRecord;
@@ -47,9 +47,9 @@ pub(super) enum Command {
         reply: oneshot::Sender<Result<Finished, SessionError>>,
     },
     /// Answered like `Eval`, about an evaluation that is there (the last one without a number).
-    Wait { which: Which, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
+    Wait { which: EvalRef, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
     /// Answered at once.
-    Look { which: Which, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
+    Look { which: EvalRef, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
     /// Feed the running program.
     Input { eval: Option<u64>, text: String, eof: bool, reply: oneshot::Sender<Result<InputOutcome, SessionError>> },
     /// Interrupt what runs.
@@ -103,7 +103,7 @@ impl Handle {
     /// Waits on for an evaluation, the last one without a number, for `wait` at most.
     pub async fn wait(&self, eval: Option<u64>, wait: Duration, max_bytes: usize) -> Result<EvalResult, SessionError> {
         let (reply, answer) = oneshot::channel();
-        let which = eval.map_or(Which::Last, Which::Number);
+        let which = eval.map_or(EvalRef::Last, EvalRef::Number);
         self.send(Command::Wait { which: which.clone(), max_bytes, reply }).await?;
         match timeout(wait, answer).await {
             Ok(answer) => answer.map_err(|_| self.has_ended())?.map(|finished| finished.result),
@@ -156,7 +156,7 @@ impl Handle {
 
     /// Whether it remembers the evaluation.
     pub async fn knows(&self, eval: u64) -> bool {
-        self.look(Which::Number(eval), 0).await.is_ok()
+        self.look(EvalRef::Number(eval), 0).await.is_ok()
     }
 
     /// How the session stands now.
@@ -211,7 +211,7 @@ impl Handle {
         match in_time {
             Ok(answer) => answer.map_err(|_| self.has_ended())?,
             Err(_) => {
-                let looked = self.look(Which::Claimed(claim), max_bytes).await;
+                let looked = self.look(EvalRef::Claimed(claim), max_bytes).await;
                 // The session takes one command after the other: by now it has answered, if it refused the evaluation,
                 // which then has no number to look for.
                 answer.try_recv().unwrap_or(looked)
@@ -219,7 +219,7 @@ impl Handle {
         }
     }
 
-    async fn look(&self, which: Which, max_bytes: usize) -> Result<Finished, SessionError> {
+    async fn look(&self, which: EvalRef, max_bytes: usize) -> Result<Finished, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Look { which, max_bytes, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
@@ -348,8 +348,8 @@ pub enum SessionError {
     #[error("session {session:?} has evaluated nothing yet")]
     NothingYet { session: String },
     /// It is over, or has not begun.
-    #[error("{}", not_that_one(*eval, *status, *runs))]
-    NotThatOne {
+    #[error("{}", not_running(*eval, *status, *runs))]
+    NotRunning {
         session: String,
         /// The number asked for.
         eval: u64,
@@ -366,7 +366,7 @@ pub enum SessionError {
     StillRunning { session: String, eval: u64 },
 }
 
-fn not_that_one(eval: u64, status: Status, runs: Option<u64>) -> String {
+fn not_running(eval: u64, status: Status, runs: Option<u64>) -> String {
     let runs = runs.map_or("nothing runs now".to_owned(), |runs| format!("#{runs} runs now"));
     match status.is_final() {
         true => format!("evaluation {eval} is over ({}); {runs}", status.name()),

@@ -22,7 +22,7 @@ pub use event::{SessionEvent, SessionInfo, SessionState, Stream};
 pub use handle::{EvalRequest, Handle, InputOutcome, InterruptOutcome, InterruptReport, RawOutput, SessionError};
 pub use launch::Launch;
 pub use start::StartError;
-pub(crate) use start::{Setup, Witness, start};
+pub(crate) use start::{EventSink, SessionSpec, start};
 
 #[cfg(test)]
 pub(crate) mod tests;

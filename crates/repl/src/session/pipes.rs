@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use tokio::net::unix::pipe;
 
 use super::Stream;
-use super::scan::{Piece, Scanner};
+use super::scan::{Scanner, Segment};
 use crate::adapter::{Channel, Nonce};
 
 /// How much is read at once.
@@ -18,18 +18,18 @@ const CHUNK: usize = 64 * 1024;
 
 /// An output stream, cut at its markers.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct OutputPipe {
     pub(super) stream: Stream,
     pipe: Option<OwnedFd>,
     /// What wakes us when something comes, unless it is muted.
-    bell: Option<pipe::Receiver>,
+    readiness: Option<pipe::Receiver>,
     scanner: Scanner,
     buffer: Vec<u8>,
 }
 
 /// What reading found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ReadOutcome {
     /// Something; there may be more.
     Some,
     /// Something, and that was all.
@@ -40,10 +40,11 @@ pub(super) enum Found {
     End,
 }
 
-impl Output {
-    pub(super) fn new(stream: Stream, pipe: Option<pipe::Receiver>, nonce: &Nonce) -> Output {
+impl OutputPipe {
+    pub(super) fn new(stream: Stream, pipe: Option<pipe::Receiver>, nonce: &Nonce) -> OutputPipe {
         let pipe = pipe.and_then(|pipe| pipe.into_nonblocking_fd().ok());
-        let mut output = Output { stream, pipe, bell: None, scanner: Scanner::new(nonce), buffer: vec![0; CHUNK] };
+        let mut output =
+            OutputPipe { stream, pipe, readiness: None, scanner: Scanner::new(nonce), buffer: vec![0; CHUNK] };
         output.unmute();
         output
     }
@@ -54,37 +55,37 @@ impl Output {
 
     /// From now on nobody is woken by what comes. It stays in the pipe, and can be read.
     pub(super) fn mute(&mut self) {
-        self.bell = None;
+        self.readiness = None;
     }
 
     /// We are woken again by what comes, and by what has come meanwhile. Where there are no descriptors left for that,
     /// says so.
     pub(super) fn unmute(&mut self) -> bool {
-        if let (Some(pipe), None) = (&self.pipe, &self.bell) {
-            let bell = pipe.try_clone().and_then(pipe::Receiver::from_owned_fd_unchecked);
-            self.bell = bell.ok();
-            return self.bell.is_some();
+        if let (Some(pipe), None) = (&self.pipe, &self.readiness) {
+            let readiness = pipe.try_clone().and_then(pipe::Receiver::from_owned_fd_unchecked);
+            self.readiness = readiness.ok();
+            return self.readiness.is_some();
         }
         true
     }
 
     /// Resolves when reading is worth a try; never after the end, nor while it is muted. Cancel safe.
     pub(super) async fn readable(&self) {
-        match &self.bell {
+        match &self.readiness {
             // An error shows when reading.
-            Some(bell) => drop(bell.readable().await),
+            Some(readiness) => drop(readiness.readable().await),
             None => pending().await,
         }
     }
 
     /// Reads once, past the runtime's idea of readiness: what the kernel has now counts.
-    pub(super) fn read(&mut self, sink: impl FnMut(Piece<'_>)) -> Found {
-        let Some(pipe) = &self.pipe else { return Found::End };
+    pub(super) fn read(&mut self, sink: impl FnMut(Segment<'_>)) -> ReadOutcome {
+        let Some(pipe) = &self.pipe else { return ReadOutcome::End };
         let mut read = None;
         // A pipe that gave less than it was asked for is empty. Saying so to the runtime in here, where it knows which
         // edge was read, saves the read that would only say the same, and cannot hide a later edge.
-        if let Some(bell) = &self.bell {
-            let _ = bell.try_io(|| {
+        if let Some(readiness) = &self.readiness {
+            let _ = readiness.try_io(|| {
                 let found = rustix::io::read(pipe, &mut self.buffer);
                 let more = matches!(found, Ok(CHUNK | 0) | Err(Errno::INTR));
                 read = Some(found);
@@ -93,37 +94,37 @@ impl Output {
         }
         let count = match read.unwrap_or_else(|| rustix::io::read(pipe, &mut self.buffer)) {
             Ok(count) => count,
-            Err(Errno::INTR) => return Found::Some,
-            Err(Errno::AGAIN) => return Found::Nothing,
+            Err(Errno::INTR) => return ReadOutcome::Some,
+            Err(Errno::AGAIN) => return ReadOutcome::Nothing,
             Err(_) => 0,
         };
         if count == 0 {
             self.close(sink);
-            return Found::End;
+            return ReadOutcome::End;
         }
         self.scanner.push(&self.buffer[..count], sink);
-        if count == CHUNK { Found::Some } else { Found::Last }
+        if count == CHUNK { ReadOutcome::Some } else { ReadOutcome::Last }
     }
 
     /// Gives up on the rest.
-    pub(super) fn close(&mut self, sink: impl FnMut(Piece<'_>)) {
-        (self.pipe, self.bell) = (None, None);
+    pub(super) fn close(&mut self, sink: impl FnMut(Segment<'_>)) {
+        (self.pipe, self.readiness) = (None, None);
         self.scanner.finish(sink);
     }
 }
 
 /// A pipe to the program, with what it has not taken yet.
 #[derive(Debug)]
-pub(super) struct Input {
+pub(super) struct InputPipe {
     pipe: Option<pipe::Sender>,
     waiting: VecDeque<Vec<u8>>,
     written: usize,
     closing: bool,
 }
 
-impl Input {
-    pub(super) fn new(pipe: Option<pipe::Sender>) -> Input {
-        Input { pipe, waiting: VecDeque::new(), written: 0, closing: false }
+impl InputPipe {
+    pub(super) fn new(pipe: Option<pipe::Sender>) -> InputPipe {
+        InputPipe { pipe, waiting: VecDeque::new(), written: 0, closing: false }
     }
 
     pub(super) fn push(&mut self, bytes: Vec<u8>) {
@@ -187,22 +188,22 @@ impl Input {
 
 /// Standard input, and the channel of code where that is another.
 #[derive(Debug)]
-pub(super) struct Inputs {
-    pub(super) stdin: Input,
-    apart: Option<Input>,
+pub(super) struct InputPipes {
+    pub(super) stdin: InputPipe,
+    apart: Option<InputPipe>,
 }
 
-impl Inputs {
-    pub(super) fn new(channel: Channel, stdin: Option<pipe::Sender>, extra: Vec<Extra>) -> Inputs {
+impl InputPipes {
+    pub(super) fn new(channel: Channel, stdin: Option<pipe::Sender>, extra: Vec<Extra>) -> InputPipes {
         let code = extra.into_iter().find_map(|extra| match extra {
             Extra::ToChild(pipe) => Some(pipe),
             Extra::FromChild(_) => None,
         });
-        Inputs { stdin: Input::new(stdin), apart: (channel == Channel::Apart).then(|| Input::new(code)) }
+        InputPipes { stdin: InputPipe::new(stdin), apart: (channel == Channel::Apart).then(|| InputPipe::new(code)) }
     }
 
     /// Where code goes.
-    pub(super) fn code(&mut self) -> &mut Input {
+    pub(super) fn code(&mut self) -> &mut InputPipe {
         self.apart.as_mut().unwrap_or(&mut self.stdin)
     }
 
@@ -232,21 +233,21 @@ mod tests {
 
     use super::*;
 
-    fn output(stream: Stream) -> (pipe::Sender, Output) {
+    fn output(stream: Stream) -> (pipe::Sender, OutputPipe) {
         let (ours, theirs) = pipe::pipe().expect("a pipe");
         // A known one: what looks like the beginning of a marker is held back.
-        (ours, Output::new(stream, Some(theirs), &Nonce::known("0123456789abcdef0123456789abcdef")))
+        (ours, OutputPipe::new(stream, Some(theirs), &Nonce::known("0123456789abcdef0123456789abcdef")))
     }
 
-    fn wakes(output: &Output) -> bool {
+    fn wakes(output: &OutputPipe) -> bool {
         let readable = std::pin::pin!(output.readable());
         readable.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
     }
 
-    fn read(output: &mut Output) -> (Found, Vec<u8>) {
+    fn read(output: &mut OutputPipe) -> (ReadOutcome, Vec<u8>) {
         let mut data = Vec::new();
-        let found = output.read(|piece| {
-            if let Piece::Data(bytes) = piece {
+        let found = output.read(|segment| {
+            if let Segment::Data(bytes) = segment {
                 data.extend_from_slice(bytes);
             }
         });
@@ -261,16 +262,16 @@ mod tests {
         rustix::io::write(&to_err, b"later").expect("room");
         err.readable().await;
         assert!(!wakes(&out), "it was told with what came later");
-        assert_eq!(read(&mut out), (Found::Last, b"one".to_vec()));
-        assert_eq!(read(&mut out).0, Found::Nothing);
+        assert_eq!(read(&mut out), (ReadOutcome::Last, b"one".to_vec()));
+        assert_eq!(read(&mut out).0, ReadOutcome::Nothing);
         rustix::io::write(&to_out, b"two").expect("room");
         assert!(out.unmute());
         out.readable().await;
-        assert_eq!(read(&mut out), (Found::Last, b"two".to_vec()));
+        assert_eq!(read(&mut out), (ReadOutcome::Last, b"two".to_vec()));
         assert!(!wakes(&out));
         out.mute();
         drop(to_out);
-        assert_eq!(read(&mut out).0, Found::End);
+        assert_eq!(read(&mut out).0, ReadOutcome::End);
         assert!(out.unmute() && !out.is_open());
     }
 }

@@ -9,7 +9,7 @@ const MAX_REST: usize = 256 * 1024;
 
 /// One piece of a stream, in order.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum Segment<'a> {
     /// Output, exactly as written.
     Data(&'a [u8]),
     /// The end of an evaluation; see [`crate::adapter`].
@@ -30,7 +30,7 @@ impl Scanner {
     }
 
     /// Takes the next bytes and gives what they complete.
-    pub(super) fn push(&mut self, chunk: &[u8], mut sink: impl FnMut(Piece<'_>)) {
+    pub(super) fn push(&mut self, chunk: &[u8], mut sink: impl FnMut(Segment<'_>)) {
         if self.held.is_empty() {
             let rest = self.split(chunk, &mut sink);
             self.held.extend_from_slice(&chunk[chunk.len() - rest..]);
@@ -46,15 +46,15 @@ impl Scanner {
     }
 
     /// Gives up what is held, at the end of the stream.
-    pub(super) fn finish(&mut self, mut sink: impl FnMut(Piece<'_>)) {
+    pub(super) fn finish(&mut self, mut sink: impl FnMut(Segment<'_>)) {
         let held = std::mem::take(&mut self.held);
         if !held.is_empty() {
-            sink(Piece::Data(&held));
+            sink(Segment::Data(&held));
         }
     }
 
     /// Gives the pieces of `bytes` and returns how many bytes at its end must wait for more.
-    fn split(&self, bytes: &[u8], sink: &mut impl FnMut(Piece<'_>)) -> usize {
+    fn split(&self, bytes: &[u8], sink: &mut impl FnMut(Segment<'_>)) -> usize {
         let start_len = self.finder.needle().len();
         let mut data_from = 0;
         let mut search_from = 0;
@@ -67,14 +67,14 @@ impl Scanner {
                     continue;
                 }
                 if start > data_from {
-                    sink(Piece::Data(&bytes[data_from..start]));
+                    sink(Segment::Data(&bytes[data_from..start]));
                 }
                 return bytes.len() - start;
             };
             match parse(&rest[..end]) {
                 Some(marker) => {
                     if start > data_from {
-                        sink(Piece::Data(&bytes[data_from..start]));
+                        sink(Segment::Data(&bytes[data_from..start]));
                     }
                     sink(marker);
                     data_from = start + start_len + end + 1;
@@ -87,7 +87,7 @@ impl Scanner {
         let keep = self.possible_start(tail);
         let data_to = bytes.len() - keep;
         if data_to > data_from {
-            sink(Piece::Data(&bytes[data_from..data_to]));
+            sink(Segment::Data(&bytes[data_from..data_to]));
         }
         keep
     }
@@ -103,14 +103,14 @@ impl Scanner {
     }
 }
 
-fn parse(line: &[u8]) -> Option<Piece<'static>> {
+fn parse(line: &[u8]) -> Option<Segment<'static>> {
     let line = std::str::from_utf8(line).ok()?;
     let (number, payload) = line.split_once(' ')?;
     let number = match number {
         "-" => None,
         digits => Some(digits.parse().ok()?),
     };
-    Some(Piece::Marker { number, payload: payload.to_owned() })
+    Some(Segment::Marker { number, payload: payload.to_owned() })
 }
 
 #[cfg(test)]
@@ -125,9 +125,9 @@ mod tests {
         let mut scanner = Scanner::new(&Nonce::known(NONCE));
         let mut out: Vec<String> = Vec::new();
         let mut data = Vec::new();
-        let mut sink = |piece: Piece<'_>| match piece {
-            Piece::Data(bytes) => data.extend_from_slice(bytes),
-            Piece::Marker { number, payload } => {
+        let mut sink = |segment: Segment<'_>| match segment {
+            Segment::Data(bytes) => data.extend_from_slice(bytes),
+            Segment::Marker { number, payload } => {
                 out.push(format!("{:?}", String::from_utf8_lossy(&std::mem::take(&mut data))));
                 out.push(format!("{number:?} {payload:?}"));
             }
@@ -194,9 +194,9 @@ mod tests {
     fn nothing_but_a_possible_start_is_held() {
         let mut scanner = Scanner::new(&Nonce::known(NONCE));
         let mut seen = Vec::new();
-        scanner.push(b"Name? 0123", |piece| match piece {
-            Piece::Data(bytes) => seen.extend_from_slice(bytes),
-            Piece::Marker { .. } => unreachable!("no marker"),
+        scanner.push(b"Name? 0123", |segment| match segment {
+            Segment::Data(bytes) => seen.extend_from_slice(bytes),
+            Segment::Marker { .. } => unreachable!("no marker"),
         });
         assert_eq!(seen, b"Name? ");
     }

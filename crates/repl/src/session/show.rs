@@ -6,7 +6,7 @@ use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 
 use super::RawOutput;
 use super::capture::Capture;
-use super::machine::Record;
+use super::machine::EvalRecord;
 use crate::result::{Between, Completion, EvalResult, Shown, Truncated};
 
 /// How much of what came between two evaluations is shown, per stream.
@@ -26,7 +26,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// The result as it stands now.
-pub(super) fn result(record: &Record, frame: &Frame<'_>, now: Instant) -> EvalResult {
+pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> EvalResult {
     let [out, err] = &record.output;
     // Errors matter: they may take half, and whatever one stream leaves is the other's.
     let small = |capture: &Capture| usize::try_from(capture.total()).unwrap_or(usize::MAX);
@@ -78,7 +78,7 @@ pub(super) fn result(record: &Record, frame: &Frame<'_>, now: Instant) -> EvalRe
 }
 
 /// The bytes as they were printed.
-pub(super) fn raw(record: &Record) -> RawOutput {
+pub(super) fn raw(record: &EvalRecord) -> RawOutput {
     let [(stdout, cut), (stderr, also)] = record.output.each_ref().map(Capture::bytes);
     RawOutput { stdout, stderr, truncated: cut || also }
 }

@@ -10,16 +10,16 @@ use process::output::OutputLog;
 use process::{ExtraPipe, Guard, SpawnError, Spec};
 use tokio::sync::{broadcast, mpsc, watch};
 
-use super::actor::{Actor, Rest};
+use super::actor::{Actor, LoopState};
 use super::event::Times;
 use super::handle::Shared;
 use super::machine::{Bounds, Machine};
-use super::pipes::{Inputs, Output};
+use super::pipes::{InputPipes, OutputPipe};
 use super::script::Scripts;
 use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
 use crate::load::LoadRecord;
-use crate::numbers::Numbers;
+use crate::numbers::EvalNumbers;
 
 /// How many commands of handles may wait for the actor.
 const COMMANDS: usize = 64;
@@ -27,11 +27,11 @@ const COMMANDS: usize = 64;
 const EVENTS: usize = 4096;
 
 /// Hears of everything that happens but output, at once and without loss. Must not block.
-pub(crate) type Witness = Arc<dyn Fn(&SessionEvent) + Send + Sync>;
+pub(crate) type EventSink = Arc<dyn Fn(&SessionEvent) + Send + Sync>;
 
 /// What a session is started with, besides what its profile says.
 #[derive(Clone)]
-pub(crate) struct Setup {
+pub(crate) struct SessionSpec {
     pub(crate) name: String,
     pub(crate) worktree: PathBuf,
     pub(crate) owner: String,
@@ -41,9 +41,9 @@ pub(crate) struct Setup {
     /// Where records for clean-up after a crash go.
     pub(crate) records: Option<PathBuf>,
     pub(crate) guard: Guard,
-    pub(crate) witness: Option<Witness>,
+    pub(crate) sink: Option<EventSink>,
     /// The numbers of the evaluations of all sessions.
-    pub(crate) numbers: Arc<Numbers>,
+    pub(crate) numbers: Arc<EvalNumbers>,
 }
 
 /// Why a session did not start.
@@ -65,15 +65,15 @@ pub enum StartError {
 }
 
 /// Starts the process and the task that owns it. What it prints follows what stands in the log. Needs a tokio runtime.
-pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> {
-    let launch = setup.launch;
+pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, StartError> {
+    let launch = session.launch;
     let mut command = VecDeque::from(launch.command.clone());
     let program = command.pop_front().ok_or(StartError::NoCommand)?;
     let nonce = Nonce::random();
     let mut spec = Spec::new(program, &launch.cwd).args(command).env(launch.env.clone());
     spec.given = launch.adapter.script().map(|script| script.as_bytes().to_vec());
-    spec.guard = setup.guard;
-    spec.records = setup.records;
+    spec.guard = session.guard;
+    spec.records = session.records;
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
     }
@@ -82,9 +82,9 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
     let now = Instant::now();
     let begun = *log.end().borrow();
     let info = SessionInfo {
-        name: setup.name.clone(),
-        worktree: setup.worktree,
-        owner: setup.owner,
+        name: session.name.clone(),
+        worktree: session.worktree,
+        owner: session.owner,
         profile: launch.profile.clone(),
         state: SessionState::Starting,
         reason: None,
@@ -99,7 +99,7 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
         memory: None,
         uptime: Duration::ZERO,
         idle: Duration::ZERO,
-        idle_limit: setup.idle,
+        idle_limit: session.idle,
         times: Times { started: now, used: now, ended: None },
         current: None,
         queue_depth: 0,
@@ -111,12 +111,12 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
     let (info, seen) = watch::channel(info);
     let (loads, loaded) = watch::channel(Arc::new(LoadRecord::default()));
     let events = broadcast::Sender::new(EVENTS);
-    let bounds = Bounds { queue: setup.queue, start: launch.start_timeout, idle: setup.idle };
-    let inputs = Inputs::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
+    let bounds = Bounds { queue: session.queue, start: launch.start_timeout, idle: session.idle };
+    let inputs = InputPipes::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
     let jobs = launch.adapter.controls_jobs();
     let actor = Actor {
         jobs,
-        machine: Machine::new(&setup.name, launch.adapter, nonce.clone(), bounds, setup.numbers, now),
+        machine: Machine::new(&session.name, launch.adapter, nonce.clone(), bounds, session.numbers, now),
         commands: received,
         info,
         loads,
@@ -124,15 +124,15 @@ pub(crate) fn start(setup: Setup, log: OutputLog) -> Result<Handle, StartError> 
         log: log.clone(),
         exit: child.exit.clone(),
         outputs: [
-            Output::new(Stream::Stdout, child.stdout.take(), &nonce),
-            Output::new(Stream::Stderr, child.stderr.take(), &nonce),
+            OutputPipe::new(Stream::Stdout, child.stdout.take(), &nonce),
+            OutputPipe::new(Stream::Stderr, child.stderr.take(), &nonce),
         ],
         inputs,
         scripts: Scripts::new(child.group.nonce().as_str()),
         memory_limit: launch.memory_limit,
-        session: setup.name,
-        witness: setup.witness,
-        rest: Rest::new(&child.group, &log),
+        session: session.name,
+        sink: session.sink,
+        state: LoopState::new(&child.group, &log),
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());

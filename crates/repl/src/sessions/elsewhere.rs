@@ -1,26 +1,25 @@
-//! What a caller is told who gets a running session that stands in another directory than a session of its own would:
+//! The note for a caller that is given a running session in another directory or environment than it would have started:
 //! the same relative path and the same project file mean something else there.
 
 use std::path::Path;
 
 use project::Caller;
 
-use super::{Key, Plan, Repl, StartRequest};
+use super::{Repl, SessionKey, StartPlan, StartRequest};
 
 impl Repl {
-    /// The note for a caller of the running session of that name; `None` where it is the session that this caller would
-    /// have started.
-    pub(super) fn elsewhere(&self, caller: &Caller, key: &Key, asked: &StartRequest) -> Option<String> {
+    /// The note for a caller of the running session of that name; `None` if the caller would have started the same one.
+    pub(super) fn elsewhere(&self, caller: &Caller, key: &SessionKey, asked: &StartRequest) -> Option<String> {
         let plan = {
             let sessions = self.lock();
             let plan = &sessions.slots.get(key)?.entry.as_ref()?.plan;
-            // Nearly always, and on the way of every evaluation.
+            // The common case, checked first because every evaluation comes here.
             if asked.cwd.is_none() && asked.env.is_empty() && plan.from == caller.cwd {
                 return None;
             }
             plan.clone()
         };
-        let runs_in = &plan.setup.launch.cwd;
+        let runs_in = &plan.spec.launch.cwd;
         let session = &key.name;
         if asked.env.iter().any(|(name, value)| !has(&plan, name, value)) {
             return Some(format!(
@@ -28,7 +27,7 @@ impl Repl {
                  first (repl_stop), or name another session."
             ));
         }
-        let own = self.setup(caller, key, asked.clone()).ok()?.launch.cwd;
+        let own = self.spec(caller, key, asked.clone()).ok()?.launch.cwd;
         let own = own.canonicalize().unwrap_or(own);
         (own != *runs_in && runs_in.canonicalize().ok().as_ref() != Some(&own)).then(|| {
             format!(
@@ -41,8 +40,8 @@ impl Repl {
     }
 }
 
-fn has(plan: &Plan, name: &str, value: &str) -> bool {
-    plan.setup.launch.env.iter().any(|(known, its)| known == name && its == value)
+fn has(plan: &StartPlan, name: &str, value: &str) -> bool {
+    plan.spec.launch.env.iter().any(|(known, its)| known == name && its == value)
 }
 
 fn shown(path: &Path) -> String {

@@ -1,10 +1,13 @@
-//! All sessions of a project: their names, their limits, starting them and finding them again.
+//! All sessions of a project: their names, their limits, and finding them.
 //!
-//! A name belongs to a worktree. Sessions belong to no connection: they live until they end, are stopped, or the daemon
-//! ends; dead ones stay readable until their name is used again.
+//! A name belongs to a worktree. A session belongs to no connection: it lives until its program ends, it is stopped, or
+//! the daemon ends, and stays readable until its name is used again. Start with [`Repl::eval`] in `eval.rs`; `start.rs`
+//! and `restart.rs` start processes. One session by itself is [`crate::session`].
 
 mod elsewhere;
-mod starting;
+mod eval;
+mod restart;
+mod start;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -21,44 +24,44 @@ use project::{Caller, Limits};
 
 use crate::archive::Archive;
 use crate::error::ReplError;
-use crate::numbers::Numbers;
+use crate::numbers::EvalNumbers;
 use crate::profile::{DriverKind, Profiles};
-use crate::resources::Shelf;
-use crate::result::Status;
-use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, Setup};
+use crate::resources::Published;
+use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, SessionSpec};
 use crate::settings::ReplSettings;
-use starting::Gate;
-pub(crate) use starting::ran;
+pub(crate) use eval::check_started;
+pub use restart::Replayed;
+use start::StartLock;
 
-/// The session of those who name none.
+/// The session of callers that name none.
 pub const DEFAULT_SESSION: &str = "main";
 
-/// Why sessions end when the daemon does.
+/// Why sessions end with the daemon.
 pub(crate) const HOB_ENDS: &str = "hob ends";
-/// How long the end waits for the disk to take the last output.
+/// How long shutdown waits for the last output to reach the disk.
 const FLUSH: Duration = Duration::from_millis(500);
 
-/// Takes what happens.
+/// Receives what happens in sessions.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// What the sessions of a project are bounded by and made from.
+/// The limits and surroundings of all sessions of a project.
 pub struct ReplOptions {
-    /// Where output is kept for as long as its session is remembered; in memory only without.
+    /// Where output is kept while its session is remembered; `None` keeps it in memory only.
     pub output_dir: Option<PathBuf>,
-    /// Where living sessions are recorded, for [`process::records::sweep`] after a crash.
+    /// Where running sessions are recorded, for [`process::records::sweep`] after a crash.
     pub records_dir: Option<PathBuf>,
     pub limits: Limits,
-    /// What can be started.
+    /// The profiles that can be started.
     pub profiles: Profiles,
     /// The profile of sessions that name none, instead of the detected one.
     pub default_profile: Option<String>,
-    /// When a session that nobody uses is ended.
+    /// When an unused session is ended.
     pub idle: Limit,
-    /// Who ends the sessions of a program that was killed.
+    /// Ends the sessions of a daemon that was killed.
     pub guard: Guard,
-    /// Who hears of what happens.
+    /// Receives what happens, if it is kept.
     pub journal: Option<Journal>,
-    /// The worktree whose sessions are resources without naming it; none without.
+    /// The worktree whose sessions have resource addresses without a worktree.
     pub root: Option<PathBuf>,
 }
 
@@ -82,66 +85,66 @@ impl Default for ReplOptions {
 /// The sessions of a project.
 pub struct Repl {
     options: ReplOptions,
-    sessions: Mutex<Sessions>,
+    sessions: Mutex<SessionTable>,
     archive: Archive,
-    numbers: Arc<Numbers>,
-    /// Counts starts, for those who wait for one.
+    numbers: Arc<EvalNumbers>,
+    /// Counts starts, for callers that wait for one.
     started: watch::Sender<u64>,
-    /// What of them can be read as resources.
-    pub(crate) shelf: Shelf,
+    /// The sessions as resources.
+    pub(crate) published: Published,
     me: Weak<Repl>,
 }
 
-/// What the lock guards. It is never held for longer than a look.
+/// What the lock guards. The lock is only held for short lookups.
 #[derive(Default)]
-struct Sessions {
-    slots: HashMap<Key, Slot>,
-    /// How many are being started just now.
+struct SessionTable {
+    slots: HashMap<SessionKey, Slot>,
+    /// How many are being started now.
     starting: usize,
-    /// No more are.
+    /// Set by shutdown: no more are started.
     closing: bool,
 }
 
-/// A session's whole name.
+/// The full name of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct SessionKey {
     pub(crate) worktree: PathBuf,
     pub(crate) name: String,
 }
 
-/// What belongs to a name.
+/// The state of one name.
 #[derive(Default)]
 struct Slot {
-    gate: Gate,
-    /// Absent until it has been started once.
+    start_lock: StartLock,
+    /// `None` until the first start.
     entry: Option<Entry>,
 }
 
 struct Entry {
     handle: Handle,
-    /// Processes before it whose evaluations can still be asked for, the newest last.
+    /// Former processes whose evaluations can still be asked for, the newest last.
     former: VecDeque<Handle>,
-    /// To start it again.
-    plan: Plan,
+    /// How to start it again.
+    plan: StartPlan,
 }
 
 /// How a session is started.
 #[derive(Clone)]
-struct Plan {
-    /// What was asked for.
+struct StartPlan {
+    /// What the caller asked for.
     request: StartRequest,
-    /// Where whoever asked stood.
+    /// The caller's working directory.
     from: PathBuf,
-    /// What came of it, for whoever asked.
-    setup: Setup,
+    /// What the request resolved to.
+    spec: SessionSpec,
 }
 
 /// What to start.
 #[derive(Debug, Clone, Default)]
 pub struct StartRequest {
-    /// The session's name; the caller's default without.
+    /// The session's name; `None` is the caller's default.
     pub session: Option<String>,
-    /// The profile; detected without.
+    /// The profile; `None` detects it.
     pub profile: Option<String>,
     /// The command, instead of the profile's.
     pub command: Option<Vec<String>>,
@@ -151,38 +154,27 @@ pub struct StartRequest {
     pub env: BTreeMap<String, String>,
 }
 
-/// A session that is there now.
+/// A running session.
 #[derive(Debug, Clone)]
 pub struct Started {
     pub handle: Handle,
     /// Whether it was started just now.
     pub fresh: bool,
-    /// What its user should know.
+    /// Notes for the caller.
     pub notes: Vec<String>,
 }
 
 /// What a session has printed.
 #[derive(Debug, Clone)]
-pub struct Output {
+pub struct SessionOutput {
     pub session: String,
     pub log: OutputLog,
-    /// Where what the present process printed begins, or the last one; the end if that was in an earlier life.
+    /// Where the output of the present or last process begins; the end of the log if an earlier daemon ran it.
     pub begun: u64,
 }
 
-/// What a restart brought back.
-#[derive(Debug, Clone, Default)]
-pub struct Replayed {
-    /// How many pieces of code.
-    pub done: usize,
-    /// Those that failed now.
-    pub failed: Vec<String>,
-    /// Those that there was no time for.
-    pub left: usize,
-}
-
 impl Repl {
-    /// No session yet.
+    /// Creates the sessions of a project, none of them started.
     pub fn new(options: ReplOptions) -> Arc<Repl> {
         let limits = process::output::Limits {
             memory: usize::try_from(options.limits.output_memory).unwrap_or(usize::MAX),
@@ -190,18 +182,18 @@ impl Repl {
             ..Default::default()
         };
         let archive = Archive::new(options.output_dir.clone(), limits);
-        let numbers = Arc::new(Numbers::open(options.output_dir.as_deref(), || archive.last_eval()));
+        let numbers = Arc::new(EvalNumbers::open(options.output_dir.as_deref(), || archive.last_eval()));
         let started = watch::Sender::new(0);
         Arc::new_cyclic(|me| {
-            let (sessions, shelf, me) = (Mutex::default(), Shelf::default(), me.clone());
-            Repl { options, sessions, archive, numbers, started, shelf, me }
+            let (sessions, published, me) = (Mutex::default(), Published::default(), me.clone());
+            Repl { options, sessions, archive, numbers, started, published, me }
         })
     }
 
-    /// The session of that name, alive or dead.
+    /// The session of that name, running or ended.
     pub fn find(&self, caller: &Caller, session: Option<&str>) -> Result<Handle, ReplError> {
         let key = self.key(caller, session)?;
-        self.look(&key).ok_or_else(|| {
+        self.get(&key).ok_or_else(|| {
             let sessions = self.lock();
             let started = sessions.slots.iter().filter(|(_, slot)| slot.entry.is_some()).map(|(key, _)| key);
             let here = started.filter(|other| other.worktree == key.worktree);
@@ -211,7 +203,7 @@ impl Repl {
         })
     }
 
-    /// The session that remembers an evaluation, in the caller's worktree: of that name, or whichever.
+    /// The session of the caller's worktree that remembers an evaluation; `session` limits the search to that name.
     pub async fn find_eval(&self, caller: &Caller, session: Option<&str>, eval: u64) -> Result<Handle, ReplError> {
         let key = session.map(|session| self.key(caller, Some(session))).transpose()?;
         let handles: Vec<Handle> = {
@@ -229,8 +221,8 @@ impl Repl {
                 return Ok(handle);
             }
         }
-        if self.numbers.is_of_an_earlier_life(eval) {
-            return Err(self.lost(caller, eval));
+        if self.numbers.is_from_earlier_daemon(eval) {
+            return Err(self.earlier_daemon_error(caller, eval));
         }
         match session {
             Some(session) => Err(self.find(caller, Some(session)).err().unwrap_or_else(|| {
@@ -241,66 +233,39 @@ impl Repl {
         }
     }
 
-    /// What there is to say of an evaluation that ran before this process did.
-    fn lost(&self, caller: &Caller, eval: u64) -> ReplError {
+    /// The error for an evaluation that ran under an earlier daemon.
+    fn earlier_daemon_error(&self, caller: &Caller, eval: u64) -> ReplError {
         let found = self.archive.find_eval(&caller.worktree, eval);
-        // Evaluations of one session come one after the other.
+        // Evaluations of one session run one after the other.
         let ended = found.as_ref().is_some_and(|(_, log)| log.last_eval().is_some_and(|last| last > eval));
-        ReplError::EarlierLife { eval, session: found.map(|(session, _)| session), ended }
+        ReplError::EarlierDaemon { eval, session: found.map(|(session, _)| session), ended }
     }
 
-    /// Everything a session of that name ever printed, in this life or an earlier one.
-    pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<Output, ReplError> {
+    /// Everything a session of that name ever printed, under earlier daemons too.
+    pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<SessionOutput, ReplError> {
         match self.find(caller, session) {
             Ok(handle) => {
-                Ok(Output { session: handle.info().name, log: handle.output().clone(), begun: handle.begun() })
+                Ok(SessionOutput { session: handle.info().name, log: handle.output().clone(), begun: handle.begun() })
             }
             Err(ReplError::Unknown { session, known }) => match self.archive.find(&caller.worktree, &session) {
-                Some(log) => Ok(Output { session, begun: *log.end().borrow(), log }),
+                Some(log) => Ok(SessionOutput { session, begun: *log.end().borrow(), log }),
                 None => Err(ReplError::Unknown { session, known }),
             },
             Err(error) => Err(error),
         }
     }
 
-    /// Ends a session and starts it anew, with its definitions if wished; `wait` bounds the replay.
-    pub async fn restart(
-        self: &Arc<Self>,
-        caller: &Caller,
-        session: Option<&str>,
-        definitions: bool,
-        wait: Duration,
-    ) -> Result<(Handle, Replayed), ReplError> {
-        let until = tokio::time::Instant::now() + wait;
-        let (handle, code) = self.anew(caller, session, definitions).await?;
-        let mut replayed = Replayed::default();
-        let total = code.len();
-        for (done, code) in code.iter().enumerate() {
-            let left = until.saturating_duration_since(tokio::time::Instant::now());
-            let request = EvalRequest { wait: left, ..EvalRequest::new(code.clone()) };
-            match handle.eval(request).await {
-                Ok(result) if result.status == Status::Done => replayed.done += 1,
-                Ok(result) if result.status.is_final() => replayed.failed.push(code.clone()),
-                _ => {
-                    replayed.left = total - done;
-                    break;
-                }
-            }
-        }
-        Ok((handle, replayed))
-    }
-
-    /// Which code speaks to a session, as far as its profile is known.
+    /// The driver of a session, if its profile is still known.
     pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
         self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)
     }
 
-    /// Wakes whenever a session has been started, whichever.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+    /// Wakes whenever any session has been started.
+    pub(crate) fn starts(&self) -> watch::Receiver<u64> {
         self.started.subscribe()
     }
 
-    /// The profile, of those of one driver, that the caller's directory suggests, and where it should run.
+    /// The profile of one driver that the caller's directory suggests, and the directory to run it in.
     pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> Result<(String, PathBuf), ReplError> {
         let path = caller.env.get("PATH").map_or("", String::as_str);
         let profiles = self.options.profiles.of(driver);
@@ -325,49 +290,49 @@ impl Repl {
         sessions
     }
 
-    /// Whether a session belongs to the worktree that need not be named.
-    pub(crate) fn is_at_root(&self, key: &Key) -> bool {
+    /// Whether resource addresses of this session leave out the worktree.
+    pub(crate) fn is_at_root(&self, key: &SessionKey) -> bool {
         self.options.root.as_ref() == Some(&key.worktree)
     }
 
-    /// Up to where each session has printed.
-    pub(crate) fn ends(&self) -> Vec<(Key, u64)> {
+    /// The end of each session's output.
+    pub(crate) fn output_ends(&self) -> Vec<(SessionKey, u64)> {
         let sessions = self.lock();
         let entries = sessions.slots.iter().filter_map(|(key, slot)| Some((key, slot.entry.as_ref()?)));
         entries.map(|(key, entry)| (key.clone(), *entry.handle.output().end().borrow())).collect()
     }
 
-    /// Whether a session lives.
+    /// Whether a session runs or is being started.
     pub fn busy(&self) -> bool {
         let sessions = self.lock();
         sessions.starting > 0 || sessions.entries().any(Entry::is_alive)
     }
 
-    /// Ends all sessions, at the same time, and starts no more. Takes a few seconds at most.
+    /// Ends all sessions at once and refuses further starts. Takes a few seconds at most.
     pub async fn shutdown(self: &Arc<Self>) {
-        let keys: Vec<Key> = {
+        let keys: Vec<SessionKey> = {
             let mut sessions = self.lock();
             sessions.closing = true;
             sessions.slots.keys().cloned().collect()
         };
         let ends: Vec<_> = keys.into_iter().map(|key| tokio::spawn(end(self.clone(), key))).collect();
         for end in ends {
-            // A panic there has been reported by the runtime.
+            // The runtime has reported a panic of that task.
             let _ = end.await;
         }
         self.numbers.close();
     }
 
-    /// The whole name. An explicit name that lives in another worktree is refused, so that nobody talks to a session of
+    /// The full name. An explicit name that runs in another worktree is refused, so that no agent talks to a session of
     /// other code by accident.
-    fn key(&self, caller: &Caller, session: Option<&str>) -> Result<Key, ReplError> {
+    fn key(&self, caller: &Caller, session: Option<&str>) -> Result<SessionKey, ReplError> {
         let default = caller.session.as_deref().unwrap_or(DEFAULT_SESSION);
         let name = session.unwrap_or(default);
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.is_empty() || name.len() > 64 || !name.chars().all(legal) {
             return Err(ReplError::Name { name: name.to_owned() });
         }
-        let key = Key { worktree: caller.worktree.clone(), name: name.to_owned() };
+        let key = SessionKey { worktree: caller.worktree.clone(), name: name.to_owned() };
         if session.is_none() || name == default || name == DEFAULT_SESSION {
             return Ok(key);
         }
@@ -384,26 +349,26 @@ impl Repl {
         }
     }
 
-    fn look(&self, key: &Key) -> Option<Handle> {
+    fn get(&self, key: &SessionKey) -> Option<Handle> {
         self.lock().slots.get(key)?.entry.as_ref().map(|entry| entry.handle.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends the session of a name, once it is past a start that is under way.
-async fn end(repl: Arc<Repl>, key: Key) {
-    let _turn = repl.turn(&key).await;
-    let Some(handle) = repl.look(&key) else { return };
+/// Ends the session of a name, after any start that is under way.
+async fn end(repl: Arc<Repl>, key: SessionKey) {
+    let _guard = repl.lock_start(&key).await;
+    let Some(handle) = repl.get(&key) else { return };
     handle.stop(HOB_ENDS).await;
-    // The process is about to end, and the log's own thread with it.
+    // The daemon is about to exit, and the log's writer thread with it.
     let log = handle.output().clone();
     let _ = tokio::task::spawn_blocking(move || log.flush(FLUSH)).await;
 }
 
-impl Sessions {
+impl SessionTable {
     fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.slots.values().filter_map(|slot| slot.entry.as_ref())
     }

@@ -54,7 +54,7 @@ async fn a_start_that_hangs_holds_up_no_other_name() {
     let repl = sessions(Limits::default());
     let caller = caller(std::path::Path::new("/tmp"));
     let key = repl.key(&caller, Some("hangs")).expect("a name");
-    let hangs = repl.turn(&key).await;
+    let hangs = repl.lock_start(&key).await;
     repl.start(&caller, named("sh", "bash")).await.expect("started");
     assert_eq!(eval(&repl, &caller, "sh", "echo fine").await.stdout, "fine\n");
     assert_eq!(repl.status().len(), 1);

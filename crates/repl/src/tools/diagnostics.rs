@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, ghci_only, held};
+use super::{budget, caller, ghci_only, with_heartbeat};
 use crate::load::LoadRecord;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
@@ -73,7 +73,7 @@ impl Tool for Diagnostics {
                 }
                 Ok::<_, SessionError>(())
             };
-            held(&cx, "waiting for a load", newer).await?;
+            with_heartbeat(&cx, "waiting for a load", newer).await?;
         }
         let load = LoadRecord::clone(&loads.borrow());
         Ok(Output {

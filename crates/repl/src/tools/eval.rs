@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, held, room};
+use super::{budget, caller, output_limit, with_heartbeat};
 use crate::result::EvalResult;
 use crate::session::EvalRequest;
 use crate::sessions::Repl;
@@ -47,10 +47,10 @@ impl Tool for Eval {
             code: args.code,
             stdin: args.stdin,
             wait: budget(&cx, args.wait_ms, Duration::from_secs(20)),
-            max_bytes: room(args.max_bytes),
+            max_bytes: output_limit(args.max_bytes),
         };
         let answer = self.0.eval(caller(&cx)?, args.session.as_deref(), request);
-        let (mut result, notes) = held(&cx, "evaluating", answer).await?;
+        let (mut result, notes) = with_heartbeat(&cx, "evaluating", answer).await?;
         result.notes.splice(0..0, notes);
         Ok(result)
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, held};
+use super::{caller, with_heartbeat};
 use crate::sessions::Repl;
 
 /// Give standard input to the program that the running evaluation is waiting in. Lines go to it one by one as it asks
@@ -62,7 +62,7 @@ impl Tool for Input {
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
         let open_line = !args.eof && !args.text.ends_with('\n');
-        let outcome = held(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
+        let outcome = with_heartbeat(&cx, "giving input", handle.input_to(args.eval, args.text, args.eof)).await?;
         let session = handle.info().name;
         Ok(Output { session, eval: outcome.eval, pending: outcome.pending, closed: outcome.closed, open_line })
     }

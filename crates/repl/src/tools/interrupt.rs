@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, held, room};
+use super::{caller, output_limit, with_heartbeat};
 use crate::result::{EvalResult, Status};
 use crate::session::{InterruptOutcome, SessionState};
 use crate::sessions::Repl;
@@ -61,8 +61,8 @@ impl Tool for Interrupt {
             Some(eval) => self.0.find_eval(caller(&cx)?, args.session.as_deref(), eval).await?,
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
-        let interrupt = handle.interrupt_one(args.eval, room(args.max_bytes));
-        let report = held(&cx, "interrupting", interrupt).await?;
+        let interrupt = handle.interrupt_one(args.eval, output_limit(args.max_bytes));
+        let report = with_heartbeat(&cx, "interrupting", interrupt).await?;
         let took_ms = (report.took.as_secs_f64() * 1e4).round() / 10.0;
         let info = handle.info();
         let mut notes = Vec::new();

@@ -51,7 +51,7 @@ const REPEAT: Repeat = Repeat::Unsafe {
     reconnected: "repl_list shows it, repl_wait waits for what still runs, repl_read gives what it printed.",
 };
 
-pub(crate) use start::past_start;
+pub(crate) use start::wait_for_start;
 
 /// All tools of the toolset, over these sessions.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
@@ -95,13 +95,13 @@ pub(crate) fn budget(cx: &Context, wait_ms: Option<u64>, default: Duration) -> D
 }
 
 /// How much output an answer shows.
-pub(crate) fn room(max_bytes: Option<usize>) -> usize {
+pub(crate) fn output_limit(max_bytes: Option<usize>) -> usize {
     max_bytes.unwrap_or(12_000).min(MAX_BYTES)
 }
 
 /// Waits for an answer, with a sign of life now and then. A client's cancel ends the waiting: the answer's future is
 /// dropped, which withdraws what still waits in a queue and touches nothing that runs.
-pub(crate) async fn held<T, E: Into<ToolError>>(
+pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
     cx: &Context,
     what: &str,
     answer: impl Future<Output = Result<T, E>>,

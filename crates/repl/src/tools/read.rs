@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, room};
+use super::{caller, output_limit};
 use crate::session::Stream;
-use crate::sessions::{Output as Printed, Repl};
+use crate::sessions::{Repl, SessionOutput};
 
 /// The most lines a search gives.
 const MAX_MATCHES: usize = 200;
@@ -115,9 +115,9 @@ impl Tool for Read {
     }
 }
 
-fn read(printed: Printed, args: &Args) -> Output {
-    let Printed { session, log, begun } = printed;
-    let max_bytes = room(args.max_bytes);
+fn read(printed: SessionOutput, args: &Args) -> Output {
+    let SessionOutput { session, log, begun } = printed;
+    let max_bytes = output_limit(args.max_bytes);
     let mut query = Query::since(args.cursor).at_most(max_bytes);
     query.eval = args.eval.map(Some);
     query = match args.stream {

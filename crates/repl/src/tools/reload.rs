@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, ghci_only, held};
+use super::{budget, caller, ghci_only, with_heartbeat};
 use crate::load::LoadRecord;
 use crate::query;
 use crate::result::Status;
@@ -76,7 +76,7 @@ impl Tool for Reload {
         let handle = started.handle;
         ghci_only(&self.0, &handle)?;
         let mut notes = started.notes;
-        let info = super::start::past_start(&cx, &handle, wait).await?;
+        let info = super::start::wait_for_start(&cx, &handle, wait).await?;
         if started.fresh && args.targets.is_empty() {
             // A new session has just loaded everything: that is the answer.
             notes.push("The session was started just now; its start was the load.".to_owned());
@@ -86,7 +86,7 @@ impl Tool for Reload {
         let before = handle.loads().borrow().generation;
         let wait = until.saturating_duration_since(tokio::time::Instant::now());
         let request = EvalRequest { wait, ..EvalRequest::new(code) };
-        let result = held(&cx, "loading", handle.eval(request)).await?;
+        let result = with_heartbeat(&cx, "loading", handle.eval(request)).await?;
         notes.extend(result.notes);
         if result.status.is_final() && handle.loads().borrow().generation == before {
             // Nothing was loaded: what GHCi said instead is the reason.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::start::{self, Output};
-use super::{budget, caller, held};
+use super::{budget, caller, with_heartbeat};
 use crate::error::ReplError;
 use crate::not_started::not_started;
 use crate::sessions::Repl;
@@ -59,7 +59,7 @@ impl Tool for Restart {
             let left = until.saturating_duration_since(std::time::Instant::now());
             Ok::<_, ReplError>((start::ready(&handle, left).await, replayed))
         };
-        let (info, replayed) = held(&cx, "restarting", restart).await?;
+        let (info, replayed) = with_heartbeat(&cx, "restarting", restart).await?;
         if !info.state.is_alive() {
             return Err(not_started(&info));
         }

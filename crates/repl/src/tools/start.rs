@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{budget, caller, held};
+use super::{budget, caller, with_heartbeat};
 use crate::not_started::not_started;
 use crate::result::Completion;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
@@ -86,7 +86,7 @@ impl Tool for Start {
         };
         let started = self.0.start(caller(&cx)?, request).await?;
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(30));
-        let info = past_start(&cx, &started.handle, wait).await?;
+        let info = wait_for_start(&cx, &started.handle, wait).await?;
         Ok(output(info, started.fresh, started.notes))
     }
 
@@ -113,9 +113,9 @@ pub(super) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
 
 /// Waits for a session that is just starting. One that ended instead of starting is an error that says what it printed;
 /// one that is still starting when the time is over is not.
-pub(crate) async fn past_start(cx: &Context, handle: &Handle, wait: Duration) -> Result<SessionInfo, ToolError> {
+pub(crate) async fn wait_for_start(cx: &Context, handle: &Handle, wait: Duration) -> Result<SessionInfo, ToolError> {
     let started = async { Ok::<_, SessionError>(ready(handle, wait).await) };
-    let info = held(cx, "starting", started).await?;
+    let info = with_heartbeat(cx, "starting", started).await?;
     if info.state.is_alive() { Ok(info) } else { Err(not_started(&info)) }
 }
 

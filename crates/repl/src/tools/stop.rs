@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{caller, held};
+use super::{caller, with_heartbeat};
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 
@@ -46,7 +46,7 @@ impl Tool for Stop {
             handle.stop("it was stopped").await;
             Ok::<_, SessionError>(handle.info())
         };
-        let info = held(&cx, "ending it", stop).await?;
+        let info = with_heartbeat(&cx, "ending it", stop).await?;
         Ok(Output { session: info.name, state: info.state, reason: info.reason.unwrap_or_default() })
     }
 

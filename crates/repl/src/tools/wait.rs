@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, held, room};
+use super::{budget, caller, output_limit, with_heartbeat};
 use crate::result::EvalResult;
-use crate::sessions::{Repl, ran};
+use crate::sessions::{Repl, check_started};
 use crate::text;
 
 /// Wait on for a running or queued evaluation, or read the result of one that has ended, by its number or the last one
@@ -43,8 +43,9 @@ impl Tool for Wait {
             None => self.0.find(caller(&cx)?, args.session.as_deref())?,
         };
         let wait = budget(&cx, args.wait_ms, Duration::from_secs(20));
-        let answer = async { ran(&handle, handle.wait(args.eval, wait, room(args.max_bytes)).await).await };
-        held(&cx, "waiting", answer).await
+        let answer =
+            async { check_started(&handle, handle.wait(args.eval, wait, output_limit(args.max_bytes)).await).await };
+        with_heartbeat(&cx, "waiting", answer).await
     }
 
     fn text(output: &EvalResult) -> String {

@@ -19,7 +19,7 @@ mod prompt;
 mod report;
 
 use super::{
-    Adapter, Barrier, InterruptPlan, Nonce, Plan, Printed, Refusal, Setup, Step, Stopped, Verdict, Words,
+    Adapter, Barrier, InstallStep, InterruptPlan, Nonce, Plan, Printed, Refusal, Step, Stopped, Verdict, Words,
     without_answers,
 };
 
@@ -39,12 +39,12 @@ impl Adapter for Ghci {
         all.into_bytes()
     }
 
-    fn unnumbered(&self, nonce: &Nonce, count: usize) -> Setup {
+    fn unnumbered(&self, nonce: &Nonce, count: usize) -> InstallStep {
         use prompt::Parts;
         // Without an implicit Prelude, the types that GHCi itself writes around the function are not in scope.
         let function = |parts| {
             let function = prompt::function(nonce, parts);
-            Setup::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
+            InstallStep::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
         };
         match count {
             // 1 is the static prompt, before the function; 3 follows the last line of the installation. Each attempt has
@@ -52,8 +52,8 @@ impl Adapter for Ghci {
             2 => function(Parts::Hearing),
             6 => function(Parts::OwnHandles),
             9 => function(Parts::RawBuffers),
-            count if count < 12 => Setup::Wait,
-            _ => Setup::Fallback,
+            count if count < 12 => InstallStep::Wait,
+            _ => InstallStep::Fallback,
         }
     }
 

@@ -6,7 +6,7 @@
 //! thread that writes: ours does what the one before it did, and keeps the characters that the main thread wrote. What
 //! GHCi prints in one piece is complete there (exceptions, complaints about commands); of a compiler's messages the fixed
 //! words are missing, since those go past the encoder, but not their places. The payload of the marker on standard error
-//! hands that over ([`super::super::Aside`]); what it means stands in [`super::report`]. A program that sets the handle's encoding itself replaces the encoder until the
+//! hands that over ([`super::super::StderrPayload`]); what it means stands in [`super::report`]. A program that sets the handle's encoding itself replaces the encoder until the
 //! next prompt: then the payload says so.
 
 use super::{ANNOUNCED, Nonce, stops};

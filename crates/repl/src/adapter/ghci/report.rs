@@ -16,7 +16,7 @@ const CYCLES: [&str; 2] = ["Module imports form a cycle:", "Module graph contain
 
 /// What the evaluation came to. `reports` is what GHCi said, one text for each piece of the code where it said something.
 pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
-    let mut said = Said::read(reports);
+    let mut said = GhciReport::read(reports);
     if said.interrupted && !printed.interrupting {
         // Nobody asked for it: the program threw that itself, or somebody else sent a signal.
         said.exception.get_or_insert_with(|| "user interrupt".to_owned());
@@ -46,7 +46,7 @@ pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
 
 /// What GHCi said, read.
 #[derive(Debug, Default)]
-struct Said {
+struct GhciReport {
     /// The places of a compiler's messages, in order, and whether a flag stands behind, as it does in most warnings.
     places: Vec<(Place, bool)>,
     exception: Option<String>,
@@ -67,9 +67,9 @@ struct Place {
     span: Option<[u32; 4]>,
 }
 
-impl Said {
-    fn read(reports: &[String]) -> Said {
-        let mut said = Said::default();
+impl GhciReport {
+    fn read(reports: &[String]) -> GhciReport {
+        let mut said = GhciReport::default();
         for report in reports {
             let mut message = false;
             let (plain_report, colors) = (plain(report), report.contains('\x1b'));

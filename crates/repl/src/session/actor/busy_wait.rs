@@ -22,7 +22,7 @@ const REST: u32 = 20;
 
 /// Keeps the runtime from going to sleep.
 #[derive(Debug)]
-pub(super) struct Awake {
+pub(super) struct BusyWait {
     /// There is a processor besides the program's.
     able: bool,
     /// This evaluation is waited for awake.
@@ -35,10 +35,10 @@ pub(super) struct Awake {
     rests: Option<Instant>,
 }
 
-impl Awake {
-    pub(super) fn new() -> Awake {
+impl BusyWait {
+    pub(super) fn new() -> BusyWait {
         let able = std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
-        Awake { able, on: false, since: None, over: None, rests: None }
+        BusyWait { able, on: false, since: None, over: None, rests: None }
     }
 
     /// The program was given code.
@@ -91,38 +91,38 @@ mod tests {
     }
 
     /// Whether code that is handed over now would be waited for awake.
-    fn looks(mut awake: Awake) -> bool {
-        awake.begin();
+    fn looks(mut busy_wait: BusyWait) -> bool {
+        busy_wait.begin();
         let woken = Arc::new(Woken(AtomicBool::new(false)));
         let waker = Waker::from(woken.clone());
-        assert!(pin!(awake.keep()).poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(pin!(busy_wait.keep()).poll(&mut Context::from_waker(&waker)).is_pending());
         woken.0.load(Ordering::Relaxed)
     }
 
     /// After an evaluation that was over so long ago.
-    fn after(ago: Duration) -> Awake {
+    fn after(ago: Duration) -> BusyWait {
         let over = Instant::now().checked_sub(ago);
-        Awake { able: true, on: false, since: None, over, rests: None }
+        BusyWait { able: true, on: false, since: None, over, rests: None }
     }
 
     #[test]
     fn only_what_follows_a_short_one_at_once_is_waited_for_awake() {
         // Later than now, so that it does not matter how long this test takes.
-        let just_now = || Awake { over: Some(Instant::now() + HOUR), ..after(HOUR) };
+        let just_now = || BusyWait { over: Some(Instant::now() + HOUR), ..after(HOUR) };
         assert!(looks(just_now()));
-        assert!(!looks(Awake { able: false, ..just_now() }), "there is one processor");
-        assert!(!looks(Awake { over: None, ..just_now() }), "nobody knows how long it takes");
-        assert!(!looks(Awake { rests: Some(Instant::now() + HOUR), ..just_now() }), "others compute");
+        assert!(!looks(BusyWait { able: false, ..just_now() }), "there is one processor");
+        assert!(!looks(BusyWait { over: None, ..just_now() }), "nobody knows how long it takes");
+        assert!(!looks(BusyWait { rests: Some(Instant::now() + HOUR), ..just_now() }), "others compute");
         assert!(!looks(after(IN_A_ROW)), "it came late");
-        let mut long = Awake { since: Instant::now().checked_sub(SOON), ..just_now() };
+        let mut long = BusyWait { since: Instant::now().checked_sub(SOON), ..just_now() };
         long.end();
         assert!(!looks(long), "the last one was long");
     }
 
     #[tokio::test]
     async fn a_long_one_is_not_waited_for_awake_to_its_end() {
-        let mut awake = Awake { on: true, since: Instant::now().checked_sub(SOON), ..after(HOUR) };
-        let ended = tokio::time::timeout(Duration::from_millis(20), awake.keep()).await;
-        assert!(ended.is_err() && !awake.on);
+        let mut busy_wait = BusyWait { on: true, since: Instant::now().checked_sub(SOON), ..after(HOUR) };
+        let ended = tokio::time::timeout(Duration::from_millis(20), busy_wait.keep()).await;
+        assert!(ended.is_err() && !busy_wait.on);
     }
 }

@@ -19,15 +19,15 @@ impl Actor {
         // Without the markers' numbers the prompt on standard output is waited for.
         if !self.machine.is_fallback() && self.machine.current().is_some() {
             self.outputs[Stream::Stdout as usize].mute();
-            self.rest.muted = Some(Instant::now() + MOMENT);
+            self.state.muted = Some(Instant::now() + MOMENT);
         }
     }
 
     /// Ends it when the moment has passed; not with the evaluation, whose answer would have to wait for that.
     pub(super) fn unmute(&mut self, now: Instant) {
-        if self.rest.muted.is_some_and(|until| now >= until) {
+        if self.state.muted.is_some_and(|until| now >= until) {
             let heard = self.outputs[Stream::Stdout as usize].unmute();
-            self.rest.muted = (!heard).then(|| now + MOMENT);
+            self.state.muted = (!heard).then(|| now + MOMENT);
         }
     }
 }

@@ -9,7 +9,7 @@ use process::{Ladder, Signal};
 use super::{Actor, DRAIN, take};
 use crate::session::cpu::CpuClock;
 use crate::session::machine::{Death, Ending, Event, Probed};
-use crate::session::pipes::Output;
+use crate::session::pipes::OutputPipe;
 
 impl Actor {
     pub(super) fn probe(&mut self) {
@@ -18,8 +18,8 @@ impl Actor {
             return self.on(Event::Probed(Probed::Unread));
         }
         let group = self.group.clone();
-        let mut prober = self.rest.prober.take().unwrap_or_else(|| Prober::new(&self.group));
-        self.rest.probe = Some(tokio::spawn(async move {
+        let mut prober = self.state.prober.take().unwrap_or_else(|| Prober::new(&self.group));
+        self.state.probe = Some(tokio::spawn(async move {
             let doing = prober.look().await;
             let command = if doing == Doing::WaitingForInput { group.command_line() } else { None };
             (prober, doing, command)
@@ -27,13 +27,13 @@ impl Actor {
     }
 
     /// What the kernel's answer means for the machine.
-    pub(super) fn looked(&mut self, looked: Option<(Prober, Doing, Option<String>)>) -> Probed {
-        let Some((prober, doing, command)) = looked else { return Probed::Unknown };
-        self.rest.prober = Some(prober);
-        match (doing, command, &self.rest.command) {
+    pub(super) fn probe_answer(&mut self, probe_answer: Option<(Prober, Doing, Option<String>)>) -> Probed {
+        let Some((prober, doing, command)) = probe_answer else { return Probed::Unknown };
+        self.state.prober = Some(prober);
+        match (doing, command, &self.state.command) {
             (Doing::WaitingForInput, Some(now), Some(before)) if now != *before => {
                 // Known again at the next prompt, if there is one.
-                self.rest.command = None;
+                self.state.command = None;
                 Probed::Replaced(now)
             }
             (Doing::WaitingForInput, ..) => Probed::Waiting,
@@ -55,13 +55,13 @@ impl Actor {
     /// Looks what goes on in the session; a look that is under way counts no more.
     pub(super) fn watch(&mut self, window: Duration, age: Duration) {
         let group = self.group.clone();
-        self.rest.watch = Some(tokio::spawn(async move { Activity::of(&group, window, age).await }));
+        self.state.watch = Some(tokio::spawn(async move { Activity::of(&group, window, age).await }));
     }
 
     pub(super) fn measure(&mut self) {
         let group = self.group.clone();
-        self.rest.watched = Some(Instant::now());
-        self.rest.measure = Some(tokio::task::spawn_blocking(move || {
+        self.state.watched = Some(Instant::now());
+        self.state.measure = Some(tokio::task::spawn_blocking(move || {
             let memory = process::probe::memory(&group);
             (memory.resident, CpuClock::of(memory.processes))
         }));
@@ -69,9 +69,9 @@ impl Actor {
 
     pub(super) fn measured(&mut self, measured: Option<(u64, CpuClock)>) {
         let Some((memory, clock)) = measured else { return };
-        if self.machine.current().is_none() || self.rest.clock.is_empty() {
+        if self.machine.current().is_none() || self.state.clock.is_empty() {
             // Within an evaluation both readings come from the same processes.
-            self.rest.clock = clock;
+            self.state.clock = clock;
         }
         self.info.send_modify(|info| info.memory = Some(memory));
         if memory > self.memory_limit {
@@ -84,7 +84,7 @@ impl Actor {
 
     /// The ladder, on a task of its own; the loop reads on meanwhile.
     pub(super) fn end(&mut self, ending: Ending) {
-        if self.rest.ending.is_some() {
+        if self.state.ending.is_some() {
             return;
         }
         let (group, stdin) = (self.group.clone(), self.inputs.stdin.take());
@@ -93,7 +93,7 @@ impl Actor {
             Ending::Terminate => Ladder { close_wait: Duration::ZERO, ..Ladder::default() },
             Ending::Kill => Ladder::at_once(),
         };
-        self.rest.ending = Some(tokio::spawn(async move {
+        self.state.ending = Some(tokio::spawn(async move {
             let ended = group.end(stdin, &ladder).await;
             if ended.left > 0 {
                 tracing::warn!(pid = group.pid(), left = ended.left, "processes of a session could not be ended");
@@ -106,10 +106,10 @@ impl Actor {
         let until = Instant::now() + DRAIN;
         self.read();
         // A grandchild may hold the pipes open for as long as it likes; the program's own output is in them by now.
-        while self.outputs.iter().any(Output::is_open) && Instant::now() < until {
-            let before = self.rest.logged;
+        while self.outputs.iter().any(OutputPipe::is_open) && Instant::now() < until {
+            let before = self.state.logged;
             self.read();
-            if before == self.rest.logged {
+            if before == self.state.logged {
                 break;
             }
             tokio::task::yield_now().await;
@@ -118,11 +118,11 @@ impl Actor {
         for output in &mut self.outputs {
             let stream = output.stream;
             let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
-            let logged = &mut self.rest.logged[stream as usize];
-            output.close(|piece| take(piece, stream, machine, log, events, logged, now));
+            let logged = &mut self.state.logged[stream as usize];
+            output.close(|segment| take(segment, stream, machine, log, events, logged, now));
         }
-        self.rest.dead = true;
-        self.rest.closed = None;
+        self.state.dead = true;
+        self.state.closed = None;
         let exit = *self.exit.borrow();
         let death =
             exit.map_or(Death { code: None, signal: None }, |exit| Death { code: exit.code, signal: exit.signal });
@@ -133,7 +133,7 @@ impl Actor {
     }
 
     pub(super) fn stopped(&mut self) {
-        for reply in self.rest.stopping.drain(..) {
+        for reply in self.state.stopping.drain(..) {
             let _ = reply.send(());
         }
     }

@@ -19,18 +19,18 @@ use process::{Exit, Group};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use self::busy_wait::Awake;
+use self::busy_wait::BusyWait;
 use self::joined::joined;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;
 use super::handle::{Command, Finished};
 use super::machine::{Action, Event, Machine, Owner, Waiter};
-use super::pipes::{Found, Inputs, Output};
+use super::pipes::{InputPipes, OutputPipe, ReadOutcome};
 use super::replies::{Replies, Reply};
-use super::scan::Piece;
+use super::scan::Segment;
 use super::script::Scripts;
 use super::show::{self, Frame};
-use super::start::Witness;
+use super::start::EventSink;
 use super::{InterruptReport, SessionError, SessionEvent, SessionInfo, SessionState, Stream};
 use crate::load::LoadRecord;
 use crate::result::Status;
@@ -54,19 +54,19 @@ pub(super) struct Actor {
     pub(super) log: OutputLog,
     pub(super) group: Group,
     pub(super) exit: watch::Receiver<Option<Exit>>,
-    pub(super) outputs: [Output; 2],
-    pub(super) inputs: Inputs,
+    pub(super) outputs: [OutputPipe; 2],
+    pub(super) inputs: InputPipes,
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
     /// Whether its jobs are noted after each evaluation.
     pub(super) jobs: bool,
     pub(super) session: String,
-    pub(super) witness: Option<Witness>,
-    pub(super) rest: Rest,
+    pub(super) sink: Option<EventSink>,
+    pub(super) state: LoopState,
 }
 
 /// What the loop itself keeps between two wakes.
-pub(super) struct Rest {
+pub(super) struct LoopState {
     replies: Replies,
     /// Those who wait for the process to be gone.
     stopping: Vec<oneshot::Sender<()>>,
@@ -82,7 +82,7 @@ pub(super) struct Rest {
     closed: Option<(Stream, Instant)>,
     /// Until when standard output wakes nobody.
     muted: Option<Instant>,
-    awake: Awake,
+    busy_wait: BusyWait,
     watched: Option<Instant>,
     /// Bytes in the log so far, per stream.
     logged: [u64; 2],
@@ -92,10 +92,10 @@ pub(super) struct Rest {
     orphaned: bool,
 }
 
-impl Rest {
-    pub(super) fn new(group: &Group, log: &OutputLog) -> Rest {
+impl LoopState {
+    pub(super) fn new(group: &Group, log: &OutputLog) -> LoopState {
         let total = log.status().total;
-        Rest {
+        LoopState {
             replies: Replies::default(),
             stopping: Vec::new(),
             probe: None,
@@ -107,7 +107,7 @@ impl Rest {
             ending: None,
             closed: None,
             muted: None,
-            awake: Awake::new(),
+            busy_wait: BusyWait::new(),
             watched: None,
             logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
             alarm: Alarm::default(),
@@ -137,14 +137,14 @@ impl Actor {
             match self.wake().await {
                 Wake::Command(Some(command)) => self.command(command),
                 Wake::Command(None) => {
-                    self.rest.orphaned = true;
+                    self.state.orphaned = true;
                     self.on(Event::Stop { reason: "nobody uses it any more".to_owned() });
                 }
                 Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),
                 Wake::Exit => self.died().await,
-                Wake::Probed(looked) => {
-                    let probed = self.looked(looked);
+                Wake::Probed(probe_answer) => {
+                    let probed = self.probe_answer(probe_answer);
                     // What the program printed before it waited has to be seen first.
                     self.read();
                     self.on(Event::Probed(probed));
@@ -159,7 +159,7 @@ impl Actor {
             }
             self.machine.go_on(Instant::now());
             self.perform();
-            if self.rest.orphaned && self.rest.dead && self.rest.ending.is_none() {
+            if self.state.orphaned && self.state.dead && self.state.ending.is_none() {
                 return;
             }
         }
@@ -167,10 +167,10 @@ impl Actor {
 
     async fn wake(&mut self) -> Wake {
         if let Some(deadline) = self.next_deadline() {
-            self.rest.alarm.ring_by(deadline);
+            self.state.alarm.ring_by(deadline);
         }
         let exit = async {
-            if self.rest.dead || self.exit.wait_for(Option::is_some).await.is_err() {
+            if self.state.dead || self.exit.wait_for(Option::is_some).await.is_err() {
                 pending().await
             }
         };
@@ -180,26 +180,26 @@ impl Actor {
             () = exit => Wake::Exit,
             () = out.readable() => Wake::Readable,
             () = err.readable() => Wake::Readable,
-            command = self.commands.recv(), if !self.rest.orphaned => Wake::Command(command),
+            command = self.commands.recv(), if !self.state.orphaned => Wake::Command(command),
             () = self.inputs.writable() => Wake::Writable,
-            looked = joined(&mut self.rest.probe) => {
-                Wake::Probed(looked)
+            probe_answer = joined(&mut self.state.probe) => {
+                Wake::Probed(probe_answer)
             }
-            activity = joined(&mut self.rest.watch) => Wake::Watched(activity),
-            measured = joined(&mut self.rest.measure) => Wake::Measured(measured),
-            _ = joined(&mut self.rest.ending) => Wake::Ended,
-            () = self.rest.alarm.rings() => Wake::Time,
-            () = self.rest.awake.keep() => Wake::Time,
+            activity = joined(&mut self.state.watch) => Wake::Watched(activity),
+            measured = joined(&mut self.state.measure) => Wake::Measured(measured),
+            _ = joined(&mut self.state.ending) => Wake::Ended,
+            () = self.state.alarm.rings() => Wake::Time,
+            () = self.state.busy_wait.keep() => Wake::Time,
         }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        if self.rest.dead {
+        if self.state.dead {
             return None;
         }
-        let closed = self.rest.closed.map(|(_, at)| at + CLOSED);
-        let watch = self.rest.watched.map(|at| at + WATCH[usize::from(self.machine.current().is_none())]);
-        [self.machine.deadline(), closed, watch, self.rest.muted].into_iter().flatten().min()
+        let closed = self.state.closed.map(|(_, at)| at + CLOSED);
+        let watch = self.state.watched.map(|at| at + WATCH[usize::from(self.machine.current().is_none())]);
+        [self.machine.deadline(), closed, watch, self.state.muted].into_iter().flatten().min()
     }
 
     fn on(&mut self, event: Event) {
@@ -209,11 +209,11 @@ impl Actor {
     fn time(&mut self) {
         let now = Instant::now();
         self.unmute(now);
-        if let Some((stream, _)) = self.rest.closed.take_if(|(_, at)| now >= *at + CLOSED) {
+        if let Some((stream, _)) = self.state.closed.take_if(|(_, at)| now >= *at + CLOSED) {
             self.on(Event::Closed(stream));
         }
         let watch = WATCH[usize::from(self.machine.current().is_none())];
-        if self.rest.measure.is_none() && self.rest.watched.is_some_and(|at| now >= at + watch) {
+        if self.state.measure.is_none() && self.state.watched.is_some_and(|at| now >= at + watch) {
             self.measure();
         }
         // The alarm may ring early; then nothing is due. A deadline of the machine's that has come while its question is
@@ -231,13 +231,13 @@ impl Actor {
             let stream = output.stream;
             for _ in 0..READS {
                 let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
-                let logged = &mut self.rest.logged[stream as usize];
+                let logged = &mut self.state.logged[stream as usize];
                 let was_open = output.is_open();
-                let found = output.read(|piece| take(piece, stream, machine, log, events, logged, now));
-                if found == Found::End && was_open {
-                    self.rest.closed.get_or_insert((stream, now));
+                let found = output.read(|segment| take(segment, stream, machine, log, events, logged, now));
+                if found == ReadOutcome::End && was_open {
+                    self.state.closed.get_or_insert((stream, now));
                 }
-                if found != Found::Some {
+                if found != ReadOutcome::Some {
                     break;
                 }
             }
@@ -249,35 +249,35 @@ impl Actor {
             Command::Eval { request, quiet, claim, reply } => {
                 // What was printed before belongs to nobody.
                 self.read();
-                let waiter = self.rest.replies.add(Reply::Eval(reply, request.max_bytes));
+                let waiter = self.state.replies.add(Reply::Eval(reply, request.max_bytes));
                 self.on(Event::Eval { code: request.code, stdin: request.stdin, quiet, claim, waiter });
             }
             Command::Wait { which, max_bytes, reply } => {
-                let waiter = self.rest.replies.add(Reply::Eval(reply, max_bytes));
+                let waiter = self.state.replies.add(Reply::Eval(reply, max_bytes));
                 self.on(Event::Wait { which, waiter });
             }
             Command::Look { which, max_bytes, reply } => {
-                let waiter = self.rest.replies.add(Reply::Eval(reply, max_bytes));
+                let waiter = self.state.replies.add(Reply::Eval(reply, max_bytes));
                 self.on(Event::Look { which, waiter });
             }
             Command::Input { eval, text, eof, reply } => {
-                let waiter = self.rest.replies.add(Reply::Input(reply));
+                let waiter = self.state.replies.add(Reply::Input(reply));
                 self.on(Event::Input { eval, text, eof, waiter });
             }
             Command::Interrupt { eval, max_bytes, reply } => {
                 // Perhaps it has ended already.
                 self.read();
-                let waiter = self.rest.replies.add(Reply::Interrupt(reply, max_bytes));
+                let waiter = self.state.replies.add(Reply::Interrupt(reply, max_bytes));
                 self.on(Event::Interrupt { eval, waiter });
             }
             // Whoever has stopped waiting needs no answer.
             Command::History { reply } => drop(reply.send(self.machine.history())),
             Command::Stop { reason, reply } => {
-                if self.rest.dead && self.rest.ending.is_none() {
+                if self.state.dead && self.state.ending.is_none() {
                     // Nobody there means that nobody needs to know.
                     let _ = reply.send(());
                 } else {
-                    self.rest.stopping.push(reply);
+                    self.state.stopping.push(reply);
                     self.on(Event::Stop { reason });
                 }
             }
@@ -305,7 +305,7 @@ impl Actor {
             Action::Code { bytes, script } => match self.scripts.place(bytes, script) {
                 Ok(bytes) => {
                     self.inputs.code().push(bytes);
-                    self.rest.awake.begin();
+                    self.state.busy_wait.begin();
                     self.mute();
                 }
                 Err(error) => self.on(Event::Stop { reason: format!("its script file could not be written: {error}") }),
@@ -317,29 +317,29 @@ impl Actor {
             Action::Probe => self.probe(),
             Action::End(ending) => self.end(ending),
             Action::Answer { waiter, eval } => self.answer(waiter, eval),
-            Action::Refuse { waiter, error } => self.rest.replies.refuse(waiter, error),
+            Action::Refuse { waiter, error } => self.state.replies.refuse(waiter, error),
             Action::Accept { waiter, input } => {
-                if let Some(Reply::Input(reply)) = self.rest.replies.remove(waiter) {
+                if let Some(Reply::Input(reply)) = self.state.replies.remove(waiter) {
                     drop(reply.send(Ok(input)));
                 }
             }
             Action::Interrupted { waiter, outcome, eval, took, rest } => {
-                if let Some(Reply::Interrupt(reply, max_bytes)) = self.rest.replies.remove(waiter) {
+                if let Some(Reply::Interrupt(reply, max_bytes)) = self.state.replies.remove(waiter) {
                     let eval = eval.and_then(|eval| self.finished(eval, max_bytes)).map(|finished| finished.result);
                     drop(reply.send(Ok(InterruptReport { outcome, eval, took, rest })));
                 }
             }
             Action::Emit(event) => {
-                self.account(&event);
-                if let Some(witness) = &self.witness {
-                    witness(&event);
+                self.note_timing(&event);
+                if let Some(sink) = &self.sink {
+                    sink(&event);
                 }
                 // Without subscribers it is for nobody.
                 let _ = self.events.send(event);
             }
             Action::Log { stream, bytes } => {
                 self.log.append(stream.logged(), None, &bytes);
-                self.rest.logged[stream as usize] += bytes.len() as u64;
+                self.state.logged[stream as usize] += bytes.len() as u64;
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 let _ = self.events.send(SessionEvent::Output { eval: None, stream, text });
             }
@@ -348,9 +348,9 @@ impl Actor {
     }
 
     /// Notes at the start and at the end of an evaluation what the machine cannot know.
-    fn account(&mut self, event: &SessionEvent) {
+    fn note_timing(&mut self, event: &SessionEvent) {
         if matches!(event, SessionEvent::EvalFinished { .. }) {
-            self.rest.awake.end();
+            self.state.busy_wait.end();
         }
         // What is there while nothing is evaluated stands behind.
         if self.jobs && matches!(event, SessionEvent::Started | SessionEvent::EvalFinished { .. }) {
@@ -358,15 +358,15 @@ impl Actor {
         }
         match event {
             SessionEvent::EvalStarted { eval, .. } => {
-                let cpu = self.rest.clock.now();
+                let cpu = self.state.clock.now();
                 if let Some(record) = self.machine.record_mut(*eval) {
-                    (record.logged, record.cpu_from) = (self.rest.logged, cpu);
+                    (record.logged, record.cpu_from) = (self.state.logged, cpu);
                 }
             }
             // In less than a tick the clock says nothing.
             SessionEvent::EvalFinished { duration, .. } if *duration < CpuClock::tick() => {}
             SessionEvent::EvalFinished { eval, .. } => {
-                let cpu = self.rest.clock.now();
+                let cpu = self.state.clock.now();
                 if let Some(record) = self.machine.record_mut(*eval) {
                     record.cpu = cpu.zip(record.cpu_from).map(|(now, from)| now.saturating_sub(from));
                 }
@@ -376,7 +376,7 @@ impl Actor {
     }
 
     fn answer(&mut self, waiter: Waiter, eval: u64) {
-        let Some(Reply::Eval(reply, max_bytes)) = self.rest.replies.remove(waiter) else { return };
+        let Some(Reply::Eval(reply, max_bytes)) = self.state.replies.remove(waiter) else { return };
         let answer = match self.finished(eval, max_bytes) {
             Some(finished) => Ok(finished),
             None => Err(SessionError::UnknownEval { session: self.session.clone(), eval }),
@@ -425,7 +425,7 @@ impl Actor {
         let (state, current) = (machine.state(), machine.current());
         let cursor = *self.log.end().borrow();
         let (queue_depth, evals) = (machine.queue_depth(), machine.finished());
-        let dead = self.rest.dead;
+        let dead = self.state.dead;
         let mut ready = false;
         self.info.send_if_modified(|info| {
             let old = (info.state, info.current, info.queue_depth, info.evals, info.cursor);
@@ -455,8 +455,8 @@ impl Actor {
             }
             changed
         });
-        if state == SessionState::Idle && self.rest.command.is_none() {
-            self.rest.command = self.group.command_line();
+        if state == SessionState::Idle && self.state.command.is_none() {
+            self.state.command = self.group.command_line();
         }
         if ready && !dead {
             self.measure();
@@ -466,7 +466,7 @@ impl Actor {
 
 /// Hands one piece of a stream to the machine, the log and the subscribers.
 fn take(
-    piece: Piece<'_>,
+    segment: Segment<'_>,
     stream: Stream,
     machine: &mut Machine,
     log: &OutputLog,
@@ -474,8 +474,8 @@ fn take(
     logged: &mut u64,
     now: Instant,
 ) {
-    match piece {
-        Piece::Data(bytes) => {
+    match segment {
+        Segment::Data(bytes) => {
             let eval = match machine.data(stream, bytes, now) {
                 Owner::Eval(eval) => Some(eval),
                 Owner::Nobody => None,
@@ -489,6 +489,6 @@ fn take(
                 let _ = events.send(SessionEvent::Output { eval, stream, text });
             }
         }
-        Piece::Marker { number, payload } => machine.marker(stream, number, &payload, now),
+        Segment::Marker { number, payload } => machine.marker(stream, number, &payload, now),
     }
 }

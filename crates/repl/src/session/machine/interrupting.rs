@@ -14,7 +14,7 @@ use super::super::capture::Capture;
 use super::super::handle::SessionError;
 use super::super::{InterruptOutcome, SessionState, Stream};
 use super::running::plural;
-use super::syncing::Why;
+use super::syncing::SyncReason;
 use super::{Action, Machine, Phase, Probed, Waiter};
 use crate::result::Status;
 
@@ -31,7 +31,7 @@ const LOOK: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(8)]
 
 /// What an interrupt has come to so far.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct InterruptRequest {
     /// When it was asked for, or asked for again.
     pub(super) since: Instant,
     pub(super) waiters: Vec<Waiter>,
@@ -48,10 +48,10 @@ pub(super) struct Asked {
     told: Option<InterruptOutcome>,
 }
 
-impl Asked {
-    pub(super) fn new(waiter: Waiter, hold: Option<Instant>, now: Instant) -> Asked {
+impl InterruptRequest {
+    pub(super) fn new(waiter: Waiter, hold: Option<Instant>, now: Instant) -> InterruptRequest {
         let waiters = vec![waiter];
-        Asked {
+        InterruptRequest {
             since: now,
             waiters,
             hold,
@@ -77,7 +77,7 @@ impl Asked {
     }
 
     /// Somebody asks again, after an answer.
-    pub(super) fn again(&mut self, waiter: Waiter, now: Instant) {
+    pub(super) fn renew(&mut self, waiter: Waiter, now: Instant) {
         self.waiters.push(waiter);
         (self.since, self.told, self.waits) = (now, None, None);
     }
@@ -90,7 +90,7 @@ impl Asked {
 
 /// What goes on behind the prompt after an interrupt.
 #[derive(Debug)]
-pub(super) struct Behind {
+pub(super) struct Straggler {
     pub(super) eval: u64,
     pub(super) doing: &'static str,
     pub(super) look_at: Instant,
@@ -99,9 +99,9 @@ pub(super) struct Behind {
     printed: [u64; 2],
 }
 
-impl Behind {
-    pub(super) fn new(eval: u64, doing: &'static str, now: Instant) -> Behind {
-        Behind { eval, doing, look_at: now + LOOK[0], gap: LOOK[0], printed: [0; 2] }
+impl Straggler {
+    pub(super) fn new(eval: u64, doing: &'static str, now: Instant) -> Straggler {
+        Straggler { eval, doing, look_at: now + LOOK[0], gap: LOOK[0], printed: [0; 2] }
     }
 
     /// A clause for whoever uses the session meanwhile.
@@ -120,7 +120,7 @@ impl Behind {
 
 impl Machine {
     pub(super) fn interrupt(&mut self, eval: Option<u64>, waiter: Waiter, now: Instant) {
-        if let Some(error) = self.is_not_the_one(eval) {
+        if let Some(error) = self.not_running_error(eval) {
             return self.actions.push(Action::Refuse { waiter, error });
         }
         match &mut self.phase {
@@ -129,10 +129,12 @@ impl Machine {
                     // One is under way.
                     Some(asked) if asked.told.is_none() => asked.waiters.push(waiter),
                     Some(asked) => {
-                        asked.again(waiter, now);
+                        asked.renew(waiter, now);
                         asked.hold = Some(now);
                     }
-                    None => run.asked = Some(Asked::new(waiter, Some((run.written + READING).max(now)), now)),
+                    None => {
+                        run.asked = Some(InterruptRequest::new(waiter, Some((run.written + READING).max(now)), now))
+                    }
                 }
                 self.interrupting_tick(now);
             }
@@ -155,12 +157,12 @@ impl Machine {
     }
 
     /// Why what is asked for cannot be done to this evaluation.
-    pub(super) fn is_not_the_one(&self, eval: Option<u64>) -> Option<SessionError> {
+    pub(super) fn not_running_error(&self, eval: Option<u64>) -> Option<SessionError> {
         let (eval, session, runs) = (eval?, self.name.clone(), self.current());
         match self.records.get(eval) {
             _ if runs == Some(eval) => None,
             None => Some(SessionError::UnknownEval { session, eval }),
-            Some(record) => Some(SessionError::NotThatOne { session, eval, status: record.status, runs }),
+            Some(record) => Some(SessionError::NotRunning { session, eval, status: record.status, runs }),
         }
     }
 
@@ -230,7 +232,7 @@ impl Machine {
             false => self.sides.iter().all(|side| side.number > before),
         };
         if ended {
-            self.synchronize(Why::Interrupt, now);
+            self.synchronize(SyncReason::Interrupt, now);
         } else if stream == Stream::Stdout && number.is_some_and(|number| number <= before) {
             // The prompt once more: the signal came before the code was read, and hit nothing.
             asked.missed += 1;
@@ -282,7 +284,9 @@ impl Machine {
         self.finish(eval, cut.then_some(Status::Interrupted), now);
         let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted);
         let outcome = match stopped || overrun {
-            _ if self.behind.as_ref().is_some_and(|behind| behind.eval == eval) => InterruptOutcome::Uninterruptible,
+            _ if self.straggler.as_ref().is_some_and(|straggler| straggler.eval == eval) => {
+                InterruptOutcome::Uninterruptible
+            }
             true => InterruptOutcome::Interrupted,
             false => InterruptOutcome::Finished,
         };
@@ -293,9 +297,9 @@ impl Machine {
     }
 
     /// Looks whether what went on behind the prompt still does, if it is time.
-    pub(super) fn look_behind(&mut self, now: Instant) {
-        let Some(behind) = self.behind.as_mut().filter(|behind| now >= behind.look_at) else { return };
-        behind.look_at = now + LOOK[1] * 4;
+    pub(super) fn watch_idle_straggler(&mut self, now: Instant) {
+        let Some(straggler) = self.straggler.as_mut().filter(|straggler| now >= straggler.look_at) else { return };
+        straggler.look_at = now + LOOK[1] * 4;
         self.actions.push(Action::Watch { window: LOOK[0], age: Duration::ZERO });
     }
 
@@ -305,13 +309,13 @@ impl Machine {
             Phase::Syncing(_) => self.syncing_watched(activity, now),
             Phase::Idle { .. } => {
                 let printed = self.between.each_ref().map(Capture::total);
-                if let Some(behind) = &mut self.behind {
+                if let Some(straggler) = &mut self.straggler {
                     // What an evaluation has taken over meanwhile is less than there was.
-                    let prints = std::mem::replace(&mut behind.printed, printed) != printed && printed != [0; 2];
-                    if super::resting::is_at_rest(activity) && !prints {
-                        self.behind = None;
+                    let prints = std::mem::replace(&mut straggler.printed, printed) != printed && printed != [0; 2];
+                    if super::settling::is_idle(activity) && !prints {
+                        self.straggler = None;
                     } else {
-                        behind.look_later(now);
+                        straggler.look_later(now);
                     }
                 }
             }

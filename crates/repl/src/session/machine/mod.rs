@@ -7,8 +7,8 @@ mod breakpoint;
 mod ending;
 mod interrupting;
 mod records;
-mod resting;
 mod running;
+mod settling;
 mod starting;
 mod syncing;
 #[cfg(test)]
@@ -23,18 +23,18 @@ use std::time::{Duration, Instant};
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
 use super::{SessionState, Stream};
-use crate::adapter::{Adapter, Aside, Channel, Nonce, Said};
+use crate::adapter::{Adapter, Channel, Heard, Nonce, StderrPayload};
 use crate::load::LoadRecord;
-use crate::numbers::Numbers;
+use crate::numbers::EvalNumbers;
 use crate::result::{Completion, Status};
 use breakpoint::Breakpoint;
-use interrupting::Behind;
-use records::Records;
+use interrupting::Straggler;
+use records::EvalRecords;
 use running::Run;
 use syncing::Sync;
 
-pub(super) use records::Record;
-pub(super) use vocabulary::{Action, Bounds, Death, Ending, Event, Owner, Probed, Waiter, Which};
+pub(super) use records::EvalRecord;
+pub(super) use vocabulary::{Action, Bounds, Death, Ending, EvalRef, Event, Owner, Probed, Waiter};
 
 /// The state of a session.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(super) struct Machine {
     issued: u64,
     completion: Completion,
     queue: VecDeque<Queued>,
-    records: Records,
+    records: EvalRecords,
     waiters: Vec<(u64, Waiter)>,
     between: [Capture; 2],
     banner: [Capture; 2],
@@ -65,7 +65,7 @@ pub(super) struct Machine {
     /// Code that ended well and only defined something, for a new process.
     history: VecDeque<String>,
     /// Something of an interrupted evaluation that goes on behind the prompt.
-    behind: Option<Behind>,
+    straggler: Option<Straggler>,
     /// The load that was interrupted, until another one ends.
     cut_load: Option<u64>,
     /// Input that a program leaves unread is taken back, and does not run as code.
@@ -122,7 +122,7 @@ impl Machine {
         adapter: Arc<dyn Adapter>,
         nonce: Nonce,
         bounds: Bounds,
-        numbers: Arc<Numbers>,
+        numbers: Arc<EvalNumbers>,
         now: Instant,
     ) -> Machine {
         let install = adapter.install(&nonce);
@@ -137,7 +137,7 @@ impl Machine {
             number: 0,
             issued: 0,
             queue: VecDeque::new(),
-            records: Records::new(numbers),
+            records: EvalRecords::new(numbers),
             waiters: Vec::new(),
             between: [Capture::new(), Capture::new()],
             banner: [Capture::new(), Capture::new()],
@@ -146,7 +146,7 @@ impl Machine {
             barriers: 0,
             load: LoadRecord::default(),
             history: VecDeque::new(),
-            behind: None,
+            straggler: None,
             takes_back: false,
             cut_load: None,
             prompted: false,
@@ -169,7 +169,7 @@ impl Machine {
             Phase::Starting { until, .. } => Some(*until),
             Phase::Idle { since } => {
                 let idle = self.bounds.idle.map(|idle| *since + idle);
-                [idle, self.behind.as_ref().map(|behind| behind.look_at)].into_iter().flatten().min()
+                [idle, self.straggler.as_ref().map(|straggler| straggler.look_at)].into_iter().flatten().min()
             }
             Phase::Running(run) => Some(run.deadline()),
             Phase::Syncing(sync) => sync.deadline(),
@@ -225,7 +225,7 @@ impl Machine {
             }
         }
         if let (Some(number), Stream::Stderr) = (number, stream) {
-            self.listen(number, Aside::read(payload), open);
+            self.listen(number, StderrPayload::read(payload), open);
         }
         match self.phase {
             Phase::Starting { .. } => self.starting_marker(number, now),
@@ -236,7 +236,7 @@ impl Machine {
     }
 
     /// Takes what the marker with this number says on standard error.
-    fn listen(&mut self, number: u64, aside: Aside<'_>, eval: Option<u64>) {
+    fn listen(&mut self, number: u64, aside: StderrPayload<'_>, eval: Option<u64>) {
         let mut unasked = false;
         if let Phase::Running(run) = &mut self.phase {
             if let Some(count) = aside.unread {
@@ -247,9 +247,9 @@ impl Machine {
         }
         self.takes_back |= aside.unread.is_some();
         let words = match aside.said {
-            Said::Nothing => Some(String::new()),
-            Said::Missed => None,
-            Said::Words(literal) => self.adapter.words(literal),
+            Heard::Nothing => Some(String::new()),
+            Heard::Missed => None,
+            Heard::Words(literal) => self.adapter.words(literal),
         };
         // Where nothing was ever heard, silence says nothing.
         self.heard |= words.as_ref().is_some_and(|words| !words.is_empty());
@@ -292,7 +292,7 @@ impl Machine {
                 if let Some(idle) = self.bounds.idle.filter(|idle| now >= *since + *idle) {
                     return self.stop(format!("it was idle for {}", minutes(idle)), true);
                 }
-                self.look_behind(now);
+                self.watch_idle_straggler(now);
             }
             Phase::Running(_) => self.running_tick(now),
             Phase::Syncing(_) => self.syncing_tick(now),
@@ -331,7 +331,7 @@ impl Machine {
     }
 
     /// Adds a waiter to an evaluation, or answers it at once.
-    fn wait(&mut self, which: &Which, waiter: Waiter) {
+    fn wait(&mut self, which: &EvalRef, waiter: Waiter) {
         match self.find(which) {
             Ok(eval)
                 if self.records.get(eval).is_none_or(|record| record.status.is_final()) || self.is_waiting(eval) =>
@@ -343,12 +343,12 @@ impl Machine {
         }
     }
 
-    fn find(&self, which: &Which) -> Result<u64, SessionError> {
+    fn find(&self, which: &EvalRef) -> Result<u64, SessionError> {
         let session = || self.name.clone();
         match which {
-            Which::Last => self.records.last().ok_or_else(|| SessionError::NothingYet { session: session() }),
-            Which::Claimed(claim) => self.find(&Which::Number(claim.eval.load(Ordering::Acquire))),
-            Which::Number(eval) => match self.records.get(*eval) {
+            EvalRef::Last => self.records.last().ok_or_else(|| SessionError::NothingYet { session: session() }),
+            EvalRef::Claimed(claim) => self.find(&EvalRef::Number(claim.eval.load(Ordering::Acquire))),
+            EvalRef::Number(eval) => match self.records.get(*eval) {
                 Some(_) => Ok(*eval),
                 None => Err(SessionError::UnknownEval { session: session(), eval: *eval }),
             },
@@ -391,7 +391,7 @@ impl Machine {
     pub(super) fn state(&self) -> SessionState {
         match &self.phase {
             Phase::Starting { .. } => SessionState::Starting,
-            Phase::Idle { .. } if self.behind.is_some() => SessionState::Uninterruptible,
+            Phase::Idle { .. } if self.straggler.is_some() => SessionState::Uninterruptible,
             Phase::Idle { .. } => SessionState::Idle,
             Phase::Running(run) if run.asked.is_some() => run.asked_state(),
             Phase::Running(run) if run.is_waiting() => SessionState::WaitingForInput,
@@ -440,12 +440,12 @@ impl Machine {
         self.records.finished()
     }
 
-    pub(super) fn record(&self, eval: u64) -> Option<&Record> {
+    pub(super) fn record(&self, eval: u64) -> Option<&EvalRecord> {
         self.records.get(eval)
     }
 
     /// The evaluation as the actor may add to it what it measured.
-    pub(super) fn record_mut(&mut self, eval: u64) -> Option<&mut Record> {
+    pub(super) fn record_mut(&mut self, eval: u64) -> Option<&mut EvalRecord> {
         self.records.get_mut(eval)
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
 use crate::adapter::Verdict;
-use crate::numbers::Numbers;
+use crate::numbers::EvalNumbers;
 use crate::result::Status;
 
 /// How many ended evaluations are remembered.
@@ -16,7 +16,7 @@ const FRESH: usize = 4;
 
 /// One evaluation.
 #[derive(Debug)]
-pub(in super::super) struct Record {
+pub(in super::super) struct EvalRecord {
     pub(in super::super) code: String,
     pub(in super::super) quiet: bool,
     pub(in super::super) status: Status,
@@ -30,7 +30,7 @@ pub(in super::super) struct Record {
     pub(in super::super) payload: String,
     /// How much it had printed on standard error when it was sent a first signal.
     pub(in super::super) signalled_at: Option<u64>,
-    /// What the REPL itself said, see [`crate::adapter::Aside`].
+    /// What the REPL itself said, see [`crate::adapter::StderrPayload`].
     pub(in super::super) reports: Vec<String>,
     /// Whether some of that may have been missed.
     pub(in super::super) unheard: bool,
@@ -45,23 +45,23 @@ pub(in super::super) struct Record {
 }
 
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct EvalRecords {
     /// Shared by all sessions, so that a number alone names an evaluation.
-    numbers: Arc<Numbers>,
-    evals: BTreeMap<u64, Record>,
+    numbers: Arc<EvalNumbers>,
+    evals: BTreeMap<u64, EvalRecord>,
     /// Those that have ended and are remembered, the oldest first.
     past: VecDeque<u64>,
     ended: u64,
 }
 
-impl Records {
-    pub(super) fn new(numbers: Arc<Numbers>) -> Records {
-        Records { numbers, evals: BTreeMap::new(), past: VecDeque::new(), ended: 0 }
+impl EvalRecords {
+    pub(super) fn new(numbers: Arc<EvalNumbers>) -> EvalRecords {
+        EvalRecords { numbers, evals: BTreeMap::new(), past: VecDeque::new(), ended: 0 }
     }
 
     pub(super) fn add(&mut self, code: String, quiet: bool, status: Status) -> u64 {
         let eval = self.numbers.take();
-        let record = Record {
+        let record = EvalRecord {
             code,
             quiet,
             status,
@@ -84,16 +84,16 @@ impl Records {
         eval
     }
 
-    pub(super) fn get(&self, eval: u64) -> Option<&Record> {
+    pub(super) fn get(&self, eval: u64) -> Option<&EvalRecord> {
         self.evals.get(&eval)
     }
 
-    pub(super) fn get_mut(&mut self, eval: u64) -> Option<&mut Record> {
+    pub(super) fn get_mut(&mut self, eval: u64) -> Option<&mut EvalRecord> {
         self.evals.get_mut(&eval)
     }
 
     /// One that is known to be there because it has not ended.
-    pub(super) fn running(&mut self, eval: u64) -> &mut Record {
+    pub(super) fn running(&mut self, eval: u64) -> &mut EvalRecord {
         self.evals.get_mut(&eval).expect("only ended evaluations are forgotten")
     }
 

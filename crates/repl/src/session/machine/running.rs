@@ -7,9 +7,9 @@ use super::super::capture::Capture;
 use super::super::handle::SessionError;
 use super::super::{InputOutcome, SessionEvent, SessionState, Stream};
 use super::ending::signal_in_words;
-use super::interrupting::Asked;
-use super::resting::Rhythm;
-use super::syncing::{Sync, Why};
+use super::interrupting::InterruptRequest;
+use super::settling::Rhythm;
+use super::syncing::{Sync, SyncReason};
 use super::{Action, Intent, Machine, Phase, Probed, Side, Waiter};
 use crate::adapter::{Adapter, Printed, Step, Words};
 use crate::result::Status;
@@ -61,13 +61,13 @@ pub(super) struct Run {
     /// When it prints.
     pub(super) rhythm: Rhythm,
     /// An interrupt that somebody asked for.
-    pub(super) asked: Option<Asked>,
+    pub(super) asked: Option<InterruptRequest>,
 }
 
 impl Run {
     pub(super) fn deadline(&self) -> Instant {
         let probe = if self.probing { self.probe_at + PATIENT } else { self.probe_at };
-        let asked = self.asked.as_ref().and_then(Asked::deadline);
+        let asked = self.asked.as_ref().and_then(InterruptRequest::deadline);
         [self.doubt, asked].into_iter().flatten().fold(probe, Instant::min)
     }
 
@@ -222,7 +222,7 @@ impl Machine {
         let (eval, fed, last, asked) = (run.eval, run.fed, run.steps.is_empty(), run.asked.is_some());
         if fed && self.shares_stdin() {
             // Input that the program left unread would run as code: everything up to a barrier is out of step.
-            return self.synchronize(Why::Input, now);
+            return self.synchronize(SyncReason::Input, now);
         }
         if asked {
             return self.conclude(None, false, now);
@@ -334,8 +334,8 @@ impl Machine {
         if let (Status::Killed, Some(Intent { reason, .. }), false) = (status, &self.ending, dead) {
             record.notes.push(format!("The session ended: {reason}."));
         }
-        if let Some(behind) = self.behind.as_ref().filter(|behind| behind.eval != eval) {
-            record.notes.push(format!("{}; its output may stand among this one's.", behind.words(&self.name)));
+        if let Some(straggler) = self.straggler.as_ref().filter(|straggler| straggler.eval != eval) {
+            record.notes.push(format!("{}; its output may stand among this one's.", straggler.words(&self.name)));
         }
         if let Some(load) = self.cut_load.filter(|_| !loads) {
             record.notes.push(format!(
@@ -371,7 +371,7 @@ impl Machine {
     pub(super) fn running_tick(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         if run.doubt.is_some_and(|doubt| now >= doubt) {
-            return self.synchronize(Why::Doubt, now);
+            return self.synchronize(SyncReason::Doubt, now);
         }
         if now >= run.probe_at && !run.probing {
             run.probing = true;
@@ -463,7 +463,7 @@ impl Machine {
     }
 
     pub(super) fn input(&mut self, eval: Option<u64>, text: String, eof: bool, waiter: Waiter, now: Instant) {
-        if let Some(error) = self.is_not_the_one(eval).or_else(|| self.has_ended()) {
+        if let Some(error) = self.not_running_error(eval).or_else(|| self.has_ended()) {
             return self.actions.push(Action::Refuse { waiter, error });
         }
         let Phase::Running(run) = &mut self.phase else {
@@ -480,7 +480,7 @@ impl Machine {
     }
 
     /// Goes out of the running evaluation into synchronization.
-    pub(super) fn synchronize(&mut self, why: Why, now: Instant) {
+    pub(super) fn synchronize(&mut self, why: SyncReason, now: Instant) {
         let run = match std::mem::replace(&mut self.phase, Phase::Idle { since: now }) {
             Phase::Running(run) => Some(*run),
             _ => None,

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::super::capture::Capture;
 use super::super::{SessionEvent, Stream};
-use super::syncing::{Sync, Why};
+use super::syncing::{Sync, SyncReason};
 use super::{Action, Machine, Phase};
-use crate::adapter::{Printed, Setup};
+use crate::adapter::{InstallStep, Printed};
 use crate::load::LoadRecord;
 use crate::result::Completion;
 
@@ -25,9 +25,9 @@ impl Machine {
         *unnumbered += 1;
         let count = *unnumbered;
         match self.adapter.unnumbered(&self.nonce, count) {
-            Setup::Wait => {}
-            Setup::Write(bytes) => self.write(bytes, None, 0),
-            Setup::Fallback => {
+            InstallStep::Wait => {}
+            InstallStep::Write(bytes) => self.write(bytes, None, 0),
+            InstallStep::Fallback => {
                 self.completion = Completion::Marker;
                 self.synchronize_start(now);
             }
@@ -38,7 +38,7 @@ impl Machine {
     fn synchronize_start(&mut self, now: Instant) {
         self.number = self.sides[0].number;
         self.issued = self.number;
-        let sync = Sync::new(Why::Start, None, now);
+        let sync = Sync::new(SyncReason::Start, None, now);
         self.phase = Phase::Syncing(Box::new(sync));
         self.send_barrier(now);
     }

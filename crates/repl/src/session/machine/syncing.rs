@@ -3,7 +3,7 @@
 //! A barrier is a line whose answer is recognisable and comes after everything before it. When the end of an evaluation
 //! that was sent a signal has shown (see `interrupting`), there is a barrier, a pause for a signal that is still under
 //! way, and a second barrier: with one only, about one interrupt in 25 spoils the next evaluation. In the pause we look
-//! whether anything of the evaluation goes on, and while it does the pause is not over (see `resting`).
+//! whether anything of the evaluation goes on, and while it does the pause is not over (see `settling`).
 //!
 //! Where code has led the stream elsewhere on which the answer would come, only the markers show. Then the kernel is asked:
 //! a REPL that waits for input and has read all there was, with the same number on both streams, is in step.
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::super::capture::Capture;
 use super::super::{SessionState, Stream};
-use super::interrupting::{Asked, GIVE_UP};
-use super::resting::Rest;
+use super::interrupting::{GIVE_UP, InterruptRequest};
 use super::running::Run;
+use super::settling::Observation;
 use super::{Action, Machine, Owner, Phase, Probed, Side, Waiter};
 
 /// A signal sooner than this after the end of an evaluation could hit the REPL while it reads what that has left.
@@ -35,7 +35,7 @@ const RAN_AS_CODE: &str = "Input that the program did not read was run as code; 
 
 /// Why the session has to get in step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum SyncReason {
     /// The markers were just installed.
     Start,
     /// A program was given input and may have left some.
@@ -65,7 +65,7 @@ pub(super) enum Stage {
     /// Until what the interrupt has lost is restored.
     Recovering { target: u64, until: Instant },
     /// The REPL is at its prompt, but a thread of the evaluation goes on behind it.
-    Behind { look_at: Instant },
+    Straggler { look_at: Instant },
     /// The REPL does not answer. If it does after all, a barrier finds out how things stand.
     GaveUp,
 }
@@ -73,7 +73,7 @@ pub(super) enum Stage {
 /// Synchronization under way.
 #[derive(Debug)]
 pub(super) struct Sync {
-    why: Why,
+    why: SyncReason,
     pub(super) run: Option<Run>,
     pub(super) stage: Stage,
     /// The evaluation had ended, and what was interrupted is input that it had left.
@@ -88,11 +88,11 @@ pub(super) struct Sync {
     pub(super) strays: [Capture; 2],
     /// The end of each stream since the barrier was sent.
     listen: [Vec<u8>; 2],
-    pub(super) rest: Rest,
+    pub(super) observed: Observation,
 }
 
 impl Sync {
-    pub(super) fn new(why: Why, run: Option<Run>, now: Instant) -> Sync {
+    pub(super) fn new(why: SyncReason, run: Option<Run>, now: Instant) -> Sync {
         Sync {
             why,
             run,
@@ -104,7 +104,7 @@ impl Sync {
             begun: now,
             strays: [Capture::new(), Capture::new()],
             listen: [Vec::new(), Vec::new()],
-            rest: Rest::default(),
+            observed: Observation::default(),
         }
     }
 
@@ -131,17 +131,17 @@ impl Sync {
             | Stage::Barrier { until, .. }
             | Stage::Settling { until }
             | Stage::Recovering { until, .. } => Some(*until),
-            Stage::Behind { look_at } => Some(*look_at),
+            Stage::Straggler { look_at } => Some(*look_at),
             Stage::GaveUp => None,
         }
     }
 
     pub(super) fn state(&self) -> SessionState {
         match (self.why, &self.stage) {
-            (_, Stage::GaveUp | Stage::Behind { .. }) => SessionState::Uninterruptible,
-            (Why::Interrupt, _) => SessionState::Interrupting,
-            (Why::Start, _) => SessionState::Starting,
-            (Why::Input | Why::Doubt, _) => SessionState::Running,
+            (_, Stage::GaveUp | Stage::Straggler { .. }) => SessionState::Uninterruptible,
+            (SyncReason::Interrupt, _) => SessionState::Interrupting,
+            (SyncReason::Start, _) => SessionState::Starting,
+            (SyncReason::Input | SyncReason::Doubt, _) => SessionState::Running,
         }
     }
 
@@ -175,8 +175,8 @@ impl Sync {
     /// have been cut short.
     fn is_past(&self, run: &Run, seen: &Side) -> bool {
         match self.why {
-            Why::Interrupt => seen.number > run.before,
-            _ => seen.number >= run.expected || seen.number > run.before && self.why == Why::Doubt,
+            SyncReason::Interrupt => seen.number > run.before,
+            _ => seen.number >= run.expected || seen.number > run.before && self.why == SyncReason::Doubt,
         }
     }
 }
@@ -189,17 +189,17 @@ impl Machine {
         let eval = run.eval;
         let asked = match &mut run.asked {
             Some(asked) => {
-                asked.again(waiter, now);
+                asked.renew(waiter, now);
                 asked
             }
-            none => none.insert(Asked::new(waiter, None, now)),
+            none => none.insert(InterruptRequest::new(waiter, None, now)),
         };
         let signal = match sync.why {
-            Why::Interrupt => matches!(sync.stage, Stage::GaveUp),
+            SyncReason::Interrupt => matches!(sync.stage, Stage::GaveUp),
             // Input that the program left unread runs as code, for as long as it likes.
             _ => {
-                sync.overrun = sync.why == Why::Input;
-                (sync.why, sync.passed) = (Why::Interrupt, 0);
+                sync.overrun = sync.why == SyncReason::Input;
+                (sync.why, sync.passed) = (SyncReason::Interrupt, 0);
                 true
             }
         };
@@ -209,7 +209,7 @@ impl Machine {
             record.signalled_at.get_or_insert(record.output[Stream::Stderr as usize].total());
             sync.stage = Stage::Held { until: now.max(sync.begun + READING) };
             sync.begun = now;
-        } else if let Stage::Behind { look_at } = &mut sync.stage {
+        } else if let Stage::Straggler { look_at } = &mut sync.stage {
             *look_at = now;
             self.syncing_tick(now);
         }
@@ -238,7 +238,7 @@ impl Machine {
         };
         self.write(bytes, None, 1);
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        let patience = if sync.why == Why::Interrupt { BARRIER } else { PATIENT_BARRIER };
+        let patience = if sync.why == SyncReason::Interrupt { BARRIER } else { PATIENT_BARRIER };
         sync.listen.iter_mut().for_each(Vec::clear);
         let (until, ask_at) = (now + patience, now + UNANSWERED[0]);
         sync.stage = Stage::Barrier { until, echo, echoed: None, target, sent, ask_at };
@@ -271,7 +271,7 @@ impl Machine {
                 sync.begun = now;
                 self.send_barrier(now);
             }
-            Stage::Held { .. } | Stage::Settling { .. } | Stage::Behind { .. } => {}
+            Stage::Held { .. } | Stage::Settling { .. } | Stage::Straggler { .. } => {}
         }
     }
 
@@ -296,7 +296,7 @@ impl Machine {
     fn barrier_passed(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         sync.passed += 1;
-        if sync.why == Why::Interrupt && sync.passed < 2 { self.settle(now) } else { self.synchronized(now) }
+        if sync.why == SyncReason::Interrupt && sync.passed < 2 { self.settle(now) } else { self.synchronized(now) }
     }
 
     pub(super) fn syncing_tick(&mut self, now: Instant) {
@@ -311,7 +311,7 @@ impl Machine {
                     self.actions.push(Action::Probe);
                 }
             }
-            Stage::Behind { .. } => self.look_at_the_rest(now),
+            Stage::Straggler { .. } => self.watch_straggler(now),
             Stage::Held { .. } => {
                 if self.adapter.interrupt().signal {
                     self.actions.push(Action::Signal { guarded: false });
@@ -320,7 +320,7 @@ impl Machine {
             }
             // The answer to the look did not come.
             Stage::Settling { .. } => self.send_barrier(now),
-            _ if now >= sync.begun + GIVE_UP + sync.rest.waited => self.give_up(now),
+            _ if now >= sync.begun + GIVE_UP + sync.observed.waited => self.give_up(now),
             // Without an answer to the restoring step a barrier shows where things stand.
             Stage::Barrier { .. } | Stage::Recovering { .. } => self.send_barrier(now),
             Stage::GaveUp => {}
@@ -330,12 +330,12 @@ impl Machine {
     /// Tells those who wait that it does not work. The session stays in this state until the evaluation ends by itself.
     fn give_up(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        if sync.why != Why::Interrupt {
+        if sync.why != SyncReason::Interrupt {
             let why = "it got out of step and did not answer a barrier";
             return self.stop(why.to_owned(), false);
         }
         sync.stage = Stage::GaveUp;
-        self.tell_of_the_rest("does not answer", now);
+        self.report_straggler("does not answer", now);
     }
 
     /// Both streams are in step again.
@@ -352,7 +352,7 @@ impl Machine {
             return self.started(now);
         };
         let eval = run.eval;
-        if why == Why::Interrupt && !sync.recovered && !fallback {
+        if why == SyncReason::Interrupt && !sync.recovered && !fallback {
             sync.recovered = true;
             let code = &self.records.running(eval).code;
             if let Some((step, note)) = self.adapter.recover(code, &payload) {
@@ -365,13 +365,13 @@ impl Machine {
         self.keep_strays();
         self.cut_echo(eval);
         match why {
-            Why::Interrupt => self.rested(eval, now),
-            Why::Input => {
+            SyncReason::Interrupt => self.settled(eval, now),
+            SyncReason::Input => {
                 let Phase::Syncing(sync) = &mut self.phase else { return };
                 let run = sync.run.take().expect("just seen");
                 self.resume(run, now);
             }
-            Why::Doubt | Why::Start => self.finish(eval, None, now),
+            SyncReason::Doubt | SyncReason::Start => self.finish(eval, None, now),
         }
     }
 
@@ -390,7 +390,7 @@ impl Machine {
             }
             // At the end of its input the REPL takes its leave, which is no code's output.
             let is_farewell = kept == self.adapter.farewell();
-            if let (Why::Input, Stream::Stdout, Some(eval), false) = (why, stream, eval, is_farewell) {
+            if let (SyncReason::Input, Stream::Stdout, Some(eval), false) = (why, stream, eval, is_farewell) {
                 self.records.running(eval).notes.push(RAN_AS_CODE.to_owned());
             }
             self.between[stream as usize].push(&kept);

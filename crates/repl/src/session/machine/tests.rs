@@ -19,7 +19,7 @@ impl Play {
         let bounds = Bounds { queue: 2, start: Duration::from_secs(60), idle: Some(Duration::from_secs(3600)) };
         let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
         let now = Instant::now();
-        let evals = Arc::new(crate::numbers::Numbers::fresh());
+        let evals = Arc::new(crate::numbers::EvalNumbers::fresh());
         let machine = Machine::new("main", Arc::new(Ghci), nonce, bounds, evals, now);
         Play { machine, now, log: Vec::new(), waiter: 0, claims: Vec::new() }
     }
@@ -456,10 +456,10 @@ fn waiting_for_input_is_told_once_and_input_ends_it() {
         Probe
         answer 1 with #1 waiting_for_input "" """#]]);
     assert_eq!(play.machine.state(), SessionState::WaitingForInput);
-    play.on(Event::Wait { which: Which::Last, waiter: Waiter(7) })
+    play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(7) })
         .check(expect![[r#"answer 7 with #1 waiting_for_input "" """#]]);
     play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) });
-    play.on(Event::Wait { which: Which::Last, waiter: Waiter(9) });
+    play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(9) });
     play.pass(2).on(Event::Probed(Probed::Waiting)).out("\"x\"\n").mark(6).barrier(2, 7).check(expect![[r#"
         accept 8: 2 pending
         Probe

@@ -24,7 +24,7 @@ pub(in super::super) struct Waiter(pub(in super::super) u64);
 
 /// Which evaluation is meant.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Which {
+pub(in super::super) enum EvalRef {
     Last,
     Number(u64),
     Claimed(Arc<Claim>),
@@ -61,11 +61,11 @@ pub(in super::super) enum Event {
         waiter: Waiter,
     },
     Wait {
-        which: Which,
+        which: EvalRef,
         waiter: Waiter,
     },
     Look {
-        which: Which,
+        which: EvalRef,
         waiter: Waiter,
     },
     Input {

@@ -106,6 +106,6 @@ pub(super) fn bash() -> Handle {
     let profiles = crate::profile::Profiles::builtin();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];
     let launch = profiles.get("bash").expect("built in").launch(env, "/".into(), 8 << 30).expect("it is there");
-    let setup = Setup { launch, ..setup(&["bash"], Path::new("/"), Arc::new(crate::adapter::bash::Bash)) };
+    let setup = SessionSpec { launch, ..setup(&["bash"], Path::new("/"), Arc::new(crate::adapter::bash::Bash)) };
     start(setup, log()).expect("it starts")
 }

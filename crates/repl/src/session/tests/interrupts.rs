@@ -12,7 +12,7 @@ pub(super) fn python() -> Handle {
     let profiles = crate::profile::Profiles::builtin();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];
     let launch = profiles.get("python").expect("built in").launch(env, "/".into(), 8 << 30).expect("it is there");
-    let setup = Setup { launch, ..setup(&["python3"], Path::new("/"), Arc::new(crate::adapter::python::Python)) };
+    let setup = SessionSpec { launch, ..setup(&["python3"], Path::new("/"), Arc::new(crate::adapter::python::Python)) };
     start(setup, log()).expect("it starts")
 }
 
@@ -232,7 +232,7 @@ async fn only_the_evaluation_that_is_meant() {
     let running = begun(&session, "putStrLn \"begun\" >> threadDelay 100000000", "begun").await;
     let refused = session.interrupt_one(Some(over), 100).await.expect_err("it is over");
     assert!(
-        matches!(refused, SessionError::NotThatOne { eval, runs, .. } if eval == over && runs == Some(running)),
+        matches!(refused, SessionError::NotRunning { eval, runs, .. } if eval == over && runs == Some(running)),
         "{refused}"
     );
     let refused = session.input_to(Some(over), "x\n".to_owned(), false).await.expect_err("it is over");

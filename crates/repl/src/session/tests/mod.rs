@@ -22,7 +22,7 @@ use std::time::Duration;
 use process::Guard;
 use process::output::OutputLog;
 
-use super::{EvalRequest, Handle, InterruptOutcome, InterruptReport, Launch, SessionState, Setup, start};
+use super::{EvalRequest, Handle, InterruptOutcome, InterruptReport, Launch, SessionSpec, SessionState, start};
 use crate::adapter::Adapter;
 use crate::adapter::ghci::Ghci;
 use crate::result::EvalResult;
@@ -42,10 +42,10 @@ pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptRepor
 }
 
 /// How a test starts a program.
-pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> Setup {
+pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> SessionSpec {
     let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let forced = [("LC_ALL", "C.UTF-8"), ("TERM", "dumb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Setup {
+    SessionSpec {
         name: "main".to_owned(),
         worktree: cwd.to_owned(),
         owner: "test".to_owned(),
@@ -63,8 +63,8 @@ pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> 
         idle: None,
         records: None,
         guard: Guard::Without,
-        witness: None,
-        numbers: Arc::new(crate::numbers::Numbers::fresh()),
+        sink: None,
+        numbers: Arc::new(crate::numbers::EvalNumbers::fresh()),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn session(profile: &str, cwd: &Path, env: &[(&str, &str)]) -> Handle
         .expect("built in")
         .launch(kept.into_iter().chain(forced).collect(), cwd.to_owned(), 8 << 30)
         .expect("it is installed");
-    let setup = Setup { launch, ..setup(&["unused"], cwd, std::sync::Arc::new(Ghci)) };
+    let setup = SessionSpec { launch, ..setup(&["unused"], cwd, std::sync::Arc::new(Ghci)) };
     start(setup, log()).expect("it starts")
 }
 

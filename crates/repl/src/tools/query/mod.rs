@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use self::asking::Asking;
-use super::{budget, caller, ghci_only, held};
+use super::{budget, caller, ghci_only, with_heartbeat};
 use crate::query::{Completions, Hole, Info, Instance, Item, Location};
 use crate::session::SessionState;
 use crate::sessions::Repl;
@@ -127,13 +127,13 @@ impl Tool for Query {
         let started = self.0.ensure(caller(&cx)?, args.session.as_deref()).await?;
         ghci_only(&self.0, &started.handle)?;
         let left = until.saturating_duration_since(Instant::now());
-        let info = super::start::past_start(&cx, &started.handle, left).await?;
+        let info = super::start::wait_for_start(&cx, &started.handle, left).await?;
         if info.state == SessionState::Starting {
             let error = ToolError::user(format!("Session {:?} is still starting.", info.name));
             return Err(error.hint("Ask again, with a longer `wait_ms`; repl_list shows when it is ready."));
         }
         let asking = Asking { handle: started.handle, until };
-        let mut output = held(&cx, "asking", asking.answer(&args)).await?;
+        let mut output = with_heartbeat(&cx, "asking", asking.answer(&args)).await?;
         output.session = asking.handle.info().name;
         output.notes.splice(0..0, started.notes);
         Ok(output)

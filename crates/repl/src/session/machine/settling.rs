@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use process::activity::Activity;
 
 use super::super::InterruptOutcome;
-use super::interrupting::Behind;
+use super::interrupting::Straggler;
 use super::syncing::{Stage, Sync};
 use super::{Action, Machine, Phase};
 
@@ -32,7 +32,7 @@ const LATE: Duration = Duration::from_secs(5);
 
 /// What was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Rest {
+pub(super) struct Observation {
     /// How much was printed since the evaluation's end, at the last look.
     printed: [u64; 2],
     /// Looks in a row that showed nothing.
@@ -87,7 +87,7 @@ impl Rhythm {
 }
 
 /// Whether nothing takes a processor for itself.
-pub(super) fn is_at_rest(activity: &Activity) -> bool {
+pub(super) fn is_idle(activity: &Activity) -> bool {
     activity.wanted < 0.5
 }
 
@@ -99,16 +99,16 @@ impl Machine {
     pub(super) fn settle(&mut self, now: Instant) {
         let settle = self.adapter.interrupt().settle;
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        sync.rest.printed = sync.strays.each_ref().map(|stray| stray.total());
+        sync.observed.printed = sync.strays.each_ref().map(|stray| stray.total());
         let rhythm = sync.run().map(|run| run.rhythm.clone()).unwrap_or_default();
-        sync.rest.silent_by = rhythm.span.map(|(_, last)| last + rhythm.period());
+        sync.observed.silent_by = rhythm.span.map(|(_, last)| last + rhythm.period());
         self.watch(settle, now);
     }
 
     /// A thread of the evaluation was seen to go on: looks whether it still does.
-    pub(super) fn look_at_the_rest(&mut self, now: Instant) {
+    pub(super) fn watch_straggler(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        sync.stage = Stage::Behind { look_at: now + LATE };
+        sync.stage = Stage::Straggler { look_at: now + LATE };
         let (window, age) = (LONG_LOOK.0, Duration::ZERO);
         self.actions.push(Action::Watch { window, age });
     }
@@ -131,23 +131,24 @@ impl Machine {
         let Phase::Syncing(sync) = &self.phase else { return };
         let detached = self.may_be_detached(sync);
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        let rest = &mut sync.rest;
+        let observed = &mut sync.observed;
         let printed = sync.strays.each_ref().map(|stray| stray.total());
-        let prints = printed != rest.printed;
-        let computes = !is_at_rest(activity);
+        let prints = printed != observed.printed;
+        let computes = !is_idle(activity);
         let stirs = detached && activity.had > TRACE;
-        rest.printed = printed;
-        rest.quiet = if prints || computes || stirs { 0 } else { rest.quiet + 1 };
-        rest.stirred |= rest.quiet == 0;
-        let (window, enough) = if detached { LONG_LOOK } else { (LOOK, if rest.stirred { LONG_LOOK.1 } else { 1 }) };
+        observed.printed = printed;
+        observed.quiet = if prints || computes || stirs { 0 } else { observed.quiet + 1 };
+        observed.stirred |= observed.quiet == 0;
+        let (window, enough) =
+            if detached { LONG_LOOK } else { (LOOK, if observed.stirred { LONG_LOOK.1 } else { 1 }) };
         if prints {
             let run = sync.run.as_mut();
-            rest.silent_by = run.map(|run| {
+            observed.silent_by = run.map(|run| {
                 run.rhythm.printed(now);
                 now + run.rhythm.period()
             });
         }
-        let over = rest.quiet >= enough && rest.silent_by.is_none_or(|silent| now >= silent);
+        let over = observed.quiet >= enough && observed.silent_by.is_none_or(|silent| now >= silent);
         let doing = if computes {
             "computes"
         } else if prints {
@@ -155,39 +156,39 @@ impl Machine {
         } else {
             "goes on"
         };
-        rest.doing = (!over).then_some(doing);
+        observed.doing = (!over).then_some(doing);
         match sync.stage {
             Stage::Settling { .. } => {
-                rest.waited = now - sync.begun;
+                observed.waited = now - sync.begun;
                 let patience = match (over, computes || stirs) {
                     (true, _) if activity.young.is_empty() => Duration::ZERO,
                     (true, _) => DYING,
                     (false, true) => COMPUTING,
-                    (false, false) if rest.quiet > 0 => COMPUTING,
+                    (false, false) if observed.quiet > 0 => COMPUTING,
                     (false, false) => PRINTING,
                 };
-                if rest.waited < patience {
+                if observed.waited < patience {
                     return self.watch(window, now);
                 }
-                rest.processes.clone_from(&activity.young);
+                observed.processes.clone_from(&activity.young);
                 self.send_barrier(now);
             }
-            Stage::Behind { .. } if over => self.send_barrier(now),
-            Stage::Behind { .. } if rest.quiet > 0 => self.look_at_the_rest(now),
-            Stage::Behind { .. } => {
+            Stage::Straggler { .. } if over => self.send_barrier(now),
+            Stage::Straggler { .. } if observed.quiet > 0 => self.watch_straggler(now),
+            Stage::Straggler { .. } => {
                 // Meanwhile its output is nobody's.
                 self.keep_strays();
                 let Phase::Syncing(sync) = &mut self.phase else { return };
-                sync.rest.printed = [0; 2];
-                sync.stage = Stage::Behind { look_at: now + AGAIN };
-                self.tell_of_the_rest(doing, now);
+                sync.observed.printed = [0; 2];
+                sync.stage = Stage::Straggler { look_at: now + AGAIN };
+                self.report_straggler(doing, now);
             }
             _ => {}
         }
     }
 
     /// Tells those who asked for the interrupt that it does not work. The evaluation counts as running.
-    pub(super) fn tell_of_the_rest(&mut self, doing: &str, now: Instant) {
+    pub(super) fn report_straggler(&mut self, doing: &str, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let Some(run) = sync.run_mut() else { return };
         let (outcome, eval) = (InterruptOutcome::Uninterruptible, Some(run.eval));
@@ -200,15 +201,15 @@ impl Machine {
     }
 
     /// The session is in step again: ends the evaluation, if nothing of it goes on.
-    pub(super) fn rested(&mut self, eval: u64, now: Instant) {
+    pub(super) fn settled(&mut self, eval: u64, now: Instant) {
         let Phase::Syncing(sync) = &self.phase else { return };
         let (detached, overrun) = (self.may_be_detached(sync), sync.overrun());
         let Phase::Syncing(sync) = &mut self.phase else { return };
-        let (doing, processes) = (sync.rest.doing.take(), std::mem::take(&mut sync.rest.processes));
+        let (doing, processes) = (sync.observed.doing.take(), std::mem::take(&mut sync.observed.processes));
         if let (true, Some(doing)) = (detached, doing) {
-            sync.stage = Stage::Behind { look_at: now + AGAIN };
-            (sync.rest.quiet, sync.rest.printed) = (0, [0; 2]);
-            return self.tell_of_the_rest(doing, now);
+            sync.stage = Stage::Straggler { look_at: now + AGAIN };
+            (sync.observed.quiet, sync.observed.printed) = (0, [0; 2]);
+            return self.report_straggler(doing, now);
         }
         let notes = &mut self.records.running(eval).notes;
         let names: Vec<String> = processes.iter().map(|(pid, name)| format!("{name} ({pid})")).collect();
@@ -229,11 +230,11 @@ impl Machine {
                     .to_owned(),
             );
         }
-        self.behind = None;
+        self.straggler = None;
         if let Some(doing) = doing {
-            let behind = Behind::new(eval, doing, now);
+            let straggler = Straggler::new(eval, doing, now);
             left = Some(doing.to_owned());
-            self.behind = Some(behind);
+            self.straggler = Some(straggler);
         }
         self.conclude(left, overrun, now);
     }

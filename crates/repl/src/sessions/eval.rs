@@ -1,0 +1,104 @@
+//! Evaluating in a session by its name: find or start the session, queue the code, wait for the answer.
+//!
+//! The queue and the answer belong to [`crate::session`]; how a session is started stands in [`super::start`].
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use project::Caller;
+
+use super::Repl;
+use crate::error::ReplError;
+use crate::load::LoadRecord;
+use crate::result::{EvalResult, Status};
+use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, SessionState};
+
+/// The note about a session of the same name that an earlier daemon had.
+const EARLIER: &str = "The session of that name before it ended with its daemon: what it had defined is gone, what it \
+                       printed can be read with repl_read.";
+/// How long the published state of a session may lag behind its answers.
+const LAG: Duration = Duration::from_secs(1);
+
+impl Repl {
+    /// Evaluates in the session of that name, starting it if necessary. Calls are evaluated in the order they came,
+    /// even if the first of them has to start the session. `request.wait` covers all of it. Also returns notes about
+    /// the session.
+    pub async fn eval(
+        self: &Arc<Self>,
+        caller: &Caller,
+        session: Option<&str>,
+        mut request: EvalRequest,
+    ) -> Result<(EvalResult, Vec<String>), ReplError> {
+        let key = self.key(caller, session)?;
+        let begun = Instant::now();
+        let guard = match self.start_lock(&key).try_lock_owned() {
+            Ok(guard) => guard,
+            Err(_) => {
+                let guard = tokio::time::timeout(request.wait, self.lock_start(&key)).await;
+                guard.map_err(|_| ReplError::Busy { session: key.name.clone() })?
+            }
+        };
+        let (mut started, guard) = self.ensure_locked(caller, key, guard).await?;
+        if started.fresh {
+            request.wait = request.wait.saturating_sub(begun.elapsed());
+            if started.notes.is_empty() {
+                started.notes.push(new_session_note(&started.handle.info()));
+                if started.handle.begun() > 0 {
+                    started.notes.push(EARLIER.to_owned());
+                }
+            }
+        }
+        let is_command = request.code.trim_start().starts_with(':');
+        let mut answer = pin!(started.handle.eval(request));
+        // The first poll queues the code in the session; only then may the next caller go on.
+        let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
+        drop(guard);
+        let answer = match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => answer.await,
+        };
+        let result = check_started(&started.handle, answer).await?;
+        if started.fresh && !is_command {
+            started.notes.extend(load_failure_note(&started.handle.loads().borrow()));
+        }
+        Ok((result, started.notes))
+    }
+}
+
+/// Turns the answer for an evaluation that never ran, because its session ended instead of starting, into an error
+/// that says what the program printed and what to do about it.
+pub(crate) async fn check_started(
+    handle: &Handle,
+    answer: Result<EvalResult, SessionError>,
+) -> Result<EvalResult, ReplError> {
+    let dead = match &answer {
+        Ok(result) => matches!(result.status, Status::Exited | Status::Crashed | Status::Killed),
+        Err(error) => matches!(error, SessionError::Ended { .. }),
+    };
+    if dead {
+        let mut seen = handle.watch();
+        // The published state lags a little behind the last answers.
+        let _ = tokio::time::timeout(LAG, seen.wait_for(|info| info.state != SessionState::Starting)).await;
+        let info = handle.info();
+        if !info.prompted && matches!(info.state, SessionState::Exited | SessionState::Crashed | SessionState::Killed) {
+            return Err(ReplError::NotStarted(Box::new(info)));
+        }
+    }
+    Ok(answer?)
+}
+
+/// For callers that did not choose a profile: code in another language than the session's is the commonest first error.
+fn new_session_note(info: &SessionInfo) -> String {
+    format!("The session is new, of profile `{}`; repl_start starts one of another `profile`.", info.profile)
+}
+
+/// For callers that miss a name in a new session: the module that should define it did not compile.
+fn load_failure_note(load: &LoadRecord) -> Option<String> {
+    let failed = load.generation == 1 && !load.ok;
+    failed.then(|| {
+        format!("The project did not load ({}); repl_diagnostics says why.", load.summary.trim_end_matches('.'))
+    })
+}

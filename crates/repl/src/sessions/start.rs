@@ -1,0 +1,309 @@
+//! Starting sessions. Starts and ends of one name exclude each other; different names never wait for each other.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use crate::journal::Record;
+use process::output::{OutputLog, Query, Stream};
+use project::Caller;
+use tokio::sync::OwnedMutexGuard;
+
+use super::{Entry, HOB_ENDS, Journal, Repl, SessionKey, StartPlan, StartRequest, Started};
+use crate::error::ReplError;
+use crate::resolve::{self, Wanted};
+
+use crate::session::{EventSink, Handle, SessionError, SessionEvent, SessionInfo, SessionSpec, start};
+
+/// Held while the session of a name is started or ended. Fair: first come, first served.
+pub(super) type StartLock = Arc<tokio::sync::Mutex<()>>;
+pub(super) type StartGuard = OwnedMutexGuard<()>;
+
+/// How many former processes of one name can still be asked for their evaluations.
+const FORMER: usize = 2;
+/// How many ended sessions are remembered; the output of the others is still kept.
+const ENDED: usize = 32;
+
+impl Repl {
+    /// Starts a session, or returns the running one of that name. Does not wait for the first prompt.
+    pub async fn start(self: &Arc<Self>, caller: &Caller, request: StartRequest) -> Result<Started, ReplError> {
+        let key = self.key(caller, request.session.as_deref())?;
+        let guard = self.lock_start(&key).await;
+        let mut notes = Vec::new();
+        if let Some(handle) = self.get(&key) {
+            let info = handle.info();
+            if info.state.is_alive() {
+                let asked = request.profile.as_ref().is_some_and(|profile| *profile != info.profile)
+                    || request.command.as_ref().is_some_and(|command| *command != info.command);
+                if asked {
+                    return Err(ReplError::OtherRuns { session: key.name, profile: info.profile });
+                }
+                notes.extend(self.elsewhere(caller, &key, &request));
+                return Ok(Started { handle, fresh: false, notes });
+            }
+            notes.push(death_note(&info));
+        }
+        let plan = self.plan(caller, &key, request)?;
+        let (handle, _guard) = self.launch(key, plan, guard).await?;
+        Ok(Started { handle, fresh: true, notes })
+    }
+
+    /// The session of that name, started as the project suggests if it does not exist. One that has ended is started
+    /// as it was the first time, not as its directory would suggest.
+    pub async fn ensure(self: &Arc<Self>, caller: &Caller, session: Option<&str>) -> Result<Started, ReplError> {
+        let key = self.key(caller, session)?;
+        let guard = self.lock_start(&key).await;
+        self.ensure_locked(caller, key, guard).await.map(|(started, _)| started)
+    }
+
+    /// Waits until no other call starts or ends the session of that name.
+    pub(super) async fn lock_start(&self, key: &SessionKey) -> StartGuard {
+        self.start_lock(key).lock_owned().await
+    }
+
+    pub(super) fn start_lock(&self, key: &SessionKey) -> StartLock {
+        let mut sessions = self.lock();
+        match sessions.slots.get(key) {
+            Some(slot) => slot.start_lock.clone(),
+            None => sessions.slots.entry(key.clone()).or_default().start_lock.clone(),
+        }
+    }
+
+    /// [`Repl::ensure`] for a caller that holds the start lock.
+    pub(super) async fn ensure_locked(
+        self: &Arc<Self>,
+        caller: &Caller,
+        key: SessionKey,
+        guard: StartGuard,
+    ) -> Result<(Started, StartGuard), ReplError> {
+        let known = self.get(&key);
+        if let Some(handle) = known.as_ref().filter(|handle| handle.is_alive()) {
+            let notes = self.elsewhere(caller, &key, &StartRequest::default()).into_iter().collect();
+            return Ok((Started { handle: handle.clone(), fresh: false, notes }, guard));
+        }
+        let notes = known.map(|handle| death_note(&handle.info())).into_iter().collect();
+        let plan = self.restart_plan(caller, &key)?;
+        let (handle, guard) = self.launch(key, plan, guard).await?;
+        Ok((Started { handle, fresh: true, notes }, guard))
+    }
+
+    /// How to start the session of that name: as it was started before, if it was. A program that never reached its
+    /// first prompt is resolved again with this caller's environment, which may have been repaired meanwhile.
+    pub(super) fn restart_plan(&self, caller: &Caller, key: &SessionKey) -> Result<StartPlan, ReplError> {
+        let request = {
+            let sessions = self.lock();
+            match sessions.slots.get(key).and_then(|slot| slot.entry.as_ref()) {
+                Some(entry) if entry.handle.info().prompted => return Ok(entry.plan.clone()),
+                Some(entry) => entry.plan.request.clone(),
+                None => StartRequest::default(),
+            }
+        };
+        self.plan(caller, key, request)
+    }
+
+    fn plan(&self, caller: &Caller, key: &SessionKey, request: StartRequest) -> Result<StartPlan, ReplError> {
+        let spec = self.spec(caller, key, request.clone())?;
+        Ok(StartPlan { request, from: caller.cwd.clone(), spec })
+    }
+
+    pub(super) fn spec(
+        &self,
+        caller: &Caller,
+        key: &SessionKey,
+        request: StartRequest,
+    ) -> Result<SessionSpec, ReplError> {
+        let wanted = Wanted {
+            profile: request.profile,
+            command: request.command,
+            cwd: request.cwd,
+            env: request.env,
+            default_profile: self.options.default_profile.as_deref(),
+            memory_limit: self.options.limits.session_memory,
+        };
+        let launch = resolve::launch(&self.options.profiles, caller, wanted)?;
+        let limits = &self.options.limits;
+        Ok(SessionSpec {
+            name: key.name.clone(),
+            worktree: key.worktree.clone(),
+            owner: caller.name.clone().unwrap_or_else(|| format!("process {}", caller.pid)),
+            launch,
+            queue: usize::try_from(limits.queued_evaluations).unwrap_or(usize::MAX),
+            idle: self.options.idle.duration(),
+            records: self.options.records_dir.clone(),
+            guard: self.options.guard.clone(),
+            sink: Some(event_sink(self.options.journal.clone(), self.me.clone(), key.clone())),
+            numbers: self.numbers.clone(),
+        })
+    }
+
+    /// Starts the process and registers it, on a thread for blocking work (two forks and disk access). The start goes
+    /// on if its caller stops waiting.
+    pub(super) async fn launch(
+        self: &Arc<Self>,
+        key: SessionKey,
+        plan: StartPlan,
+        guard: StartGuard,
+    ) -> Result<(Handle, StartGuard), ReplError> {
+        let reservation = Reservation::take(self, &key)?;
+        let launched = tokio::task::spawn_blocking(move || {
+            let handle = reservation.0.launch_blocking(key, plan)?;
+            Ok((handle, guard))
+        });
+        match launched.await {
+            Ok(launched) => launched,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime ends, and this task with it.
+            Err(_) => pending().await,
+        }
+    }
+
+    fn launch_blocking(&self, key: SessionKey, plan: StartPlan) -> Result<Handle, ReplError> {
+        let failed = |source| {
+            let hint = plan.spec.launch.install_hint.clone();
+            ReplError::Start { session: key.name.clone(), source, hint }
+        };
+        let old = self.get(&key);
+        let log = match &old {
+            Some(old) => old.output().clone(),
+            None => {
+                self.forget_old();
+                self.archive.open(&key.worktree, &key.name).map_err(failed)?
+            }
+        };
+        let end = *log.end().borrow();
+        if end > 0 {
+            note_new_process(&log, end, old.as_ref());
+        }
+        let handle = start(plan.spec.clone(), log).map_err(failed)?;
+        if let Some(me) = self.me.upgrade() {
+            me.publish(&key);
+        }
+        if let Some(journal) = &self.options.journal {
+            journal(Record::SessionStarted {
+                session: key.name.clone(),
+                worktree: key.worktree.clone(),
+                profile: plan.spec.launch.profile.clone(),
+                pid: handle.info().pid.unwrap_or(0),
+            });
+        }
+        let mut sessions = self.lock();
+        let slot = sessions.slots.entry(key).or_default();
+        let mut former = slot.entry.take().map_or_else(VecDeque::new, |mut entry| {
+            entry.former.push_back(entry.handle);
+            entry.former
+        });
+        if former.len() > FORMER {
+            former.pop_front();
+        }
+        slot.entry = Some(Entry { handle: handle.clone(), former, plan });
+        drop(sessions);
+        self.started.send_modify(|started| *started += 1);
+        Ok(handle)
+    }
+
+    /// Forgets sessions that ended long ago, and those that the archive has no room for.
+    fn forget_old(&self) {
+        let mut ended: Vec<(Instant, SessionKey, PathBuf)> = {
+            let sessions = self.lock();
+            let ended = |(key, slot): (&SessionKey, &super::Slot)| {
+                let entry = slot.entry.as_ref()?;
+                let place = entry.handle.output().directory().map(PathBuf::from).unwrap_or_default();
+                Some((entry.handle.ended()?, key.clone(), place))
+            };
+            sessions.slots.iter().filter_map(ended).collect()
+        };
+        ended.sort();
+        let places: Vec<PathBuf> = ended.iter().map(|(_, _, place)| place.clone()).collect();
+        let removed = self.archive.make_room(&places);
+        let many = ended.len().saturating_sub(ENDED);
+        let mut sessions = self.lock();
+        for (n, (_, key, place)) in ended.iter().enumerate() {
+            if let Some(slot) = sessions.slots.get_mut(key)
+                && (n < many || removed.contains(place))
+            {
+                // Not one that another call is starting or ending.
+                let forgotten =
+                    slot.entry.take_if(|entry| !entry.is_alive() && Arc::strong_count(&slot.start_lock) == 1);
+                if forgotten.is_some() {
+                    self.unpublish(key);
+                }
+            }
+        }
+        sessions.slots.retain(|_, slot| slot.entry.is_some() || Arc::strong_count(&slot.start_lock) > 1);
+    }
+}
+
+/// Counts a session that is being started against the limit of running sessions.
+struct Reservation(Arc<Repl>);
+
+impl Reservation {
+    fn take(repl: &Arc<Repl>, key: &SessionKey) -> Result<Reservation, ReplError> {
+        let mut sessions = repl.lock();
+        if sessions.closing {
+            let (session, reason) = (key.name.clone(), HOB_ENDS.to_owned());
+            return Err(ReplError::Session(SessionError::Ended { session, reason }));
+        }
+        let limit = usize::try_from(repl.options.limits.sessions).unwrap_or(usize::MAX);
+        if sessions.entries().filter(|entry| entry.is_alive()).count() + sessions.starting >= limit {
+            return Err(ReplError::TooMany { limit });
+        }
+        sessions.starting += 1;
+        Ok(Reservation(repl.clone()))
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.0.lock().starting -= 1;
+    }
+}
+
+/// Marks in the log where the output of a new process begins.
+fn note_new_process(log: &OutputLog, end: u64, old: Option<&Handle>) {
+    let last = log.read_blocking(&Query::since(end.saturating_sub(1)).with_notes()).bytes();
+    let newline = if last.ends_with(b"\n") { "" } else { "\n" };
+    let ended = match old.and_then(|old| old.info().reason) {
+        Some(reason) => reason,
+        None => "it ended with an earlier hob".to_owned(),
+    };
+    log.append(Stream::Note, None, format!("{newline}--- a new process; of the one above: {ended} ---\n").as_bytes());
+}
+
+fn death_note(info: &SessionInfo) -> String {
+    let reason = info.reason.as_deref().unwrap_or("it ended");
+    if !info.prompted {
+        return format!("It had not started before ({reason}).");
+    }
+    format!("The session had ended ({reason}); a new process was started, and earlier definitions are gone.")
+}
+
+/// Passes the events of a session to the journal and to the resources.
+fn event_sink(journal: Option<Journal>, repl: Weak<Repl>, key: SessionKey) -> EventSink {
+    let begun = Instant::now();
+    Arc::new(move |event| {
+        if let Some(repl) = repl.upgrade() {
+            repl.on_event(&key, event);
+        }
+        let Some(journal) = &journal else { return };
+        let (session, worktree) = (key.name.clone(), key.worktree.clone());
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        journal(match event {
+            SessionEvent::Started => Record::SessionReady { session, worktree, duration_ms: ms(begun.elapsed()) },
+            SessionEvent::EvalStarted { eval, .. } => Record::EvaluationStarted { session, worktree, eval: *eval },
+            SessionEvent::EvalFinished { eval, status, duration, .. } => Record::EvaluationFinished {
+                session,
+                worktree,
+                eval: *eval,
+                status: status.name().to_owned(),
+                duration_ms: ms(*duration),
+            },
+            SessionEvent::Ended { status, reason } => {
+                let (status, detail) = (status.name().to_owned(), Some(reason.clone()));
+                Record::SessionEnded { session, worktree, status, detail }
+            }
+            SessionEvent::Output { .. } => return,
+        });
+    })
+}
