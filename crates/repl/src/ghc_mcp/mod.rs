@@ -101,6 +101,3 @@ fn ghci(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

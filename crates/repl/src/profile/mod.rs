@@ -7,8 +7,6 @@
 mod detect;
 mod packages;
 mod resolve;
-#[cfg(test)]
-mod selftest;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

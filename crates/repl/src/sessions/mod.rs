@@ -27,7 +27,7 @@ use crate::error::ReplError;
 use crate::numbers::EvalNumbers;
 use crate::profile::{DriverKind, Profiles};
 use crate::resources::Published;
-use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, SessionSpec};
+use crate::session::{Handle, SessionError, SessionInfo, SessionSpec};
 use crate::settings::ReplSettings;
 pub(crate) use eval::check_started;
 pub use restart::Replayed;

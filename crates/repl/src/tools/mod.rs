@@ -2,28 +2,16 @@
 
 mod diagnostics;
 mod eval;
-#[cfg(test)]
-mod haskell_tests;
-#[cfg(test)]
-pub(crate) mod house_tests;
 mod input;
 mod interrupt;
 mod list;
-#[cfg(test)]
-mod lives_tests;
 mod query;
 mod read;
-#[cfg(test)]
-mod refusal_tests;
 mod reload;
 mod restart;
-#[cfg(test)]
-mod session_tests;
 mod start;
 mod stop;
 mod wait;
-#[cfg(test)]
-mod wrong_use_tests;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -10,6 +10,7 @@ mod haskell;
 mod hostile;
 mod interrupts;
 pub(crate) mod pieces;
+mod profiles;
 mod settings;
 mod sharing;
 mod soak;

@@ -4,12 +4,12 @@ use expect_test::expect;
 use project::Limits;
 use serde_json::json;
 
-use super::house_tests::House;
+use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_use_says_what_to_do() {
-    let mut house = House::with(Limits { sessions: 2, queued_evaluations: 1, ..Limits::default() });
-    house
+    let mut fixture = Fixture::with(Limits { sessions: 2, queued_evaluations: 1, ..Limits::default() });
+    fixture
         .check(
             "repl_wait",
             json!({}),
@@ -18,7 +18,7 @@ async fn wrong_use_says_what_to_do() {
         Start one with repl_start or repl_eval."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_wait",
             json!({"eval": 99}),
@@ -27,7 +27,7 @@ async fn wrong_use_says_what_to_do() {
         Name a `session` to wait for its last evaluation; repl_list lists the sessions."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "1", "session": "a b"}),
@@ -36,7 +36,7 @@ async fn wrong_use_says_what_to_do() {
         Use 1 to 64 letters, digits, `.`, `_` or `-` in `session`."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({"cwd": "nowhere"}),
@@ -45,7 +45,7 @@ async fn wrong_use_says_what_to_do() {
         Give a directory that exists in `cwd`."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({"profile": "perl"}),
@@ -54,7 +54,7 @@ async fn wrong_use_says_what_to_do() {
         Name one of those in `profile`, or leave it out."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({"command": ["frobnicate"]}),
@@ -63,7 +63,7 @@ async fn wrong_use_says_what_to_do() {
         Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({"command": ["ghci", "-package", "no-such-package"]}),
@@ -75,7 +75,7 @@ async fn wrong_use_says_what_to_do() {
         Correct that and call repl_start again; repl_read shows everything it printed."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "1"}),
@@ -87,8 +87,8 @@ async fn wrong_use_says_what_to_do() {
         Correct that and call repl_start again; repl_read shows everything it printed."#]],
         )
         .await;
-    let path = std::mem::replace(&mut house.path, "/nowhere".to_owned());
-    house
+    let path = std::mem::replace(&mut fixture.path, "/nowhere".to_owned());
+    fixture
         .check(
             "repl_start",
             json!({"session": "other", "profile": "ghci"}),
@@ -98,7 +98,7 @@ async fn wrong_use_says_what_to_do() {
         Or name another `profile`."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({"session": "other", "command": ["ghci"]}),
@@ -108,8 +108,8 @@ async fn wrong_use_says_what_to_do() {
         Or name another `profile`."#]],
         )
         .await;
-    house.path = path;
-    house
+    fixture.path = path;
+    fixture
         .check(
             "repl_start",
             json!({"session": "mine", "profile": "ghci"}),
@@ -118,7 +118,7 @@ async fn wrong_use_says_what_to_do() {
         [mine: ghci 9.0.2, idle, process N, in /w0]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({"session": "mine", "profile": "python"}),
@@ -127,7 +127,7 @@ async fn wrong_use_says_what_to_do() {
         Use another name in `session`, or end that one with repl_stop first."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": ":set prompt x", "session": "mine"}),
@@ -136,7 +136,7 @@ async fn wrong_use_says_what_to_do() {
         Leave the prompt as it is; nobody sees it."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_input",
             json!({"text": "x\n", "session": "mine"}),
@@ -145,7 +145,7 @@ async fn wrong_use_says_what_to_do() {
         Give input in `stdin` of repl_eval, or while the evaluation runs."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_input",
             json!({"session": "mine"}),
@@ -154,7 +154,7 @@ async fn wrong_use_says_what_to_do() {
         Put a line in `text`, or set `eof`."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_wait",
             json!({"session": "mine"}),
@@ -163,7 +163,7 @@ async fn wrong_use_says_what_to_do() {
         Evaluate something with repl_eval."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_read",
             json!({"session": "theirs"}),
@@ -173,15 +173,15 @@ async fn wrong_use_says_what_to_do() {
         Or start it with repl_start or repl_eval."#]],
         )
         .await;
-    let (text, _) = house.call_from(1, "repl_eval", json!({"code": "1", "session": "mine"})).await;
+    let (text, _) = fixture.call_from(1, "repl_eval", json!({"code": "1", "session": "mine"})).await;
     expect![[r#"
         error: Session "mine" belongs to another worktree, /w0.
         Use another name in `session`, or leave it out for this worktree's own session."#]]
     .assert_eq(&text);
     // Another worktree's session of the default name is another session.
-    let (_, other) = house.call_from(1, "repl_eval", json!({"code": "y = 2"})).await;
+    let (_, other) = fixture.call_from(1, "repl_eval", json!({"code": "y = 2"})).await;
     assert_eq!(other["status"], "done");
-    house
+    fixture
         .check(
             "repl_start",
             json!({"session": "third"}),
@@ -192,9 +192,9 @@ async fn wrong_use_says_what_to_do() {
         )
         .await;
     for _ in 0..2 {
-        house.call("repl_eval", json!({"code": "getLine", "session": "mine", "wait_ms": 1})).await;
+        fixture.call("repl_eval", json!({"code": "getLine", "session": "mine", "wait_ms": 1})).await;
     }
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "1", "session": "mine"}),
@@ -203,30 +203,30 @@ async fn wrong_use_says_what_to_do() {
                 Wait with repl_wait, or repl_interrupt {"eval": 3} what runs; `limits.queued_evaluations` in hob.toml sets the limit."#]],
         )
         .await;
-    house.repl.shutdown().await;
+    fixture.repl.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn input_without_the_end_of_its_line_is_told() {
-    let house = House::new();
-    house.call("repl_start", json!({"profile": "bash"})).await;
-    let (_, waits) = house.call("repl_eval", json!({"code": "read line; echo \"<$line>\"", "wait_ms": 20000})).await;
+    let fixture = Fixture::new();
+    fixture.call("repl_start", json!({"profile": "bash"})).await;
+    let (_, waits) = fixture.call("repl_eval", json!({"code": "read line; echo \"<$line>\"", "wait_ms": 20000})).await;
     assert_eq!(waits["status"], "waiting_for_input");
     // Nothing is behind the last one, though it waits itself.
-    let (_, queued) = house.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
+    let (_, queued) = fixture.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
     assert_eq!((&queued["status"], &queued["queue_depth"]), (&json!("queued"), &json!(0)), "{queued}");
-    let (_, first) = house.call("repl_wait", json!({"eval": waits["eval"], "wait_ms": 0})).await;
+    let (_, first) = fixture.call("repl_wait", json!({"eval": waits["eval"], "wait_ms": 0})).await;
     assert_eq!(first["queue_depth"], 1, "{first}");
-    house
+    fixture
         .check(
             "repl_input",
             json!({"text": "half"}),
             expect![[r#"[main #1: 4 bytes given; without \n at its end, a program that reads lines still waits; repl_wait waits on]"#]],
         )
         .await;
-    let (text, _) = house.call("repl_input", json!({"text": " and half\n"})).await;
+    let (text, _) = fixture.call("repl_input", json!({"text": " and half\n"})).await;
     assert!(text.ends_with(" bytes given; repl_wait waits on]"), "{text}");
-    house
+    fixture
         .check(
             "repl_wait",
             json!({"eval": 1}),
@@ -235,29 +235,29 @@ async fn input_without_the_end_of_its_line_is_told() {
                 [main #1: done, N ms]"#]],
         )
         .await;
-    house.repl.shutdown().await;
+    fixture.repl.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_did_not_start_is_tried_again_in_the_environment_of_who_asks() {
-    let mut house = House::new();
+    let mut fixture = Fixture::new();
     let command = ["sh", "-c", "case $PATH in *mended*) exec ghci -v1;; esac; echo not yet; exit 3"];
-    house.call("repl_start", json!({"profile": "ghci", "command": command})).await;
+    fixture.call("repl_start", json!({"profile": "ghci", "command": command})).await;
     for (tool, arguments) in [("repl_eval", json!({"code": "1+1"})), ("repl_restart", json!({}))] {
-        let (said, _) = house.call(tool, arguments).await;
+        let (said, _) = fixture.call(tool, arguments).await;
         assert!(said.contains(" did not start: it exited with status 3 before its first prompt.\nnot yet\n"), "{said}");
     }
-    house.path += ":/mended";
-    let (said, _) = house.call("repl_eval", json!({"code": "1+1"})).await;
+    fixture.path += ":/mended";
+    let (said, _) = fixture.call("repl_eval", json!({"code": "1+1"})).await;
     assert!(said.starts_with("2\n[main #"), "{said}");
     assert!(
         said.ends_with("]\nIt had not started before (it exited with status 3 before its first prompt)."),
         "{said}"
     );
     // What started once comes back as it was.
-    house.path = "/usr/bin:/bin".to_owned();
-    house.call("repl_eval", json!({"code": ":quit"})).await;
-    let (said, _) = house.call("repl_eval", json!({"code": "2+2"})).await;
+    fixture.path = "/usr/bin:/bin".to_owned();
+    fixture.call("repl_eval", json!({"code": ":quit"})).await;
+    let (said, _) = fixture.call("repl_eval", json!({"code": "2+2"})).await;
     assert!(said.starts_with("4\n"), "{said}");
-    house.repl.shutdown().await;
+    fixture.repl.shutdown().await;
 }

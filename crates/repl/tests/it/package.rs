@@ -10,8 +10,7 @@ use process::Guard;
 use project::Caller;
 use serde_json::{Value, json};
 
-use super::tools;
-use crate::sessions::{Repl, ReplOptions};
+use repl::{Repl, ReplOptions, tools};
 
 const CABAL: &str = "cabal-version: 2.4\nname: two\nversion: 0.1.0.0\nbuild-type: Simple\n\nlibrary\n  hs-source-dirs: src\n  \
                      exposed-modules: Shape, Area\n  build-depends: base\n  default-language: Haskell2010\n  ghc-options: \
@@ -60,15 +59,15 @@ total = sum . map area
 ";
 
 /// A package, a caller in it, and the tools.
-pub(super) struct Package {
+pub(crate) struct Package {
     dir: tempfile::TempDir,
     tools: Vec<Arc<dyn AnyTool>>,
-    pub(super) repl: Arc<Repl>,
+    pub(crate) repl: Arc<Repl>,
     caller: Caller,
 }
 
 impl Package {
-    pub(super) fn new() -> Package {
+    pub(crate) fn new() -> Package {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path();
         std::fs::create_dir_all(path.join("src")).expect("made");
@@ -87,11 +86,11 @@ impl Package {
         Package { tools: tools(package.repl.clone()), ..package }
     }
 
-    pub(super) fn write(&self, file: &str, text: &str) {
+    pub(crate) fn write(&self, file: &str, text: &str) {
         std::fs::write(self.dir.path().join(file), text).expect("written");
     }
 
-    pub(super) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
         let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
         let raw = serde_json::value::to_raw_value(&arguments).expect("JSON");
         let cx = Context::detached(Arc::new(self.caller.clone()));
@@ -106,7 +105,7 @@ impl Package {
         }
     }
 
-    pub(super) async fn check(&self, name: &str, arguments: Value, expected: Expect) -> Value {
+    pub(crate) async fn check(&self, name: &str, arguments: Value, expected: Expect) -> Value {
         let (text, structured) = self.call(name, arguments).await;
         expected.assert_eq(&plain(&text));
         structured
@@ -141,7 +140,7 @@ fn caller(dir: &Path) -> Caller {
     env.insert("PATH".to_owned(), std::env::var("PATH").unwrap_or_default());
     env.insert("HOME".to_owned(), dir.join(".home").display().to_string());
     env.insert("CABAL_DIR".to_owned(), dir.join(".home/cabal").display().to_string());
-    Caller { env, ..super::house_tests::caller(dir) }
+    Caller { env, ..crate::fixture::caller(dir) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

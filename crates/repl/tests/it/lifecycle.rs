@@ -3,13 +3,13 @@
 use expect_test::expect;
 use serde_json::json;
 
-use super::house_tests::House;
+use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_from_start_to_end() {
-    let house = House::new();
-    house.check("repl_list", json!({}), expect!["No sessions. repl_eval starts one."]).await;
-    house
+    let fixture = Fixture::new();
+    fixture.check("repl_list", json!({}), expect!["No sessions. repl_eval starts one."]).await;
+    fixture
         .check(
             "repl_start",
             json!({"profile": "ghci"}),
@@ -18,7 +18,7 @@ async fn a_session_from_start_to_end() {
         [main: ghci 9.0.2, idle, process N, in /w0]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_start",
             json!({}),
@@ -27,7 +27,7 @@ async fn a_session_from_start_to_end() {
         [main: ghci 9.0.2, idle, process N, in /w0, it ran already]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": ":t map"}),
@@ -36,7 +36,7 @@ async fn a_session_from_start_to_end() {
         [main #1: done, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "x = 5\nimport Data.Char\nmapM_ print [1 .. x]"}),
@@ -49,7 +49,7 @@ async fn a_session_from_start_to_end() {
         [main #2: done, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "getLine", "stdin": "hello\n"}),
@@ -58,17 +58,17 @@ async fn a_session_from_start_to_end() {
         [main #3: done, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "getLine", "wait_ms": 10000}),
             expect![[r#"[main #4: waiting for input, N ms; answer with repl_input {"eval": 4, "text": …}, or repl_interrupt {"eval": 4}]"#]],
         )
         .await;
-    house
+    fixture
         .check("repl_input", json!({"text": "hello\n"}), expect!["[main #4: 6 bytes given; repl_wait waits on]"])
         .await;
-    house
+    fixture
         .check(
             "repl_wait",
             json!({}),
@@ -77,10 +77,10 @@ async fn a_session_from_start_to_end() {
         [main #4: done, N ms]"#]],
         )
         .await;
-    house.check("repl_interrupt", json!({}), expect!["Nothing runs."]).await;
-    let (_, running) = house.call("repl_eval", json!({"code": "sum [1..]", "wait_ms": 50})).await;
+    fixture.check("repl_interrupt", json!({}), expect!["Nothing runs."]).await;
+    let (_, running) = fixture.call("repl_eval", json!({"code": "sum [1..]", "wait_ms": 50})).await;
     assert_eq!(running["status"], "running");
-    house
+    fixture
         .check(
             "repl_interrupt",
             json!({}),
@@ -90,7 +90,7 @@ async fn a_session_from_start_to_end() {
         [main #5: interrupted, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_read",
             json!({"tail": true, "max_bytes": 40}),
@@ -107,7 +107,7 @@ async fn a_session_from_start_to_end() {
                 [main: up to 132 of 132]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_read",
             json!({"eval": 2}),
@@ -120,7 +120,7 @@ async fn a_session_from_start_to_end() {
                 [main: up to 103 of 132]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_read",
             json!({"grep": "hel"}),
@@ -131,8 +131,8 @@ async fn a_session_from_start_to_end() {
                 [main: 3 lines, up to 132 of 132]"#]],
         )
         .await;
-    house.check("repl_list", json!({}), expect!["main (ghci): idle, N MiB, up N s, idle N s, ends in 59 min"]).await;
-    house
+    fixture.check("repl_list", json!({}), expect!["main (ghci): idle, N MiB, up N s, idle N s, ends in 59 min"]).await;
+    fixture
         .check(
             "repl_eval",
             json!({"code": "toUpper 'x'"}),
@@ -141,7 +141,7 @@ async fn a_session_from_start_to_end() {
         [main #6: done, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_restart",
             json!({"replay": "definitions"}),
@@ -151,7 +151,7 @@ async fn a_session_from_start_to_end() {
                 1 piece of earlier code (what defines, imports, loads or sets) was evaluated again."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "(x, toUpper 'y')"}),
@@ -160,7 +160,7 @@ async fn a_session_from_start_to_end() {
                 [main #8: done, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_restart",
             json!({}),
@@ -170,7 +170,7 @@ async fn a_session_from_start_to_end() {
         Earlier definitions are gone."#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_eval",
             json!({"code": "x"}),
@@ -180,8 +180,8 @@ async fn a_session_from_start_to_end() {
                 [main #9: error, N ms]"#]],
         )
         .await;
-    house.check("repl_stop", json!({}), expect!["[main: it was stopped]"]).await;
-    house
+    fixture.check("repl_stop", json!({}), expect!["[main: it was stopped]"]).await;
+    fixture
         .check(
             "repl_wait",
             json!({}),
@@ -191,8 +191,8 @@ async fn a_session_from_start_to_end() {
                 [main #9: error, N ms]"#]],
         )
         .await;
-    house.check("repl_list", json!({}), expect!["main (ghci): it was stopped, up N s"]).await;
-    house
+    fixture.check("repl_list", json!({}), expect!["main (ghci): it was stopped, up N s"]).await;
+    fixture
         .check(
             "repl_eval",
             json!({"code": "1+1"}),
@@ -202,6 +202,6 @@ async fn a_session_from_start_to_end() {
                 The session had ended (it was stopped); a new process was started, and earlier definitions are gone."#]],
         )
         .await;
-    house.repl.shutdown().await;
-    assert!(!house.repl.busy());
+    fixture.repl.shutdown().await;
+    assert!(!fixture.repl.busy());
 }

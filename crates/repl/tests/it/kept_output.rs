@@ -3,15 +3,15 @@
 use expect_test::expect;
 use serde_json::json;
 
-use super::house_tests::House;
+use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn output_outlives_its_session_and_its_daemon() {
-    let house = House::new();
-    house.call("repl_eval", json!({"code": "putStrLn \"remember me\""})).await;
-    house.repl.shutdown().await;
-    let house = house.again().await;
-    house
+    let fixture = Fixture::new();
+    fixture.call("repl_eval", json!({"code": "putStrLn \"remember me\""})).await;
+    fixture.repl.shutdown().await;
+    let fixture = fixture.next_daemon().await;
+    fixture
         .check(
             "repl_read",
             json!({"grep": "remember"}),
@@ -20,7 +20,7 @@ async fn output_outlives_its_session_and_its_daemon() {
                 [main: 1 line, up to 89 of 89; some of it of an earlier process]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_wait",
             json!({}),
@@ -33,13 +33,13 @@ async fn output_outlives_its_session_and_its_daemon() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_hides_nothing_of_what_was_before() {
-    let house = House::new();
-    house.call("repl_start", json!({"profile": "python"})).await;
-    let (_, one) = house.call("repl_eval", json!({"code": "print('one', end='')"})).await;
+    let fixture = Fixture::new();
+    fixture.call("repl_start", json!({"profile": "python"})).await;
+    let (_, one) = fixture.call("repl_eval", json!({"code": "print('one', end='')"})).await;
     let cursor = one["cursor"].as_u64().expect("a cursor");
-    house.call("repl_restart", json!({})).await;
-    house.call("repl_eval", json!({"code": "print('two')"})).await;
-    let (text, all) = house.call("repl_read", json!({"cursor": cursor - 3})).await;
+    fixture.call("repl_restart", json!({})).await;
+    fixture.call("repl_eval", json!({"code": "print('two')"})).await;
+    let (text, all) = fixture.call("repl_read", json!({"cursor": cursor - 3})).await;
     let banner = text.lines().find(|line| line.starts_with("Python")).expect("it says what it is").to_owned();
     let (text, total) = (text.replace(&banner, "BANNER"), all["end"].to_string());
     expect![[r#"
@@ -50,11 +50,11 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         [main: up to END of END; some of it of an earlier process]"#]]
     .assert_eq(&text.replace(&total, "END"));
     // By its number, in the same offsets as before.
-    let (text, _) = house.call("repl_read", json!({"eval": 1})).await;
+    let (text, _) = fixture.call("repl_read", json!({"eval": 1})).await;
     assert_eq!(text, format!("one\n[main: up to {cursor} of {total}; of an earlier process]"));
-    let (text, _) = house.call("repl_read", json!({"eval": 2})).await;
+    let (text, _) = fixture.call("repl_read", json!({"eval": 2})).await;
     assert_eq!(text, format!("two\n[main: up to {total} of {total}]"));
-    house
+    fixture
         .check(
             "repl_wait",
             json!({"eval": 1}),
@@ -63,7 +63,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         [main #1: done, N ms]"#]],
         )
         .await;
-    house
+    fixture
         .check(
             "repl_wait",
             json!({"eval": 1, "session": "main"}),
@@ -73,32 +73,32 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         )
         .await;
     // The same when it ended by itself.
-    house.call("repl_eval", json!({"code": "import os\nprint('three')\nos._exit(3)"})).await;
-    house.call("repl_eval", json!({"code": "print('four')"})).await;
-    let (text, _) = house.call("repl_read", json!({"eval": 3})).await;
+    fixture.call("repl_eval", json!({"code": "import os\nprint('three')\nos._exit(3)"})).await;
+    fixture.call("repl_eval", json!({"code": "print('four')"})).await;
+    let (text, _) = fixture.call("repl_read", json!({"eval": 3})).await;
     assert!(text.starts_with("three\n[main: up to ") && text.ends_with("; of an earlier process]"), "{text}");
-    let (text, _) = house.call("repl_read", json!({"grep": "---"})).await;
+    let (text, _) = fixture.call("repl_read", json!({"grep": "---"})).await;
     assert!(text.contains("--- a new process; of the one above: it exited with status 3 ---"), "{text}");
-    let (text, _) = house.call("repl_read", json!({"cursor": cursor - 3, "stream": "stdout"})).await;
+    let (text, _) = fixture.call("repl_read", json!({"cursor": cursor - 3, "stream": "stdout"})).await;
     assert!(text.starts_with("onePython") && !text.contains("---"), "only what programs printed: {text}");
-    house.repl.shutdown().await;
+    fixture.repl.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
-    let house = House::new();
-    house.call("repl_start", json!({"profile": "bash"})).await;
-    house.call("repl_eval", json!({"code": "echo first"})).await;
-    house.call("repl_eval", json!({"code": "true"})).await;
-    let (text, _) = house.call("repl_eval", json!({"code": "echo begun; sleep 1000", "wait_ms": 300})).await;
+    let fixture = Fixture::new();
+    fixture.call("repl_start", json!({"profile": "bash"})).await;
+    fixture.call("repl_eval", json!({"code": "echo first"})).await;
+    fixture.call("repl_eval", json!({"code": "true"})).await;
+    let (text, _) = fixture.call("repl_eval", json!({"code": "echo begun; sleep 1000", "wait_ms": 300})).await;
     assert!(text.starts_with("begun\n[main #3: running"), "{text}");
-    house.repl.shutdown().await;
-    let house = house.again().await;
-    house.check("repl_wait", json!({"eval": 3}), expect![[r#"
+    fixture.repl.shutdown().await;
+    let fixture = fixture.next_daemon().await;
+    fixture.check("repl_wait", json!({"eval": 3}), expect![[r#"
         error: Evaluation 3 of session "main" ran before hob was started anew; whether it had ended is not known, and its result is not kept.
         repl_read with `session` "main" and `eval` 3 has what it printed.
         Evaluate it again with repl_eval if that is safe."#]]).await;
-    house
+    fixture
         .check(
             "repl_wait",
             json!({"eval": 1, "session": "main"}),
@@ -108,11 +108,11 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
         Evaluate it again with repl_eval if that is safe."#]],
         )
         .await;
-    house.check("repl_wait", json!({"eval": 2}), expect![[r#"
+    fixture.check("repl_wait", json!({"eval": 2}), expect![[r#"
         error: Evaluation 2 ran before hob was started anew; whether it had ended is not known, and its result is not kept.
         repl_read without `eval` has what is left of a session's output."#]]).await;
-    house.call("repl_start", json!({"profile": "bash"})).await;
-    house
+    fixture.call("repl_start", json!({"profile": "bash"})).await;
+    fixture
         .check(
             "repl_eval",
             json!({"code": "echo next"}),
@@ -121,9 +121,9 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
         [main #4: done, N ms]"#]],
         )
         .await;
-    let (text, _) = house.call("repl_read", json!({"eval": 3})).await;
+    let (text, _) = fixture.call("repl_read", json!({"eval": 3})).await;
     assert!(text.starts_with("begun\n") && text.ends_with("; of an earlier process]"), "{text}");
-    let (text, _) = house.call("repl_read", json!({"grep": "---"})).await;
+    let (text, _) = fixture.call("repl_read", json!({"grep": "---"})).await;
     assert!(text.starts_with("--- a new process; of the one above: it ended with an earlier hob ---\n"), "{text}");
-    house.repl.shutdown().await;
+    fixture.repl.shutdown().await;
 }

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::ghc_mcp_tools;
-use crate::sessions::{Repl, ReplOptions, StartRequest};
-use crate::tools::house_tests;
+use repl::{Repl, ReplOptions, StartRequest, ghc_mcp_tools};
+
+use crate::fixture;
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -48,7 +48,7 @@ struct Connection {
 impl Connection {
     fn new() -> Connection {
         let dir = tempfile::tempdir().expect("a directory");
-        let caller = Caller { profile: Some("ghc-mcp".to_owned()), ..house_tests::caller(dir.path()) };
+        let caller = Caller { profile: Some("ghc-mcp".to_owned()), ..fixture::caller(dir.path()) };
         let repl = Repl::new(ReplOptions { guard: Guard::Without, ..ReplOptions::default() });
         Connection::of(repl, caller, Arc::new(dir))
     }
@@ -150,7 +150,7 @@ async fn text_without_notifications() {
         Give an expression, a declaration or a GHCi command in `command`."#]]
     .assert_eq(&c.call("send_sync", json!({"session": "two", "command": " "})).await);
     let handle = c.repl.find(&c.caller, Some("two")).expect("it runs");
-    let waits = |info: &crate::session::SessionInfo| info.state == crate::session::SessionState::WaitingForInput;
+    let waits = |info: &repl::session::SessionInfo| info.state == repl::session::SessionState::WaitingForInput;
     handle.watch().wait_for(waits).await.expect("it waits");
     // A line for the program that waits for one.
     assert_eq!(c.call("send", json!({"session": "two", "command": "hello"})).await, "Sent command: hello");
@@ -200,7 +200,7 @@ async fn a_program_that_waits_gets_the_line_from_either_tool() {
     assert_eq!(c.call("send", json!({"command": "one"})).await, "Sent command: one");
     let handle = c.repl.find(&c.caller, None).expect("it is known");
     let mut seen = handle.watch();
-    seen.wait_for(|info| info.state == crate::session::SessionState::WaitingForInput).await.expect("it asks again");
+    seen.wait_for(|info| info.state == repl::session::SessionState::WaitingForInput).await.expect("it asks again");
     assert_eq!(c.call("send_sync", json!({"command": "two"})).await, "twoone\n");
     c.repl.shutdown().await;
 }

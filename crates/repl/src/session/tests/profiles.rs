@@ -4,16 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use process::Guard;
-use process::output::OutputLog;
-
-use super::Profiles;
-use crate::result::{EvalResult, Status};
-use crate::session::tests::interrupt;
-use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionSpec, SessionState, start};
 use diagnostics::Source;
 
-const LONG: Duration = Duration::from_secs(60);
+use super::{LONG, eval, interrupt, log, setup, until};
+use crate::adapter::ghci::Ghci;
+use crate::profile::Profiles;
+use crate::result::{EvalResult, Status};
+use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionSpec, SessionState, start};
 
 fn session(profile: &str) -> Handle {
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
@@ -22,35 +19,13 @@ fn session(profile: &str) -> Handle {
         .expect("built in")
         .launch(vec![keep("PATH"), keep("HOME")], "/".into(), 8 << 30)
         .expect("the program is installed");
-    let setup = SessionSpec {
-        name: "main".to_owned(),
-        worktree: Path::new("/").to_owned(),
-        owner: "test".to_owned(),
-        launch,
-        queue: 16,
-        idle: None,
-        records: None,
-        guard: Guard::Without,
-        sink: None,
-        numbers: Arc::new(crate::numbers::EvalNumbers::fresh()),
-    };
-    let log = OutputLog::create(None, Default::default()).expect("memory");
-    start(setup, log).expect("it starts")
-}
-
-async fn eval(session: &Handle, code: &str) -> EvalResult {
-    session.eval(EvalRequest { wait: LONG, ..EvalRequest::new(code) }).await.expect("an answer")
+    let spec = SessionSpec { launch, ..setup(&["unused"], Path::new("/"), Arc::new(Ghci)) };
+    start(spec, log()).expect("it starts")
 }
 
 fn line(result: &EvalResult) -> String {
     let value = result.value.as_deref().map_or(String::new(), |value| format!(" = {value}"));
     format!("{} | {:?} | {:?}{value}", result.status.name(), result.stdout, result.stderr)
-}
-
-async fn until(session: &Handle, wish: impl Fn(SessionState) -> bool) {
-    let mut seen = session.watch();
-    let waited = tokio::time::timeout(LONG, seen.wait_for(|info| wish(info.state))).await;
-    waited.expect("it comes in time").expect("the session tells");
 }
 
 /// What is tried, in one language's words.

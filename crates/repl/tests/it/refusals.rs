@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::haskell_tests::Package;
+use crate::package::Package;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_that_never_starts_is_no_answer() {

@@ -1,4 +1,4 @@
-//! What the tests of tools stand in: the tools over fresh sessions, in two worktrees.
+//! What the tests of tools share: the tools over fresh sessions, in two worktrees.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,47 +8,46 @@ use expect_test::Expect;
 use mcp::tool::{AnyTool, Context};
 use process::Guard;
 use process::output::OutputLog;
-use project::{Caller, Limits, Role};
+use project::{Caller, Limits};
 use serde_json::Value;
 
-use super::tools;
-use crate::sessions::{Repl, ReplOptions};
+use repl::{Repl, ReplOptions, tools};
 
 /// The tools over fresh sessions.
-pub(super) struct House {
-    pub(super) tools: Vec<Arc<dyn AnyTool>>,
-    pub(super) repl: Arc<Repl>,
+pub(crate) struct Fixture {
+    pub(crate) tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) repl: Arc<Repl>,
     /// Two worktrees.
-    pub(super) dirs: [tempfile::TempDir; 2],
-    pub(super) path: String,
+    pub(crate) dirs: [tempfile::TempDir; 2],
+    pub(crate) path: String,
 }
 
-impl House {
-    pub(super) fn new() -> House {
-        House::with(Limits::default())
+impl Fixture {
+    pub(crate) fn new() -> Fixture {
+        Fixture::with(Limits::default())
     }
 
-    pub(super) fn with(limits: Limits) -> House {
+    pub(crate) fn with(limits: Limits) -> Fixture {
         let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let output_dir = Some(dirs[0].path().join("output"));
         let repl = Repl::new(ReplOptions { guard: Guard::Without, limits, output_dir, ..ReplOptions::default() });
         let path = std::env::var("PATH").expect("a PATH");
-        House { tools: tools(repl.clone()), repl, dirs, path }
+        Fixture { tools: tools(repl.clone()), repl, dirs, path }
     }
 
-    /// The same house in the next life of its daemon.
-    pub(super) async fn again(mut self) -> House {
+    /// The same project under the next daemon.
+    pub(crate) async fn next_daemon(mut self) -> Fixture {
         let output = self.dirs[0].path().join("output");
         self.tools.clear();
         self.repl = Repl::new(ReplOptions::default());
-        // The life before is over when it holds nothing any more.
+        // The daemon before has ended when it holds no output any more.
         let places = || std::fs::read_dir(&output).expect("it is there").flatten();
         while places().any(|place| OutputLog::is_in_use(&place.path())) {
             tokio::task::yield_now().await;
         }
         let output_dir = Some(output);
         let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..ReplOptions::default() });
-        House { tools: tools(repl.clone()), repl, ..self }
+        Fixture { tools: tools(repl.clone()), repl, ..self }
     }
 
     fn caller(&self, worktree: usize) -> Caller {
@@ -58,7 +57,7 @@ impl House {
     }
 
     /// The text of the answer, or of the error after `error: `.
-    pub(super) async fn call_from(&self, worktree: usize, name: &str, arguments: Value) -> (String, Value) {
+    pub(crate) async fn call_from(&self, worktree: usize, name: &str, arguments: Value) -> (String, Value) {
         let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
         let arguments = serde_json::value::to_raw_value(&arguments).expect("JSON");
         let cx = Context::detached(Arc::new(self.caller(worktree)));
@@ -76,11 +75,11 @@ impl House {
         (self.plain(&text), full)
     }
 
-    pub(super) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
         self.call_from(0, name, arguments).await
     }
 
-    pub(super) async fn check(&self, name: &str, arguments: Value, expected: Expect) {
+    pub(crate) async fn check(&self, name: &str, arguments: Value, expected: Expect) {
         expected.assert_eq(&self.call(name, arguments).await.0);
     }
 
@@ -111,25 +110,9 @@ impl House {
     }
 }
 
-/// Somebody in a directory, with this process's search path and home.
+/// An agent in a directory, with this process's search path and home.
 pub(crate) fn caller(dir: &Path) -> Caller {
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
-    Caller {
-        connection: 1,
-        role: Role::Mcp,
-        pid: 1,
-        cwd: dir.to_owned(),
-        worktree: dir.to_owned(),
-        env: BTreeMap::from([keep("PATH"), keep("HOME")]),
-        session: None,
-        name: None,
-        takeover: false,
-        run: None,
-        answers_lost: false,
-        last_receipt: None,
-        stands_in: None,
-        profile: None,
-        known: project::Known::ByProcess,
-        by_requests: false,
-    }
+    let env = BTreeMap::from([keep("PATH"), keep("HOME")]);
+    Caller { pid: 1, env, name: None, stands_in: None, ..testkit::caller(dir, "") }
 }
