@@ -1,5 +1,5 @@
-//! The one timer of a session. Moving a timer costs more than a small evaluation needs otherwise, and most deadlines move
-//! back before they come: so it is only ever moved forward, and may ring early.
+//! The only timer of a session. Moving a timer costs more than the rest of a small evaluation, and most deadlines move
+//! back before they come: so the timer is only ever moved forward, and may ring early.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use tokio::time::{Sleep, sleep_until};
 
-/// Rings by the earliest time it was asked to.
+/// Rings by the earliest time asked for.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     timer: Option<Pin<Box<Sleep>>>,
-    /// When it rings; `None` after it has.
+    /// When it rings; `None` once it has.
     set: Option<Instant>,
 }
 
 impl Alarm {
-    /// Makes sure that it rings at this time, or before.
+    /// Ensures that it rings at this time or before.
     pub(super) fn ring_by(&mut self, at: Instant) {
         if self.set.is_some_and(|set| set <= at) {
             return;
@@ -28,7 +28,7 @@ impl Alarm {
         }
     }
 
-    /// Resolves when it rings, and never unless it was set since. Cancel safe.
+    /// Resolves when it rings; never if it was not set again since. Cancel safe.
     pub(super) async fn rings(&mut self) {
         match (&mut self.timer, self.set) {
             (Some(timer), Some(_)) => timer.as_mut().await,

@@ -1,9 +1,8 @@
-//! The part of a stream that answers can show: its head and its tail, with an exact count of all of it. Everything
-//! else stands in the output log.
+//! The part of a stream that answers can show: its head, its tail and an exact count. The output log has the rest.
 
 use std::collections::VecDeque;
 
-/// Head and tail of what one evaluation printed on one stream.
+/// Head and tail of one evaluation's output on one stream.
 #[derive(Debug, Clone)]
 pub(super) struct Capture {
     head: Vec<u8>,
@@ -13,9 +12,9 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// How much is kept of each end while an evaluation is fresh.
+    /// Bytes kept of each end while an evaluation is recent.
     const FRESH: usize = 512 * 1024;
-    /// How much is kept later.
+    /// Bytes kept of each end later.
     const OLD: usize = 16 * 1024;
 
     pub(super) fn new() -> Capture {
@@ -38,7 +37,7 @@ impl Capture {
         self.tail.extend(bytes);
     }
 
-    /// How many bytes there were.
+    /// The number of bytes pushed.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
@@ -53,7 +52,7 @@ impl Capture {
         (bytes, cut)
     }
 
-    /// What came after the first `at` bytes, as far as it is kept.
+    /// The bytes after the first `at`, as far as they are kept.
     pub(super) fn since(&self, at: u64) -> Vec<u8> {
         let (mut bytes, _) = self.bytes();
         let after = usize::try_from(self.total.saturating_sub(at)).unwrap_or(usize::MAX).min(bytes.len());
@@ -66,7 +65,7 @@ impl Capture {
         (&self.head, tail, self.total - (self.head.len() + self.tail.len()) as u64)
     }
 
-    /// Cuts off everything from the first occurrence of `text` on.
+    /// Drops everything from the first occurrence of `text` on.
     pub(super) fn cut_at(&mut self, text: &[u8]) {
         let (bytes, cut) = self.bytes();
         if let (Some(at), false) = (memchr::memmem::find(&bytes, text), cut) {
@@ -75,7 +74,7 @@ impl Capture {
         }
     }
 
-    /// Keeps less, for an evaluation that few will ask about again.
+    /// Keeps less, for an evaluation that is rarely asked for again.
     pub(super) fn shrink(&mut self) {
         if self.room == Self::OLD || self.head.len() + self.tail.len() <= 2 * Self::OLD {
             return;

@@ -1,4 +1,4 @@
-//! What a session tells the outside while it lives: events for those who listen, snapshots for those who ask.
+//! What a session reports while it lives: events for subscribers, snapshots ([`SessionInfo`]) for callers.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The same in the output log's words.
+    /// The same stream for the output log.
     pub(crate) fn logged(self) -> process::output::Stream {
         match self {
             Stream::Stdout => process::output::Stream::Stdout,
@@ -28,7 +28,8 @@ impl Stream {
     }
 }
 
-/// What happens in a session, for subscribers (`Handle::events`). A slow subscriber misses events, never delays them.
+/// What happens in a session, for subscribers (`Handle::events`). A slow subscriber misses events, but never delays
+/// them.
 #[derive(Debug, Clone)]
 pub enum SessionEvent {
     /// The REPL is ready for its first evaluation.
@@ -37,27 +38,25 @@ pub enum SessionEvent {
     EvalStarted { eval: u64, code: String },
     /// Output as it arrives, without markers, in pieces of any length.
     Output {
-        /// The evaluation it belongs to, if any.
+        /// The evaluation that the output belongs to, if any.
         eval: Option<u64>,
-        /// Where it was written.
         stream: Stream,
-        /// What was written; invalid UTF-8 replaced.
+        /// The text; invalid UTF-8 is replaced.
         text: String,
     },
     /// An evaluation ended.
     EvalFinished {
         eval: u64,
         status: Status,
-        /// How long it ran.
         duration: Duration,
         /// The prompt a person would see now, such as `ghci> `.
         prompt: String,
     },
-    /// The process is gone.
+    /// The process has ended.
     Ended {
         /// `exited`, `crashed` or `killed`.
         status: Status,
-        /// One sentence.
+        /// The reason, as one sentence.
         reason: String,
     },
 }
@@ -89,7 +88,7 @@ pub enum SessionState {
 }
 
 impl SessionState {
-    /// For people.
+    /// The name shown to people.
     pub fn name(self) -> &'static str {
         match self {
             SessionState::Starting => "starting",
@@ -105,7 +104,7 @@ impl SessionState {
         }
     }
 
-    /// Whether the process is still there.
+    /// Whether the process still exists.
     pub fn is_alive(self) -> bool {
         use SessionState::*;
         !matches!(self, Exited | Crashed | Stopped | Killed)

@@ -1,4 +1,4 @@
-//! The cheap, cloneable way to a session: what tools call. The actor at the other end owns everything.
+//! The cheap, cloneable handle of a session, which tools call. The actor at the other end owns everything.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::adapter::Refusal;
 use crate::load::LoadRecord;
 use crate::result::{EvalResult, Status};
 
-/// A session's address. Cloning is cheap; dropping it changes nothing.
+/// A handle of a session. Cloning is cheap; dropping it changes nothing.
 #[derive(Clone)]
 pub struct Handle {
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) shared: Arc<Shared>,
 }
 
-/// What the actor publishes without being asked.
+/// What the actor publishes unasked.
 pub(super) struct Shared {
     pub(super) info: watch::Receiver<SessionInfo>,
     pub(super) loads: watch::Receiver<Arc<LoadRecord>>,
@@ -33,41 +33,61 @@ pub(super) struct Shared {
     pub(super) begun: u64,
 }
 
-/// More than is ever kept for an answer.
+/// More bytes than an answer ever keeps.
 const EVERYTHING: usize = 1 << 30;
 
 /// What a handle asks of the actor.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Evaluate; answered when it is final, waits for input, or is refused.
+    /// Evaluate; answered when the evaluation is final, waits for input, or is refused.
     Eval {
         request: EvalRequest,
         quiet: bool,
         claim: Arc<Claim>,
         reply: oneshot::Sender<Result<Finished, SessionError>>,
     },
-    /// Answered like `Eval`, about an evaluation that is there (the last one without a number).
-    Wait { which: EvalRef, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
-    /// Answered at once.
-    Look { which: EvalRef, max_bytes: usize, reply: oneshot::Sender<Result<Finished, SessionError>> },
-    /// Feed the running program.
-    Input { eval: Option<u64>, text: String, eof: bool, reply: oneshot::Sender<Result<InputOutcome, SessionError>> },
-    /// Interrupt what runs.
-    Interrupt { eval: Option<u64>, max_bytes: usize, reply: oneshot::Sender<Result<InterruptReport, SessionError>> },
-    /// Answered at once with the definitions so far.
-    History { reply: oneshot::Sender<Vec<String>> },
-    /// End the process; answered when it is gone.
-    Stop { reason: String, reply: oneshot::Sender<()> },
+    /// Answered like `Eval`, about an evaluation that exists.
+    Wait {
+        which: EvalRef,
+        max_bytes: usize,
+        reply: oneshot::Sender<Result<Finished, SessionError>>,
+    },
+    /// Answered immediately.
+    Look {
+        which: EvalRef,
+        max_bytes: usize,
+        reply: oneshot::Sender<Result<Finished, SessionError>>,
+    },
+    Input {
+        eval: Option<u64>,
+        text: String,
+        eof: bool,
+        reply: oneshot::Sender<Result<InputOutcome, SessionError>>,
+    },
+    Interrupt {
+        eval: Option<u64>,
+        max_bytes: usize,
+        reply: oneshot::Sender<Result<InterruptReport, SessionError>>,
+    },
+    /// Answered immediately with the definitions so far.
+    History {
+        reply: oneshot::Sender<Vec<String>>,
+    },
+    /// End the process; answered when it has ended.
+    Stop {
+        reason: String,
+        reply: oneshot::Sender<()>,
+    },
 }
 
-/// An evaluation with its exact bytes.
+/// An evaluation's result with its exact bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Finished {
     pub(super) result: EvalResult,
     pub(super) raw: RawOutput,
 }
 
-/// Whether somebody still wants a queued evaluation. Filled with its number once it has one.
+/// Whether the caller still wants a queued evaluation. The machine fills in its number once it has one.
 #[derive(Debug, Default)]
 pub(super) struct Claim {
     pub(super) withdrawn: AtomicBool,
@@ -81,15 +101,15 @@ impl fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// Evaluates, and waits for `request.wait` at most. Then the answer is the state so far: starting, queued or
-    /// running. Dropping the future before it is ready withdraws the evaluation if it still waits in the queue, and
-    /// never interrupts it.
+    /// Evaluates, waiting for `request.wait` at most. After that the answer is the state so far: starting, queued or
+    /// running. Dropping the future before it is ready withdraws the evaluation if it is still queued, and never
+    /// interrupts it.
     pub async fn eval(&self, request: EvalRequest) -> Result<EvalResult, SessionError> {
         self.submit(request, false).await.map(|finished| finished.result)
     }
 
-    /// Runs a line of the REPL's own (`:type map`) and gives its exact output. It is an evaluation like any other,
-    /// but no subscriber sees it and `between` stays for the next.
+    /// Runs one of the REPL's own commands (`:type map`) and returns its exact output. The command is an evaluation
+    /// like any other, but subscribers do not see it and `between` is left for the next one.
     pub async fn command(&self, line: &str, wait: Duration) -> Result<RawOutput, SessionError> {
         let request = EvalRequest { wait, max_bytes: EVERYTHING, ..EvalRequest::new(line) };
         let finished = self.submit(request, true).await?;
@@ -100,7 +120,7 @@ impl Handle {
         }
     }
 
-    /// Waits on for an evaluation, the last one without a number, for `wait` at most.
+    /// Waits for an evaluation (`None`: the last one) for `wait` at most.
     pub async fn wait(&self, eval: Option<u64>, wait: Duration, max_bytes: usize) -> Result<EvalResult, SessionError> {
         let (reply, answer) = oneshot::channel();
         let which = eval.map_or(EvalRef::Last, EvalRef::Number);
@@ -111,31 +131,31 @@ impl Handle {
         }
     }
 
-    /// Feeds the program that runs.
+    /// Gives input to the running program.
     pub async fn input(&self, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
         self.input_to(None, text, eof).await
     }
 
-    /// The same, unless another evaluation than this one runs.
+    /// [`Handle::input`], refused if another evaluation than this one runs.
     pub async fn input_to(&self, eval: Option<u64>, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Input { eval, text, eof, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
     }
 
-    /// Interrupts what runs, and verifies that the session is in step afterwards.
+    /// Interrupts the running evaluation and verifies that the session is in step afterwards.
     pub async fn interrupt(&self, max_bytes: usize) -> Result<InterruptReport, SessionError> {
         self.interrupt_one(None, max_bytes).await
     }
 
-    /// The same, unless another evaluation than this one runs.
+    /// [`Handle::interrupt`], refused if another evaluation than this one runs.
     pub async fn interrupt_one(&self, eval: Option<u64>, max_bytes: usize) -> Result<InterruptReport, SessionError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Interrupt { eval, max_bytes, reply }).await?;
         answer.await.map_err(|_| self.has_ended())?
     }
 
-    /// Ends the process; returns when nothing of it is left. No error if it has ended already.
+    /// Ends the process; returns once nothing of it is left. Does nothing if it has ended already.
     pub async fn stop(&self, reason: &str) {
         let (reply, answer) = oneshot::channel();
         if self.send(Command::Stop { reason: reason.to_owned(), reply }).await.is_ok() {
@@ -144,8 +164,8 @@ impl Handle {
         }
     }
 
-    /// The code that a new process needs to have the same definitions, oldest first: what ended well and had no other
-    /// effect. Works on dead sessions.
+    /// The code that gives a new process the same definitions, oldest first: evaluations that ended well and had no
+    /// other effect. Works on ended sessions.
     pub async fn definitions(&self) -> Vec<String> {
         let (reply, answer) = oneshot::channel();
         match self.send(Command::History { reply }).await {
@@ -154,47 +174,47 @@ impl Handle {
         }
     }
 
-    /// Whether it remembers the evaluation.
+    /// Whether the session remembers the evaluation.
     pub async fn knows(&self, eval: u64) -> bool {
         self.look(EvalRef::Number(eval), 0).await.is_ok()
     }
 
-    /// How the session stands now.
+    /// The present state of the session.
     pub fn info(&self) -> SessionInfo {
         self.shared.info.borrow().clone().at(Instant::now())
     }
 
-    /// The same as it changes, except for the durations.
+    /// The state as it changes, except for the durations.
     pub fn watch(&self) -> watch::Receiver<SessionInfo> {
         self.shared.info.clone()
     }
 
-    /// The last load; a receiver wakes on each.
+    /// The last load; the receiver wakes on each.
     pub fn loads(&self) -> watch::Receiver<Arc<LoadRecord>> {
         self.shared.loads.clone()
     }
 
-    /// Everything that was ever printed under its name, by processes before it too.
+    /// Everything ever printed under the session's name, by earlier processes too.
     pub fn output(&self) -> &OutputLog {
         &self.shared.log
     }
 
-    /// Whether the process is still there.
+    /// Whether the process still exists.
     pub fn is_alive(&self) -> bool {
         self.shared.info.borrow().state.is_alive()
     }
 
-    /// When it ended, if it has.
+    /// When the process ended, if it has.
     pub(crate) fn ended(&self) -> Option<Instant> {
         self.shared.info.borrow().times.ended
     }
 
-    /// Where in it the output of this process begins.
+    /// Where the output of this process begins in the log.
     pub fn begun(&self) -> u64 {
         self.shared.begun
     }
 
-    /// What happens from now on.
+    /// Everything that happens from now on.
     pub fn events(&self) -> broadcast::Receiver<SessionEvent> {
         self.shared.events.subscribe()
     }
@@ -206,14 +226,14 @@ impl Handle {
         let (wait, max_bytes) = (request.wait, request.max_bytes);
         self.send(Command::Eval { request, quiet, claim: claim.clone(), reply }).await?;
         let in_time = timeout(wait, &mut answer).await;
-        // Answered or out of time: from here on the evaluation stands for itself.
+        // Answered or out of time: from here on the evaluation is not withdrawn.
         withdraw.0 = None;
         match in_time {
             Ok(answer) => answer.map_err(|_| self.has_ended())?,
             Err(_) => {
                 let looked = self.look(EvalRef::Claimed(claim), max_bytes).await;
-                // The session takes one command after the other: by now it has answered, if it refused the evaluation,
-                // which then has no number to look for.
+                // Commands are taken in order: if the session refused the evaluation, which then has no number to look
+                // for, it has answered by now.
                 answer.try_recv().unwrap_or(looked)
             }
         }
@@ -236,8 +256,8 @@ impl Handle {
     }
 }
 
-/// Marks a claim withdrawn unless disarmed. The queue looks at the mark before it starts the evaluation, so nothing
-/// needs to be sent from a destructor.
+/// Marks a claim as withdrawn unless disarmed. The queue checks the mark before it starts the evaluation, so a
+/// destructor need not send anything.
 struct WithdrawOnDrop(Option<Arc<Claim>>);
 
 impl Drop for WithdrawOnDrop {
@@ -270,11 +290,9 @@ impl EvalRequest {
 /// What one command printed, byte for byte (bounded; see `truncated`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawOutput {
-    /// On standard output.
     pub stdout: Vec<u8>,
-    /// On standard error.
     pub stderr: Vec<u8>,
-    /// Whether something is missing in the middle of either.
+    /// Whether bytes are missing in the middle of either stream.
     pub truncated: bool,
 }
 
@@ -299,24 +317,21 @@ pub enum InterruptOutcome {
 /// The answer to an interrupt.
 #[derive(Debug, Clone)]
 pub struct InterruptReport {
-    /// What became of it.
     pub outcome: InterruptOutcome,
-    /// The evaluation it was about, as it stands now.
+    /// The evaluation that was interrupted, in its present state.
     pub eval: Option<EvalResult>,
-    /// How long it took.
     pub took: Duration,
-    /// What goes on, or what is left behind, as a clause without its subject or a whole one.
+    /// What goes on or is left behind, as a whole clause or one without its subject.
     pub rest: Option<String>,
 }
 
-/// What became of input for the program.
+/// The answer to input for the program.
 #[derive(Debug, Clone)]
 pub struct InputOutcome {
-    /// The evaluation that gets it.
+    /// The evaluation that receives it.
     pub eval: u64,
     /// Bytes that wait until the program asks for them.
     pub pending: usize,
-    /// Whether standard input was closed.
     pub closed: bool,
 }
 
@@ -326,42 +341,36 @@ pub enum SessionError {
     /// The code would break the session.
     #[error("{}", .0.message)]
     Refused(Refusal),
-    /// Too much waits already.
+    /// Too many evaluations wait already.
     #[error("{limit} evaluations wait in session {session:?} already")]
     QueueFull {
         session: String,
         limit: usize,
-        /// The one that runs.
+        /// The evaluation that runs.
         runs: Option<u64>,
     },
-    /// The process is gone.
+    /// The process has ended.
     #[error("session {session:?} has ended: {reason}")]
     Ended { session: String, reason: String },
-    /// No such evaluation is remembered.
+    /// The evaluation is not remembered.
     #[error("session {session:?} remembers no evaluation {eval}")]
-    UnknownEval {
-        session: String,
-        /// The number asked for.
-        eval: u64,
-    },
+    UnknownEval { session: String, eval: u64 },
     /// Nothing has been evaluated yet.
     #[error("session {session:?} has evaluated nothing yet")]
     NothingYet { session: String },
-    /// It is over, or has not begun.
+    /// The evaluation has ended, or has not begun.
     #[error("{}", not_running(*eval, *status, *runs))]
     NotRunning {
         session: String,
-        /// The number asked for.
         eval: u64,
-        /// How it stands.
         status: Status,
-        /// The one that runs.
+        /// The evaluation that runs instead.
         runs: Option<u64>,
     },
     /// Nothing runs that could read input.
     #[error("nothing runs in session {session:?} that could read input")]
     NothingRuns { session: String },
-    /// A command did not end in time; it goes on.
+    /// A command did not end in time and still runs.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
     StillRunning { session: String, eval: u64 },
 }

@@ -6,23 +6,20 @@ use std::time::Duration;
 
 use crate::adapter::Adapter;
 
-/// A command with what is known about the REPL it starts. Plain data, so that a restart can use it again.
+/// A command and what is known about the REPL it starts. Plain data, so that a restart can use it again.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// The profile's name.
     pub profile: String,
-    /// The program and its arguments.
     pub command: Vec<String>,
-    /// The whole environment of the process.
+    /// The complete environment of the process.
     pub env: Vec<(String, String)>,
-    /// The working directory.
     pub cwd: PathBuf,
-    /// How to talk to it.
+    /// How to talk to the REPL.
     pub adapter: Arc<dyn Adapter>,
-    /// How long it may take to its first prompt (a first `cabal repl` builds dependencies).
+    /// How long the first prompt may take (a first `cabal repl` builds dependencies).
     pub start_timeout: Duration,
-    /// What to tell somebody who has not got the program: how to install it.
+    /// How to install the program, for users that do not have it.
     pub install_hint: String,
-    /// Resident memory of all its processes, in bytes, above which it is killed.
+    /// Resident memory of all its processes, in bytes, above which the session is killed.
     pub memory_limit: u64,
 }

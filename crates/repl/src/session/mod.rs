@@ -1,7 +1,8 @@
 //! One live REPL: a task owns the child and its state, others hold a [`Handle`].
 //!
-//! `actor` is that task, `machine` decides for it, `scan` finds the markers in the streams, `capture` and `show` make
-//! results of what was printed, `start` puts everything together.
+//! Start with `handle.rs`, what callers use. `actor` is the task, `machine` decides for it, `scan` finds the markers in
+//! the streams, `capture` and `show` turn output into results, `start` puts everything together. What differs between
+//! languages is [`crate::adapter`]; names and limits of many sessions are [`crate::sessions`].
 
 mod actor;
 mod alarm;

@@ -1,4 +1,4 @@
-//! The session's ends of its pipes: reading without waiting, and writing what the pipe takes.
+//! The daemon's ends of a session's pipes: reading without waiting, writing as much as the pipe takes.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -13,30 +13,30 @@ use super::Stream;
 use super::scan::{Scanner, Segment};
 use crate::adapter::{Channel, Nonce};
 
-/// How much is read at once.
+/// The largest single read.
 const CHUNK: usize = 64 * 1024;
 
-/// An output stream, cut at its markers.
+/// An output stream, split at its markers.
 #[derive(Debug)]
 pub(super) struct OutputPipe {
     pub(super) stream: Stream,
     pipe: Option<OwnedFd>,
-    /// What wakes us when something comes, unless it is muted.
+    /// Wakes the loop when output comes, unless muted.
     readiness: Option<pipe::Receiver>,
     scanner: Scanner,
     buffer: Vec<u8>,
 }
 
-/// What reading found.
+/// The outcome of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReadOutcome {
-    /// Something; there may be more.
+    /// Read something; there may be more.
     Some,
-    /// Something, and that was all.
+    /// Read something and emptied the pipe.
     Last,
-    /// Nothing at the moment.
+    /// The pipe is empty.
     Nothing,
-    /// The end, now or before.
+    /// End of file, now or earlier.
     End,
 }
 
@@ -53,13 +53,13 @@ impl OutputPipe {
         self.pipe.is_some()
     }
 
-    /// From now on nobody is woken by what comes. It stays in the pipe, and can be read.
+    /// Stops waking the loop. Output stays in the pipe and can be read.
     pub(super) fn mute(&mut self) {
         self.readiness = None;
     }
 
-    /// We are woken again by what comes, and by what has come meanwhile. Where there are no descriptors left for that,
-    /// says so.
+    /// Wakes the loop again for new output and for what has come meanwhile. Returns false if no file descriptor is left
+    /// for that.
     pub(super) fn unmute(&mut self) -> bool {
         if let (Some(pipe), None) = (&self.pipe, &self.readiness) {
             let readiness = pipe.try_clone().and_then(pipe::Receiver::from_owned_fd_unchecked);
@@ -69,21 +69,21 @@ impl OutputPipe {
         true
     }
 
-    /// Resolves when reading is worth a try; never after the end, nor while it is muted. Cancel safe.
+    /// Resolves when a read is worth trying; never after the end of file or while muted. Cancel safe.
     pub(super) async fn readable(&self) {
         match &self.readiness {
-            // An error shows when reading.
+            // A read reports the error.
             Some(readiness) => drop(readiness.readable().await),
             None => pending().await,
         }
     }
 
-    /// Reads once, past the runtime's idea of readiness: what the kernel has now counts.
+    /// Reads once, bypassing the runtime's view of readiness: what the kernel has now counts.
     pub(super) fn read(&mut self, sink: impl FnMut(Segment<'_>)) -> ReadOutcome {
         let Some(pipe) = &self.pipe else { return ReadOutcome::End };
         let mut read = None;
-        // A pipe that gave less than it was asked for is empty. Saying so to the runtime in here, where it knows which
-        // edge was read, saves the read that would only say the same, and cannot hide a later edge.
+        // A pipe that gave less than was asked for is empty. Telling the runtime here, where it knows which edge was
+        // read, saves a read that would only return EAGAIN, and cannot hide a later edge.
         if let Some(readiness) = &self.readiness {
             let _ = readiness.try_io(|| {
                 let found = rustix::io::read(pipe, &mut self.buffer);
@@ -106,14 +106,14 @@ impl OutputPipe {
         if count == CHUNK { ReadOutcome::Some } else { ReadOutcome::Last }
     }
 
-    /// Gives up on the rest.
+    /// Reads no further and releases what the scanner holds.
     pub(super) fn close(&mut self, sink: impl FnMut(Segment<'_>)) {
         (self.pipe, self.readiness) = (None, None);
         self.scanner.finish(sink);
     }
 }
 
-/// A pipe to the program, with what it has not taken yet.
+/// A pipe to the program, with the bytes that it has not taken yet.
 #[derive(Debug)]
 pub(super) struct InputPipe {
     pipe: Option<pipe::Sender>,
@@ -134,19 +134,19 @@ impl InputPipe {
         }
     }
 
-    /// Closes the pipe when everything is written.
+    /// Closes the pipe once everything is written.
     pub(super) fn close(&mut self) {
         self.closing = true;
         self.write();
     }
 
-    /// The pipe itself, for whoever ends the session; what waits is lost.
+    /// The pipe itself, for the kill ladder; unwritten bytes are dropped.
     pub(super) fn take(&mut self) -> Option<pipe::Sender> {
         self.waiting.clear();
         self.pipe.take()
     }
 
-    /// Resolves when more can be written; never if there is nothing. Cancel safe.
+    /// Resolves when more can be written; never without anything to write. Cancel safe.
     pub(super) async fn writable(&self) {
         match &self.pipe {
             Some(pipe) if !self.waiting.is_empty() => drop(pipe.writable().await),
@@ -154,7 +154,7 @@ impl InputPipe {
         }
     }
 
-    /// Writes what the pipe takes now.
+    /// Writes as much as the pipe takes now.
     pub(super) fn write(&mut self) {
         while let (Some(pipe), Some(front)) = (&self.pipe, self.waiting.front()) {
             match pipe.try_write(&front[self.written..]) {
@@ -166,7 +166,7 @@ impl InputPipe {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // Nobody reads any more: the exit will tell.
+                // The reader is gone: the process's exit will tell.
                 Err(_) => {
                     self.waiting.clear();
                     self.written = 0;
@@ -179,14 +179,14 @@ impl InputPipe {
         }
     }
 
-    /// Whether the program has not read all that was written.
+    /// Whether the program has not read everything that was written.
     pub(super) fn has_unread(&self) -> bool {
         let unread = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
         !self.waiting.is_empty() || unread.is_some_and(|bytes| bytes > 0)
     }
 }
 
-/// Standard input, and the channel of code where that is another.
+/// Standard input, and the code channel where that is another pipe.
 #[derive(Debug)]
 pub(super) struct InputPipes {
     pub(super) stdin: InputPipe,
@@ -202,12 +202,12 @@ impl InputPipes {
         InputPipes { stdin: InputPipe::new(stdin), apart: (channel == Channel::Apart).then(|| InputPipe::new(code)) }
     }
 
-    /// Where code goes.
+    /// The pipe that code goes to.
     pub(super) fn code(&mut self) -> &mut InputPipe {
         self.apart.as_mut().unwrap_or(&mut self.stdin)
     }
 
-    /// Resolves when more can be written to either. Cancel safe.
+    /// Resolves when more can be written to either pipe. Cancel safe.
     pub(super) async fn writable(&self) {
         match &self.apart {
             Some(apart) => tokio::select! {
@@ -218,7 +218,7 @@ impl InputPipes {
         }
     }
 
-    /// Writes what the pipes take now.
+    /// Writes as much as the pipes take now.
     pub(super) fn write(&mut self) {
         self.stdin.write();
         if let Some(apart) = &mut self.apart {
@@ -235,7 +235,7 @@ mod tests {
 
     fn output(stream: Stream) -> (pipe::Sender, OutputPipe) {
         let (ours, theirs) = pipe::pipe().expect("a pipe");
-        // A known one: what looks like the beginning of a marker is held back.
+        // A known nonce: bytes that look like the beginning of a marker are held back.
         (ours, OutputPipe::new(stream, Some(theirs), &Nonce::known("0123456789abcdef0123456789abcdef")))
     }
 

@@ -1,4 +1,4 @@
-//! Who waits for which answer.
+//! Pending answers: which caller waits for what.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use super::handle::Finished;
 use super::machine::Waiter;
 use super::{InputOutcome, InterruptReport, SessionError};
 
-/// When there are more, those who have stopped waiting are forgotten.
+/// With more than this, replies whose callers have stopped waiting are dropped.
 const MANY: usize = 256;
 
-/// A way to answer, with how much output the answer may show.
+/// A way to answer, with the number of bytes of output the answer may show.
 pub(super) enum Reply {
     Eval(oneshot::Sender<Result<Finished, SessionError>>, usize),
     Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
     Interrupt(oneshot::Sender<Result<InterruptReport, SessionError>>, usize),
 }
 
-/// All that are open.
+/// All pending replies.
 #[derive(Default)]
 pub(super) struct Replies {
     open: HashMap<Waiter, Reply>,
@@ -26,7 +26,7 @@ pub(super) struct Replies {
 }
 
 impl Replies {
-    /// Keeps a reply under a fresh name.
+    /// Keeps a reply under a new number.
     pub(super) fn add(&mut self, reply: Reply) -> Waiter {
         if self.open.len() > MANY {
             self.open.retain(|_, reply| !reply.is_closed());
@@ -41,9 +41,9 @@ impl Replies {
         self.open.remove(&waiter)
     }
 
-    /// Gives the error to whoever it is.
+    /// Answers the waiter with an error.
     pub(super) fn refuse(&mut self, waiter: Waiter, error: SessionError) {
-        // Whoever has stopped waiting needs no answer.
+        // A caller that has stopped waiting needs no answer.
         match self.remove(waiter) {
             Some(Reply::Eval(reply, _)) => drop(reply.send(Err(error))),
             Some(Reply::Input(reply)) => drop(reply.send(Err(error))),

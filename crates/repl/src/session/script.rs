@@ -1,4 +1,4 @@
-//! Files for code that is too long for a pipe. At most one at a time, readable by nobody else, gone with its session.
+//! Files for code that is too long for a pipe: at most one at a time, private to the user, removed with the session.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::adapter::SCRIPT_PATH;
 
-/// The place for a session's script.
+/// The path for a session's script.
 #[derive(Debug)]
 pub(super) struct Scripts {
     path: PathBuf,
@@ -15,7 +15,7 @@ pub(super) struct Scripts {
 }
 
 impl Scripts {
-    /// `name` is unguessable and unique.
+    /// `name` must be unguessable and unique.
     pub(super) fn new(name: &str) -> Scripts {
         Scripts { path: project::temporary().join(format!("hob-{name}.script")), written: false }
     }
@@ -31,7 +31,7 @@ impl Scripts {
         Ok(code.replace(SCRIPT_PATH, &self.path.to_string_lossy()).into_bytes())
     }
 
-    /// Removes it. A program that has it open may read on.
+    /// Removes the file. A program that has it open can still read it.
     pub(super) fn clear(&mut self) {
         if self.written {
             self.written = false;

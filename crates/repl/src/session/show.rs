@@ -9,10 +9,10 @@ use super::capture::Capture;
 use super::machine::EvalRecord;
 use crate::result::{Between, Completion, EvalResult, Shown, Truncated};
 
-/// How much of what came between two evaluations is shown, per stream.
+/// Bytes shown per stream of the output between two evaluations.
 const BETWEEN: usize = 2_000;
 
-/// What a result needs besides the evaluation itself.
+/// What a result needs besides the evaluation's record.
 #[derive(Debug, Clone)]
 pub(super) struct Frame<'a> {
     pub(super) session: &'a str,
@@ -20,15 +20,15 @@ pub(super) struct Frame<'a> {
     pub(super) completion: Completion,
     pub(super) queue_depth: usize,
     pub(super) cursor: u64,
-    /// Bytes of this evaluation that are no longer readable, per stream.
+    /// Bytes of this evaluation that the log no longer has, per stream.
     pub(super) dropped: [u64; 2],
     pub(super) max_bytes: usize,
 }
 
-/// The result as it stands now.
+/// The result in its present state.
 pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> EvalResult {
     let [out, err] = &record.output;
-    // Errors matter: they may take half, and whatever one stream leaves is the other's.
+    // Errors matter: standard error may take half, and each stream gets what the other leaves.
     let small = |capture: &Capture| usize::try_from(capture.total()).unwrap_or(usize::MAX);
     let err_room = small(err).min(frame.max_bytes / 2).max(frame.max_bytes.saturating_sub(small(out)));
     let out_room = frame.max_bytes.saturating_sub(small(err).min(err_room));
@@ -77,7 +77,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
     }
 }
 
-/// The bytes as they were printed.
+/// The bytes exactly as printed.
 pub(super) fn raw(record: &EvalRecord) -> RawOutput {
     let [(stdout, cut), (stderr, also)] = record.output.each_ref().map(Capture::bytes);
     RawOutput { stdout, stderr, truncated: cut || also }

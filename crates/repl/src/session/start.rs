@@ -21,15 +21,15 @@ use crate::adapter::{CODE_VARIABLE, Channel, Nonce};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
 
-/// How many commands of handles may wait for the actor.
+/// How many commands may wait for the actor.
 const COMMANDS: usize = 64;
 /// How many events a slow subscriber may fall behind.
 const EVENTS: usize = 4096;
 
-/// Hears of everything that happens but output, at once and without loss. Must not block.
+/// Receives every event except output, immediately and without loss. Must not block.
 pub(crate) type EventSink = Arc<dyn Fn(&SessionEvent) + Send + Sync>;
 
-/// What a session is started with, besides what its profile says.
+/// What a session is started with.
 #[derive(Clone)]
 pub(crate) struct SessionSpec {
     pub(crate) name: String,
@@ -38,33 +38,28 @@ pub(crate) struct SessionSpec {
     pub(crate) launch: Launch,
     pub(crate) queue: usize,
     pub(crate) idle: Option<Duration>,
-    /// Where records for clean-up after a crash go.
+    /// Where the records for cleaning up after a crash go.
     pub(crate) records: Option<PathBuf>,
     pub(crate) guard: Guard,
     pub(crate) sink: Option<EventSink>,
-    /// The numbers of the evaluations of all sessions.
+    /// Shared by all sessions of the project.
     pub(crate) numbers: Arc<EvalNumbers>,
 }
 
 /// Why a session did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The process did not.
+    /// The process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// Its output has no place.
+    /// There is no place for its output.
     #[error("make a place for its output in {path}: {source}")]
-    Output {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The command is empty.
+    Output { path: PathBuf, source: io::Error },
     #[error("the command is empty")]
     NoCommand,
 }
 
-/// Starts the process and the task that owns it. What it prints follows what stands in the log. Needs a tokio runtime.
+/// Starts the process and the task that owns it. New output is appended to `log`. Needs a tokio runtime.
 pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, StartError> {
     let launch = session.launch;
     let mut command = VecDeque::from(launch.command.clone());
@@ -94,7 +89,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         completion: launch.adapter.completion(),
         pid: u32::try_from(child.pid).ok(),
         cwd: launch.cwd.clone(),
-        // What it is given to read is between us and it.
+        // The path of the script that hob hands to the program is not shown.
         command: launch.command.iter().filter(|word| *word != process::GIVEN_PATH).cloned().collect(),
         memory: None,
         uptime: Duration::ZERO,

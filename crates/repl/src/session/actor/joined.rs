@@ -1,10 +1,10 @@
-//! Waiting for a task that may or may not be under way.
+//! Waiting for a task that may or may not be running.
 
 use std::future::pending;
 
 use tokio::task::JoinHandle;
 
-/// The result of a task that is under way; forever pending if none is. Cancel safe: the task stays where it is.
+/// The result of the running task; pending forever without one. Cancel safe: the task stays where it is.
 pub(super) async fn joined<T>(task: &mut Option<JoinHandle<T>>) -> Option<T> {
     match task {
         Some(handle) => {

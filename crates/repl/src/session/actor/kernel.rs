@@ -1,4 +1,4 @@
-//! What the actor asks of the kernel and hears from it: whether the program waits for input, what it takes, its end.
+//! What the actor asks the kernel: whether the program waits for input, what it uses, how it ended.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::session::pipes::OutputPipe;
 impl Actor {
     pub(super) fn probe(&mut self) {
         if self.inputs.code().has_unread() || self.inputs.stdin.has_unread() {
-            // It has not even read what was written.
+            // The program has not even read what was written.
             return self.on(Event::Probed(Probed::Unread));
         }
         let group = self.group.clone();
@@ -26,13 +26,13 @@ impl Actor {
         }));
     }
 
-    /// What the kernel's answer means for the machine.
+    /// Translates the kernel's answer for the machine.
     pub(super) fn probe_answer(&mut self, probe_answer: Option<(Prober, Doing, Option<String>)>) -> Probed {
         let Some((prober, doing, command)) = probe_answer else { return Probed::Unknown };
         self.state.prober = Some(prober);
         match (doing, command, &self.state.command) {
             (Doing::WaitingForInput, Some(now), Some(before)) if now != *before => {
-                // Known again at the next prompt, if there is one.
+                // The next prompt sets it again, if there is one.
                 self.state.command = None;
                 Probed::Replaced(now)
             }
@@ -43,16 +43,16 @@ impl Actor {
         }
     }
 
-    /// SIGINT to the process group; if `guarded`, only where all code that was written has been read.
+    /// Sends SIGINT to the process group; if `guarded`, only once all written code has been read.
     pub(super) fn signal(&mut self, guarded: bool) {
         if guarded && self.inputs.code().has_unread() {
             return self.on(Event::Unread);
         }
-        // The group may be gone already, which the exit tells.
+        // The group may be gone already, which its exit reports.
         let _ = self.group.signal(Signal::INT);
     }
 
-    /// Looks what goes on in the session; a look that is under way counts no more.
+    /// Observes what runs in the session. An observation that is under way is discarded.
     pub(super) fn watch(&mut self, window: Duration, age: Duration) {
         let group = self.group.clone();
         self.state.watch = Some(tokio::spawn(async move { Activity::of(&group, window, age).await }));
@@ -70,7 +70,7 @@ impl Actor {
     pub(super) fn measured(&mut self, measured: Option<(u64, CpuClock)>) {
         let Some((memory, clock)) = measured else { return };
         if self.machine.current().is_none() || self.state.clock.is_empty() {
-            // Within an evaluation both readings come from the same processes.
+            // Within an evaluation both readings must come from the same processes.
             self.state.clock = clock;
         }
         self.info.send_modify(|info| info.memory = Some(memory));
@@ -82,7 +82,7 @@ impl Actor {
         }
     }
 
-    /// The ladder, on a task of its own; the loop reads on meanwhile.
+    /// Runs the kill ladder on a task of its own, so that the loop goes on reading.
     pub(super) fn end(&mut self, ending: Ending) {
         if self.state.ending.is_some() {
             return;
@@ -101,11 +101,11 @@ impl Actor {
         }));
     }
 
-    /// The process has ended: takes what it still printed, then says how it ended.
+    /// Reads what the ended process still printed, then reports how it ended.
     pub(super) async fn died(&mut self) {
         let until = Instant::now() + DRAIN;
         self.read();
-        // A grandchild may hold the pipes open for as long as it likes; the program's own output is in them by now.
+        // A grandchild may keep the pipes open; the program's own output is in them by now.
         while self.outputs.iter().any(OutputPipe::is_open) && Instant::now() < until {
             let before = self.state.logged;
             self.read();
@@ -128,7 +128,7 @@ impl Actor {
             exit.map_or(Death { code: None, signal: None }, |exit| Death { code: exit.code, signal: exit.signal });
         self.machine.on(Event::Died(death), now);
         self.scripts.clear();
-        // What it left behind goes too.
+        // Processes that the program left behind are ended too.
         self.end(Ending::Kill);
     }
 

@@ -1,7 +1,9 @@
-//! The task that owns a session: its process, its pipes, its state. It waits for what happens, lets the machine decide,
-//! and performs.
+//! The task that owns a session: its process, its pipes, its state. The loop in [`Actor::run`] waits for what happens,
+//! hands it to the machine, which decides, and performs the machine's actions.
 //!
-//! Nothing is lost when a `select!` drops a branch: every branch only waits, and reading and writing happen after it.
+//! No branch of a `select!` loses anything when it is dropped: branches only wait; reading and writing happen after
+//! them. `kernel` asks the kernel about the process; `busy_wait` and `coalesce_wakes` only save time
+//! (docs/design/latency.md).
 
 mod busy_wait;
 mod coalesce_wakes;
@@ -35,13 +37,13 @@ use super::{InterruptReport, SessionError, SessionEvent, SessionInfo, SessionSta
 use crate::load::LoadRecord;
 use crate::result::Status;
 
-/// How often one wake reads before others get their turn.
+/// How often one wake reads a stream before others get their turn.
 const READS: usize = 16;
 /// How long output may still arrive after the process has ended.
 const DRAIN: Duration = Duration::from_millis(200);
 /// How long a process may live on after it closed an output stream.
 const CLOSED: Duration = Duration::from_millis(350);
-/// How often memory is looked at: while something runs, and otherwise.
+/// How often memory is measured: while an evaluation runs, and otherwise.
 const WATCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
 
 /// A running session's parts.
@@ -58,37 +60,37 @@ pub(super) struct Actor {
     pub(super) inputs: InputPipes,
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
-    /// Whether its jobs are noted after each evaluation.
+    /// Whether the session's job groups are noted after each evaluation.
     pub(super) jobs: bool,
     pub(super) session: String,
     pub(super) sink: Option<EventSink>,
     pub(super) state: LoopState,
 }
 
-/// What the loop itself keeps between two wakes.
+/// The loop's own state between two wakes.
 pub(super) struct LoopState {
     replies: Replies,
-    /// Those who wait for the process to be gone.
+    /// Callers that wait for the end of the process.
     stopping: Vec<oneshot::Sender<()>>,
-    /// Under way: kept here, so that a dropped wait loses nothing.
+    /// The task under way: kept here, so that a dropped wait loses nothing.
     probe: Option<JoinHandle<(Prober, Doing, Option<String>)>>,
     prober: Option<Prober>,
     watch: Option<JoinHandle<Activity>>,
-    /// The command line of its process, as it was at a prompt.
+    /// The command line of the process at its last prompt.
     command: Option<String>,
     measure: Option<JoinHandle<(u64, CpuClock)>>,
     clock: CpuClock,
     ending: Option<JoinHandle<()>>,
     closed: Option<(Stream, Instant)>,
-    /// Until when standard output wakes nobody.
+    /// Until when standard output wakes nothing.
     muted: Option<Instant>,
     busy_wait: BusyWait,
     watched: Option<Instant>,
-    /// Bytes in the log so far, per stream.
+    /// Bytes logged so far, per stream.
     logged: [u64; 2],
     alarm: Alarm,
     dead: bool,
-    /// Every handle is gone.
+    /// Whether every handle has been dropped.
     orphaned: bool,
 }
 
@@ -145,7 +147,7 @@ impl Actor {
                 Wake::Exit => self.died().await,
                 Wake::Probed(probe_answer) => {
                     let probed = self.probe_answer(probe_answer);
-                    // What the program printed before it waited has to be seen first.
+                    // Output that was printed before the program waited comes first.
                     self.read();
                     self.on(Event::Probed(probed));
                 }
@@ -189,7 +191,7 @@ impl Actor {
             measured = joined(&mut self.state.measure) => Wake::Measured(measured),
             _ = joined(&mut self.state.ending) => Wake::Ended,
             () = self.state.alarm.rings() => Wake::Time,
-            () = self.state.busy_wait.keep() => Wake::Time,
+            () = self.state.busy_wait.spin() => Wake::Time,
         }
     }
 
@@ -216,15 +218,15 @@ impl Actor {
         if self.state.measure.is_none() && self.state.watched.is_some_and(|at| now >= at + watch) {
             self.measure();
         }
-        // The alarm may ring early; then nothing is due. A deadline of the machine's that has come while its question is
-        // still open is not asked again at once.
+        // The alarm may ring early; then nothing is due. A deadline of the machine whose answer is still under way is
+        // not asked for again at once.
         if self.machine.is_about_to_signal(now) {
             self.read();
         }
         self.machine.on(Event::Tick, now);
     }
 
-    /// Reads both streams, a bounded amount.
+    /// Reads both streams, at most [`READS`] times each.
     fn read(&mut self) {
         let now = Instant::now();
         for output in &mut self.outputs {
@@ -247,7 +249,7 @@ impl Actor {
     fn command(&mut self, command: Command) {
         match command {
             Command::Eval { request, quiet, claim, reply } => {
-                // What was printed before belongs to nobody.
+                // Output from before this evaluation belongs to no evaluation.
                 self.read();
                 let waiter = self.state.replies.add(Reply::Eval(reply, request.max_bytes));
                 self.on(Event::Eval { code: request.code, stdin: request.stdin, quiet, claim, waiter });
@@ -265,16 +267,16 @@ impl Actor {
                 self.on(Event::Input { eval, text, eof, waiter });
             }
             Command::Interrupt { eval, max_bytes, reply } => {
-                // Perhaps it has ended already.
+                // The evaluation may have ended already.
                 self.read();
                 let waiter = self.state.replies.add(Reply::Interrupt(reply, max_bytes));
                 self.on(Event::Interrupt { eval, waiter });
             }
-            // Whoever has stopped waiting needs no answer.
+            // A caller that has stopped waiting needs no answer.
             Command::History { reply } => drop(reply.send(self.machine.history())),
             Command::Stop { reason, reply } => {
                 if self.state.dead && self.state.ending.is_none() {
-                    // Nobody there means that nobody needs to know.
+                    // A caller that has stopped waiting needs no answer.
                     let _ = reply.send(());
                 } else {
                     self.state.stopping.push(reply);
@@ -284,8 +286,8 @@ impl Actor {
         }
     }
 
-    /// Does what the machine has decided, in an order that never lets anybody see an answer before what it is about:
-    /// output and loads, then how things stand, then answers.
+    /// Performs the machine's actions in an order that publishes facts before the answers about them: output and loads,
+    /// then the session's state, then answers.
     fn perform(&mut self) {
         loop {
             let actions = self.machine.take_actions();
@@ -334,7 +336,7 @@ impl Actor {
                 if let Some(sink) = &self.sink {
                     sink(&event);
                 }
-                // Without subscribers it is for nobody.
+                // Fails only without subscribers.
                 let _ = self.events.send(event);
             }
             Action::Log { stream, bytes } => {
@@ -347,12 +349,13 @@ impl Actor {
         }
     }
 
-    /// Notes at the start and at the end of an evaluation what the machine cannot know.
+    /// Records what the machine cannot know at the start and the end of an evaluation: processor time, log position,
+    /// jobs.
     fn note_timing(&mut self, event: &SessionEvent) {
         if matches!(event, SessionEvent::EvalFinished { .. }) {
             self.state.busy_wait.end();
         }
-        // What is there while nothing is evaluated stands behind.
+        // Jobs that exist between evaluations are background jobs.
         if self.jobs && matches!(event, SessionEvent::Started | SessionEvent::EvalFinished { .. }) {
             self.group.note_jobs();
         }
@@ -363,7 +366,7 @@ impl Actor {
                     (record.logged, record.cpu_from) = (self.state.logged, cpu);
                 }
             }
-            // In less than a tick the clock says nothing.
+            // The clock says nothing about less than a tick.
             SessionEvent::EvalFinished { duration, .. } if *duration < CpuClock::tick() => {}
             SessionEvent::EvalFinished { eval, .. } => {
                 let cpu = self.state.clock.now();
@@ -381,7 +384,7 @@ impl Actor {
             Some(finished) => Ok(finished),
             None => Err(SessionError::UnknownEval { session: self.session.clone(), eval }),
         };
-        // Whoever has stopped waiting can ask again.
+        // A caller that has stopped waiting can ask again.
         let _ = reply.send(answer);
     }
 
@@ -407,7 +410,7 @@ impl Actor {
             dropped,
             max_bytes,
         };
-        // Only commands of our own, which are quiet, are asked for their exact bytes.
+        // Only the daemon's own commands, which are quiet, are asked for their exact bytes.
         let raw = if record.quiet { show::raw(record) } else { Default::default() };
         let mut result = show::result(record, &frame, Instant::now());
         if let (Status::Queued, SessionState::WaitingForInput, Some(before)) =
@@ -464,7 +467,7 @@ impl Actor {
     }
 }
 
-/// Hands one piece of a stream to the machine, the log and the subscribers.
+/// Hands one segment of a stream to the machine, the log and the subscribers.
 fn take(
     segment: Segment<'_>,
     stream: Stream,
@@ -485,7 +488,7 @@ fn take(
             *logged += bytes.len() as u64;
             if events.receiver_count() > 0 && machine.is_public(eval) {
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                // They may have gone meanwhile.
+                // Subscribers may have gone meanwhile.
                 let _ = events.send(SessionEvent::Output { eval, stream, text });
             }
         }

@@ -1,5 +1,5 @@
-//! A REPL that stopped at a breakpoint says so at each prompt, behind the marker and without a newline: that is no output
-//! of the next evaluation. It is taken off the answers; the log keeps it.
+//! A REPL that stopped at a breakpoint prints its place at each prompt, after the marker and without a newline. That is
+//! not output of the next evaluation, so answers leave it out; the log keeps it.
 
 use super::super::Stream;
 use super::super::capture::Capture;
@@ -8,14 +8,14 @@ use super::Machine;
 /// What is known of a breakpoint.
 #[derive(Debug, Default)]
 pub(super) struct Breakpoint {
-    /// What is printed at each prompt while it lasts.
+    /// What is printed at each prompt while the breakpoint lasts.
     context: Option<Vec<u8>>,
-    /// Whether a prompt came that was not followed by output yet.
+    /// Whether a prompt came that no output has followed yet.
     due: bool,
 }
 
 impl Breakpoint {
-    /// A prompt came on standard output.
+    /// Call when a prompt came on standard output.
     pub(super) fn prompted(&mut self) {
         self.due = self.context.is_some();
     }
@@ -28,7 +28,7 @@ impl Machine {
         let stopped = self.adapter.stopped(&String::from_utf8_lossy(&record.output[0].bytes().0));
         record.notes.push(stopped.note);
         self.breakpoint = Breakpoint { context: stopped.context.map(String::into_bytes), due: true };
-        // It may have come before the marker on the other stream, which told.
+        // The text may have come before the marker on the other stream that reported the breakpoint.
         let between = self.between[Stream::Stdout as usize].bytes().0;
         let rest = self.without_context(&between);
         if rest.len() < between.len() {
@@ -38,7 +38,7 @@ impl Machine {
         }
     }
 
-    /// Standard output without what a prompt at a breakpoint adds. Where that is missing, it is over.
+    /// Standard output without what a prompt at a breakpoint adds. Where that is missing, the breakpoint is over.
     pub(super) fn without_context<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         if bytes.is_empty() || !std::mem::take(&mut self.breakpoint.due) {
             return bytes;

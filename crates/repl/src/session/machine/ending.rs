@@ -1,4 +1,4 @@
-//! The end of the process: asked for, or not.
+//! The end of the process, whether asked for or not.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use crate::result::Status;
 use super::{Action, Death, Ending, Intent, Machine, Phase};
 
 impl Machine {
-    /// Ends the process. The first reason stands. `stopped` says that nothing was wrong with it.
+    /// Ends the process. The first reason counts. `stopped` means that nothing was wrong with the session.
     pub(super) fn stop(&mut self, reason: String, stopped: bool) {
-        // At its prompt it can end by itself; otherwise the line would only be read by what runs.
+        // At its prompt the REPL can be asked to quit; otherwise the running program would read the line.
         let listens = matches!(self.phase, Phase::Idle { .. });
         self.end(
             Intent { reason, stopped },
@@ -20,7 +20,7 @@ impl Machine {
         );
     }
 
-    /// Ends the process without asking it.
+    /// Ends the process without asking it first.
     pub(super) fn kill(&mut self, reason: String) {
         self.end(Intent { reason, stopped: false }, Ending::Kill);
     }
@@ -32,7 +32,7 @@ impl Machine {
         }
     }
 
-    /// Without its streams the process is of no use, and nobody would hear of its end.
+    /// Without its streams the process is of no use, and its evaluations would never end.
     pub(super) fn closed(&mut self, stream: Stream) {
         let name = if stream == Stream::Stdout { "output" } else { "error" };
         self.kill(format!("it closed its standard {name}"));
@@ -62,7 +62,7 @@ impl Machine {
             let record = self.records.running(queued.eval);
             record.notes.push(format!("It never ran: {reason}."));
             if unstarted {
-                // What the program said instead of a prompt is what its user needs to read.
+                // What the program printed instead of a prompt is what its user needs to read.
                 record.output = self.banner.clone();
             }
             self.waiters.push((queued.eval, queued.waiter));
@@ -97,7 +97,7 @@ impl Machine {
         }
     }
 
-    /// The signal that the REPL itself named as the last thing it said.
+    /// The signal that the REPL itself named last.
     fn last_word(&self) -> Option<i32> {
         if let Some(eval) = self.current() {
             return self.judge(eval).signal;

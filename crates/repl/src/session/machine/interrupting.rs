@@ -1,10 +1,10 @@
 //! The interrupt of a running evaluation: one signal, then patience.
 //!
-//! A second signal is sent only when somebody asks again. It would cut off the cleanup that the first one set going, and
-//! GHC acts on a signal only between two collections, which take seconds with a large heap: after two in a row GHCi
-//! comes back to its prompt while the evaluation's thread goes on behind it, for ever. So from the signal on the
-//! evaluation runs like any other: it may print, sleep, ask for input. When its end shows, `syncing` gets the session in
-//! step and looks whether anything of it is left.
+//! A second signal is sent only when a caller asks again. It would cut off the cleanup that the first one started, and
+//! GHC acts on a signal only between two garbage collections, which take seconds with a large heap: after two in a row
+//! GHCi returns to its prompt while the evaluation's thread runs on behind it for ever. So after the signal the
+//! evaluation runs like any other: it may print, sleep, ask for input. When its end shows, `syncing` gets the session
+//! in step and checks whether anything of it is left.
 
 use std::time::{Duration, Instant};
 
@@ -20,31 +20,31 @@ use crate::result::Status;
 
 /// A signal sooner than this after the code could hit the REPL while it reads the code.
 const READING: Duration = Duration::from_millis(20);
-/// How soon it is tried again where the REPL has not read all of the code.
+/// How soon the signal is tried again if the REPL has not read all of the code.
 const UNREAD: Duration = Duration::from_millis(5);
-/// After this whoever asked is told how things stand.
+/// After this the callers are told how things stand.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(10);
-/// A program that waits for input for so long after the signal has caught it.
+/// A program that waits for input this long after the signal has caught it.
 const CAUGHT: Duration = Duration::from_secs(1);
-/// How soon we look again at what goes on behind the prompt; it grows to the other.
+/// The first interval between two looks at a straggler, and the longest it grows to.
 const LOOK: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(8)];
 
-/// What an interrupt has come to so far.
+/// An interrupt that was asked for, and its progress.
 #[derive(Debug)]
 pub(super) struct InterruptRequest {
-    /// When it was asked for, or asked for again.
+    /// When it was last asked for.
     pub(super) since: Instant,
     pub(super) waiters: Vec<Waiter>,
     /// Until when the signal is held back.
     hold: Option<Instant>,
-    /// How many signals it was sent.
+    /// How many signals were sent.
     pub(super) signals: u32,
-    /// How many of them came before the REPL had begun it.
+    /// How many of them came before the REPL had begun the evaluation.
     missed: u32,
-    /// Since when it waits for input, as far as was seen.
+    /// Since when the program was seen waiting for input.
     waits: Option<Instant>,
     doing: &'static str,
-    /// What those who asked were told, after which it goes on.
+    /// What the callers were told; the interrupt goes on after that.
     told: Option<InterruptOutcome>,
 }
 
@@ -76,7 +76,7 @@ impl InterruptRequest {
         }
     }
 
-    /// Somebody asks again, after an answer.
+    /// Takes another request after an answer.
     pub(super) fn renew(&mut self, waiter: Waiter, now: Instant) {
         self.waiters.push(waiter);
         (self.since, self.told, self.waits) = (now, None, None);
@@ -88,14 +88,14 @@ impl InterruptRequest {
     }
 }
 
-/// What goes on behind the prompt after an interrupt.
+/// What runs on behind the prompt after an interrupt.
 #[derive(Debug)]
 pub(super) struct Straggler {
     pub(super) eval: u64,
     pub(super) doing: &'static str,
     pub(super) look_at: Instant,
     gap: Duration,
-    /// How much nobody's output there was at the last look.
+    /// How much unowned output there was at the last look.
     printed: [u64; 2],
 }
 
@@ -104,7 +104,7 @@ impl Straggler {
         Straggler { eval, doing, look_at: now + LOOK[0], gap: LOOK[0], printed: [0; 2] }
     }
 
-    /// A clause for whoever uses the session meanwhile.
+    /// A clause for callers that use the session meanwhile.
     pub(super) fn words(&self, session: &str) -> String {
         let (eval, doing) = (self.eval, self.doing);
         format!(
@@ -126,7 +126,7 @@ impl Machine {
         match &mut self.phase {
             Phase::Running(run) => {
                 match &mut run.asked {
-                    // One is under way.
+                    // Join the interrupt that is under way.
                     Some(asked) if asked.told.is_none() => asked.waiters.push(waiter),
                     Some(asked) => {
                         asked.renew(waiter, now);
@@ -156,7 +156,7 @@ impl Machine {
         }
     }
 
-    /// Why what is asked for cannot be done to this evaluation.
+    /// Why this evaluation can be neither interrupted nor fed; `None` if it runs.
     pub(super) fn not_running_error(&self, eval: Option<u64>) -> Option<SessionError> {
         let (eval, session, runs) = (eval?, self.name.clone(), self.current());
         match self.records.get(eval) {
@@ -166,12 +166,12 @@ impl Machine {
         }
     }
 
-    /// Whether what was printed should be read before the next tick: a signal is due, unless the evaluation has ended.
+    /// Whether output should be read before the next tick: a signal is due unless the evaluation has ended.
     pub(in super::super) fn is_about_to_signal(&self, now: Instant) -> bool {
         matches!(&self.phase, Phase::Running(run) if run.asked.as_ref().is_some_and(|asked| asked.hold.is_some_and(|hold| now >= hold)))
     }
 
-    /// Sends the signal that is due, and answers when it is time.
+    /// Sends a signal that is due, and answers when it is time.
     pub(super) fn interrupting_tick(&mut self, now: Instant) {
         let sends = self.adapter.interrupt().signal;
         let Phase::Running(run) = &mut self.phase else { return };
@@ -179,7 +179,7 @@ impl Machine {
         if asked.hold.take_if(|hold| now >= *hold).is_some() {
             asked.signals += 1;
             asked.doing = "computes";
-            // Input that it was given need not have been read.
+            // Input that was given need not have been read.
             let guarded = !run.fed && !run.is_waiting();
             let eval = run.eval;
             run.probe_soon(now);
@@ -209,7 +209,7 @@ impl Machine {
         }
     }
 
-    /// Tells those who asked how things stand. The evaluation goes on.
+    /// Tells the callers how things stand. The evaluation goes on.
     fn tell(&mut self, outcome: InterruptOutcome, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let (eval, Some(asked)) = (Some(run.eval), &mut run.asked) else { return };
@@ -220,13 +220,13 @@ impl Machine {
         }
     }
 
-    /// A marker of an evaluation that was sent a signal. Returns whether it was.
+    /// Takes a marker of a signalled evaluation. Returns false if the evaluation was sent no signal.
     pub(super) fn signalled_marker(&mut self, stream: Stream, number: Option<u64>, now: Instant) -> bool {
         let fallback = self.is_fallback();
         let Phase::Running(run) = &mut self.phase else { return false };
         let Some(asked) = run.asked.as_mut().filter(|asked| asked.signals > 0) else { return false };
         let before = run.before;
-        // Any newer number ends it: a block of code may have been cut short.
+        // Any newer number ends the evaluation: a block of code may have been cut short.
         let ended = match fallback {
             true => self.sides[0].unnumbered > 0,
             false => self.sides.iter().all(|side| side.number > before),
@@ -234,14 +234,14 @@ impl Machine {
         if ended {
             self.synchronize(SyncReason::Interrupt, now);
         } else if stream == Stream::Stdout && number.is_some_and(|number| number <= before) {
-            // The prompt once more: the signal came before the code was read, and hit nothing.
+            // A repeated prompt: the signal came before the code was read, and hit nothing.
             asked.missed += 1;
             asked.hold = Some(now + READING);
         }
         true
     }
 
-    /// What the kernel says of an evaluation that was sent a signal. Returns whether that is all there is to it.
+    /// Takes the kernel's word on a signalled evaluation. Returns true if nothing else needs to act on it.
     pub(super) fn interrupting_probed(&mut self, probed: &Probed, now: Instant) -> bool {
         let Phase::Running(run) = &mut self.phase else { return false };
         let has_input = run.has_input();
@@ -249,7 +249,7 @@ impl Machine {
         match probed {
             Probed::Waiting | Probed::Replaced(_) if !has_input => {
                 let waits = *asked.waits.get_or_insert(now);
-                // Where the signal is on its way still, it only looks so.
+                // While the signal is under way, this is only an appearance.
                 if asked.signals == 0 || now < waits + CAUGHT {
                     return true;
                 }
@@ -264,8 +264,8 @@ impl Machine {
         false
     }
 
-    /// Ends an evaluation that an interrupt was asked for, and says so to those who asked: it ended before a signal was
-    /// sent, or it was sent one and the session is in step again. `rest` is what is left of it.
+    /// Ends an interrupted evaluation and answers the callers: it ended before a signal was sent, or the session is in
+    /// step again after one. `rest` is what is left of it.
     pub(super) fn conclude(&mut self, rest: Option<String>, overrun: bool, now: Instant) {
         let run = match &mut self.phase {
             Phase::Running(run) => Some(&mut **run),
@@ -279,7 +279,7 @@ impl Machine {
             let note = format!("{left} more piece{} of the code did not run.", plural(left));
             self.records.running(eval).notes.push(note);
         }
-        // Those that ran may have come to their ends: that the others did not run is the interrupt's work too.
+        // The pieces that ran may have ended well: that the others did not run is the interrupt's work too.
         let cut = left > 0 && !failed;
         self.finish(eval, cut.then_some(Status::Interrupted), now);
         let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted);
@@ -296,21 +296,21 @@ impl Machine {
         }
     }
 
-    /// Looks whether what went on behind the prompt still does, if it is time.
+    /// Checks whether the straggler still runs, if that is due.
     pub(super) fn watch_idle_straggler(&mut self, now: Instant) {
         let Some(straggler) = self.straggler.as_mut().filter(|straggler| now >= straggler.look_at) else { return };
         straggler.look_at = now + LOOK[1] * 4;
         self.actions.push(Action::Watch { window: LOOK[0], age: Duration::ZERO });
     }
 
-    /// What goes on in the session, as it was asked.
+    /// Takes the observation that was asked for.
     pub(super) fn watched(&mut self, activity: &Activity, now: Instant) {
         match &self.phase {
             Phase::Syncing(_) => self.syncing_watched(activity, now),
             Phase::Idle { .. } => {
                 let printed = self.between.each_ref().map(Capture::total);
                 if let Some(straggler) = &mut self.straggler {
-                    // What an evaluation has taken over meanwhile is less than there was.
+                    // An evaluation may have taken over some of this output since: then there is less than before.
                     let prints = std::mem::replace(&mut straggler.printed, printed) != printed && printed != [0; 2];
                     if super::settling::is_idle(activity) && !prints {
                         self.straggler = None;

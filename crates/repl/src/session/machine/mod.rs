@@ -1,7 +1,8 @@
-//! Decides what a session does next: events in, actions out, no input or output of its own. The actor performs.
+//! Decides what a session does next: events in, actions out, no I/O of its own. The actor performs the actions.
 //!
-//! `vocabulary` is what goes in and out; this file holds the state; `starting`, `running` and `syncing` are the phases
-//! of a living session, `ending` what is left when the process has gone.
+//! `vocabulary` defines events and actions; this file holds the state and the queue; `starting`, `running` and
+//! `syncing` are the phases of a live session, `interrupting` and `settling` the way of an interrupt through them,
+//! `ending` what remains when the process has ended.
 
 mod breakpoint;
 mod ending;
@@ -44,11 +45,11 @@ pub(super) struct Machine {
     nonce: Nonce,
     bounds: Bounds,
     phase: Phase,
-    /// Markers seen on standard output and standard error.
+    /// Markers seen on standard output and on standard error.
     sides: [Side; 2],
     /// The number up to which both streams are in step.
     number: u64,
-    /// The number that markers will have reached when everything written so far is done.
+    /// The number that markers will have reached once everything written so far is done.
     issued: u64,
     completion: Completion,
     queue: VecDeque<Queued>,
@@ -56,26 +57,26 @@ pub(super) struct Machine {
     waiters: Vec<(u64, Waiter)>,
     between: [Capture; 2],
     banner: [Capture; 2],
-    /// What of it is no whole line yet.
+    /// The incomplete last line of the banner, per stream.
     unlogged: [Vec<u8>; 2],
     payload: String,
     barriers: u64,
-    /// The last load, and with it the current list of diagnostics.
+    /// The last load, with the current list of diagnostics.
     load: LoadRecord,
     /// Code that ended well and only defined something, for a new process.
     history: VecDeque<String>,
-    /// Something of an interrupted evaluation that goes on behind the prompt.
+    /// What still runs of an interrupted evaluation behind the prompt.
     straggler: Option<Straggler>,
-    /// The load that was interrupted, until another one ends.
+    /// The interrupted load, until another load ends.
     cut_load: Option<u64>,
-    /// Input that a program leaves unread is taken back, and does not run as code.
+    /// Whether input that a program leaves unread is taken back instead of running as code.
     takes_back: bool,
-    /// Whether the first prompt came.
+    /// Whether the first prompt has come.
     prompted: bool,
-    /// Whether the markers ever told what the REPL said, so that they always would.
+    /// Whether the markers ever reported what the REPL said, which means that they always would.
     heard: bool,
     breakpoint: Breakpoint,
-    /// Set when the end was asked for, with the reason.
+    /// Set once the end was asked for.
     ending: Option<Intent>,
     actions: Vec<Action>,
 }
@@ -92,9 +93,9 @@ enum Phase {
 /// What is known of one stream.
 #[derive(Debug, Default, Clone)]
 struct Side {
-    /// The number of its last marker.
+    /// The number of the last marker.
     number: u64,
-    /// Markers without a number since the last code was written.
+    /// Markers without a number since code was last written.
     unnumbered: usize,
 }
 
@@ -102,7 +103,7 @@ struct Side {
 #[derive(Debug, Clone)]
 struct Intent {
     reason: String,
-    /// In good order, and not because something was wrong.
+    /// Whether the end is orderly, and not because something was wrong.
     stopped: bool,
 }
 
@@ -157,12 +158,12 @@ impl Machine {
         }
     }
 
-    /// What to do now, in order. Empties the list.
+    /// The actions to perform now, in order. Empties the list.
     pub(super) fn take_actions(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 
-    /// When [`Event::Tick`] is wanted.
+    /// When [`Event::Tick`] is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             _ if self.ending.is_some() => None,
@@ -177,7 +178,7 @@ impl Machine {
         }
     }
 
-    /// Takes output, and says whose it is.
+    /// Takes output and returns whose it is.
     pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Owner {
         let side = stream as usize;
         let bytes = if stream == Stream::Stdout { self.without_context(bytes) } else { bytes };
@@ -205,7 +206,7 @@ impl Machine {
         Owner::Nobody
     }
 
-    /// Takes a marker.
+    /// Takes a marker from a stream.
     pub(super) fn marker(&mut self, stream: Stream, number: Option<u64>, payload: &str, now: Instant) {
         let open = match &self.phase {
             Phase::Running(run) => Some(run.eval),
@@ -235,14 +236,14 @@ impl Machine {
         }
     }
 
-    /// Takes what the marker with this number says on standard error.
+    /// Takes the payload of a marker on standard error.
     fn listen(&mut self, number: u64, aside: StderrPayload<'_>, eval: Option<u64>) {
         let mut unasked = false;
         if let Phase::Running(run) = &mut self.phase {
             if let Some(count) = aside.unread {
                 run.take_back(count);
             }
-            // The prompt once more: it had not read the code, so what it said is not about that.
+            // A repeated prompt: the REPL had not read the code, so its words are not about that.
             unasked = number <= run.before;
         }
         self.takes_back |= aside.unread.is_some();
@@ -251,7 +252,7 @@ impl Machine {
             Heard::Missed => None,
             Heard::Words(literal) => self.adapter.words(literal),
         };
-        // Where nothing was ever heard, silence says nothing.
+        // Silence means something only where the REPL was heard before.
         self.heard |= words.as_ref().is_some_and(|words| !words.is_empty());
         let Some(eval) = eval.filter(|_| !unasked) else { return };
         let record = self.records.running(eval);
@@ -263,7 +264,7 @@ impl Machine {
         }
     }
 
-    /// Takes anything else that can happen.
+    /// Takes any other event.
     pub(super) fn on(&mut self, event: Event, now: Instant) {
         match event {
             Event::Eval { code, stdin, quiet, claim, waiter } => self.submit(code, stdin, quiet, claim, waiter),
@@ -322,15 +323,15 @@ impl Machine {
         self.queue.push_back(Queued { eval, plan, stdin, claim, waiter });
     }
 
-    /// Starts the next evaluation if nothing runs. Called when everything the REPL has printed so far was handed in,
-    /// so that nothing of it is taken for the output of the next.
+    /// Starts the next evaluation if nothing runs. Call after everything printed so far was handed in, so that none of
+    /// it is taken for output of the next evaluation.
     pub(super) fn go_on(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Idle { .. }) && self.ending.is_none() {
             self.start_next(now);
         }
     }
 
-    /// Adds a waiter to an evaluation, or answers it at once.
+    /// Adds a waiter to an evaluation, or answers it immediately.
     fn wait(&mut self, which: &EvalRef, waiter: Waiter) {
         match self.find(which) {
             Ok(eval)
@@ -355,7 +356,7 @@ impl Machine {
         }
     }
 
-    /// Answers everybody who waits for this evaluation.
+    /// Answers all waiters of this evaluation.
     fn answer(&mut self, eval: u64) {
         let actions = &mut self.actions;
         self.waiters.retain(|&(waited, waiter)| {
@@ -387,7 +388,6 @@ impl Machine {
         self.completion == Completion::Marker && self.adapter.completion() == Completion::Exact
     }
 
-    /// How it stands.
     pub(super) fn state(&self) -> SessionState {
         match &self.phase {
             Phase::Starting { .. } => SessionState::Starting,
@@ -404,12 +404,12 @@ impl Machine {
         }
     }
 
-    /// Whether its first prompt ever came.
+    /// Whether the first prompt ever came.
     pub(super) fn prompted(&self) -> bool {
         self.prompted
     }
 
-    /// How it ended, if it has.
+    /// How the process ended, if it has.
     pub(super) fn reason(&self) -> Option<&str> {
         match &self.phase {
             Phase::Ended { reason, .. } => Some(reason),
@@ -430,7 +430,7 @@ impl Machine {
         self.queue.iter().filter(|queued| !queued.claim.withdrawn.load(Ordering::Acquire)).count()
     }
 
-    /// How many wait for one evaluation, by way of those before them too.
+    /// How many evaluations are queued behind this one.
     pub(super) fn waiting_behind(&self, eval: u64) -> usize {
         let waits = |queued: &&Queued| queued.eval > eval && !queued.claim.withdrawn.load(Ordering::Acquire);
         self.queue.iter().filter(waits).count()
@@ -444,12 +444,12 @@ impl Machine {
         self.records.get(eval)
     }
 
-    /// The evaluation as the actor may add to it what it measured.
+    /// The record, for the actor to add its measurements.
     pub(super) fn record_mut(&mut self, eval: u64) -> Option<&mut EvalRecord> {
         self.records.get_mut(eval)
     }
 
-    /// What would bring a new process to the same definitions, oldest first.
+    /// The code that gives a new process the same definitions, oldest first.
     pub(super) fn history(&self) -> Vec<String> {
         self.history.iter().cloned().collect()
     }
@@ -471,12 +471,12 @@ impl Machine {
         self.adapter.version(&self.banner(Stream::Stdout))
     }
 
-    /// Whether somebody outside asked for this evaluation, or it is none.
+    /// Whether subscribers may see it: a caller's evaluation, or output of no evaluation.
     pub(super) fn is_public(&self, eval: Option<u64>) -> bool {
         eval.and_then(|eval| self.records.get(eval)).is_none_or(|record| !record.quiet)
     }
 
-    /// Whether code goes where running programs read.
+    /// Whether code is written to the pipe that running programs read.
     fn shares_stdin(&self) -> bool {
         self.adapter.channel() == Channel::Stdin
     }

@@ -11,7 +11,7 @@ use crate::result::Status;
 
 /// How many ended evaluations are remembered.
 const REMEMBERED: usize = 64;
-/// How many of them with all that was captured of their output.
+/// How many of them keep everything that was captured of their output.
 const FRESH: usize = 4;
 
 /// One evaluation.
@@ -26,30 +26,29 @@ pub(in super::super) struct EvalRecord {
     pub(in super::super) between: [Capture; 2],
     pub(in super::super) notes: Vec<String>,
     pub(in super::super) verdict: Verdict,
-    /// What its own last marker said; those of barriers come later.
+    /// The payload of its own last marker; the markers of barriers come later.
     pub(in super::super) payload: String,
-    /// How much it had printed on standard error when it was sent a first signal.
+    /// How much it had printed on standard error when it was first sent a signal.
     pub(in super::super) signalled_at: Option<u64>,
     /// What the REPL itself said, see [`crate::adapter::StderrPayload`].
     pub(in super::super) reports: Vec<String>,
     /// Whether some of that may have been missed.
     pub(in super::super) unheard: bool,
-    /// Whether it stopped at a breakpoint.
     pub(in super::super) stopped: bool,
-    /// The session's processor time when it started, where it was read.
+    /// The session's processor time when it started, if known.
     pub(in super::super) cpu_from: Option<Duration>,
-    /// How much of it it took.
+    /// The processor time it took.
     pub(in super::super) cpu: Option<Duration>,
-    /// Where the counts of the output log stood when it started, per stream.
+    /// The log's byte counts when it started, per stream.
     pub(in super::super) logged: [u64; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct EvalRecords {
-    /// Shared by all sessions, so that a number alone names an evaluation.
+    /// Shared by all sessions, so that a number alone identifies an evaluation.
     numbers: Arc<EvalNumbers>,
     evals: BTreeMap<u64, EvalRecord>,
-    /// Those that have ended and are remembered, the oldest first.
+    /// Ended evaluations that are remembered, the oldest first.
     past: VecDeque<u64>,
     ended: u64,
 }
@@ -92,7 +91,7 @@ impl EvalRecords {
         self.evals.get_mut(&eval)
     }
 
-    /// One that is known to be there because it has not ended.
+    /// The record of an evaluation that has not ended, and therefore exists.
     pub(super) fn running(&mut self, eval: u64) -> &mut EvalRecord {
         self.evals.get_mut(&eval).expect("only ended evaluations are forgotten")
     }
@@ -101,7 +100,7 @@ impl EvalRecords {
         self.evals.remove(&eval);
     }
 
-    /// The last one that somebody asked for.
+    /// The last evaluation that a caller asked for.
     pub(super) fn last(&self) -> Option<u64> {
         self.evals.iter().rev().find(|(_, record)| !record.quiet).map(|(eval, _)| *eval)
     }
@@ -110,7 +109,7 @@ impl EvalRecords {
         self.ended
     }
 
-    /// Notes the end of one, and forgets what is too old.
+    /// Notes the end of an evaluation, and forgets those that are too old.
     pub(super) fn end(&mut self, eval: u64, status: Status, now: Instant) {
         let record = self.running(eval);
         record.status = status;

@@ -16,11 +16,11 @@ use crate::result::Status;
 
 /// Silence after which the kernel is asked whether the program waits for input.
 const QUIET: Duration = Duration::from_millis(100);
-/// How soon it is asked when there is input to deliver.
+/// How soon the kernel is asked when there is input to deliver.
 const EAGER: Duration = Duration::from_millis(2);
-/// How often at least it is asked.
+/// The longest time between two such questions.
 const PATIENT: Duration = Duration::from_millis(250);
-/// How long a number that is too small is believed to be on its way to the right one.
+/// How long a number that is too small may still be on its way to the right one.
 const DOUBT: Duration = Duration::from_millis(200);
 
 /// How much input is handed over at once: a pipe holds twice as much.
@@ -33,7 +33,7 @@ const MAX_HISTORY: usize = 2000;
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) eval: u64,
-    /// The number both streams were in step at when the current step was written.
+    /// The number that both streams had when the current step was written.
     pub(super) before: u64,
     /// The number that ends the current step.
     pub(super) expected: u64,
@@ -41,14 +41,14 @@ pub(super) struct Run {
     pub(super) written: Instant,
     /// Steps that come after the current one.
     pub(super) steps: VecDeque<Step>,
-    /// Where numbers are not printed by themselves: whether the line that prints one was sent.
+    /// In the fallback: whether the line that prints the number was sent.
     marked: bool,
-    /// Lines for the program that it has not asked for yet.
+    /// Lines that the program has not asked for yet.
     input: VecDeque<Vec<u8>>,
     close_input: bool,
-    /// Much of it is handed over at once, since what is not read is taken back.
+    /// Whether input is handed over in chunks, since unread input is taken back.
     bulk: bool,
-    /// What of it was handed over last.
+    /// The input handed over last.
     handed: Vec<u8>,
     pub(super) fed: bool,
     waiting: bool,
@@ -56,11 +56,11 @@ pub(super) struct Run {
     probe_gap: Duration,
     probing: bool,
     doubt: Option<Instant>,
-    /// Another program was found in its place.
+    /// Whether another program was found in the REPL's process.
     replaced: bool,
-    /// When it prints.
+    /// When the evaluation prints.
     pub(super) rhythm: Rhythm,
-    /// An interrupt that somebody asked for.
+    /// The interrupt that was asked for.
     pub(super) asked: Option<InterruptRequest>,
 }
 
@@ -75,7 +75,7 @@ impl Run {
         self.waiting
     }
 
-    /// How it stands, once an interrupt was asked for.
+    /// The session's state once an interrupt was asked for.
     pub(super) fn asked_state(&self) -> SessionState {
         self.asked.as_ref().map_or(SessionState::Running, |asked| asked.state(self.waiting))
     }
@@ -85,7 +85,8 @@ impl Run {
         self.steps.is_empty() && seen.number >= self.expected
     }
 
-    /// It printed something, so it is not waiting. What comes on standard error after a signal may be the REPL's word on it.
+    /// Notes output, which means that the program does not wait. Standard error after a signal may be the REPL's own
+    /// word on it.
     pub(super) fn heard(&mut self, stream: Stream, now: Instant) {
         if stream == Stream::Stdout || self.asked.as_ref().is_none_or(|asked| asked.signals == 0) {
             self.rhythm.printed(now);
@@ -94,7 +95,7 @@ impl Run {
         self.waiting = false;
     }
 
-    /// Whether there is input for it that it has not asked for yet.
+    /// Whether there is input that the program has not asked for yet.
     pub(super) fn has_input(&self) -> bool {
         !self.input.is_empty() || self.close_input
     }
@@ -108,7 +109,7 @@ impl Run {
         self.input.iter().map(Vec::len).sum()
     }
 
-    /// The next to hand over.
+    /// The next input to hand over.
     fn next_input(&mut self) -> Option<Vec<u8>> {
         let mut next = self.input.pop_front()?;
         while let Some(line) = self.input.front().filter(|line| self.bulk && next.len() + line.len() <= CHUNK) {
@@ -119,7 +120,7 @@ impl Run {
         Some(next)
     }
 
-    /// The last bytes that it was handed were not read: the next piece may want them.
+    /// Puts the last `count` bytes handed over back into the queue, for the next piece: the program did not read them.
     pub(super) fn take_back(&mut self, count: usize) {
         let from = self.handed.len().saturating_sub(count);
         let unread = self.handed.split_off(from);
@@ -183,7 +184,7 @@ impl Machine {
             run.probe_soon(now);
         }
         self.write(step.bytes, step.script, step.advance);
-        // The program is at it while we write that down.
+        // Emitted after the write, so that the program already works meanwhile.
         self.actions.extend(started);
         self.phase = Phase::Running(Box::new(run));
     }
@@ -195,7 +196,7 @@ impl Machine {
         let fallback = self.is_fallback();
         let Phase::Running(run) = &mut self.phase else { return };
         if fallback {
-            // One prompt for the code; then the line that prints the number, and its own prompt.
+            // One prompt follows the code; then the line that prints the number, and its own prompt.
             if !run.marked && self.sides[0].unnumbered > 0 {
                 run.marked = true;
                 let number = run.expected;
@@ -221,7 +222,7 @@ impl Machine {
         let Phase::Running(run) = &self.phase else { return };
         let (eval, fed, last, asked) = (run.eval, run.fed, run.steps.is_empty(), run.asked.is_some());
         if fed && self.shares_stdin() {
-            // Input that the program left unread would run as code: everything up to a barrier is out of step.
+            // Input that the program left unread runs as code: everything up to a barrier is out of step.
             return self.synchronize(SyncReason::Input, now);
         }
         if asked {
@@ -230,7 +231,7 @@ impl Machine {
         self.piece_ended(eval, last, now);
     }
 
-    /// Goes on with the next piece, unless this was the last one or the last that should run.
+    /// Goes on with the next piece, unless this was the last one, or an error or a breakpoint stops the rest.
     fn piece_ended(&mut self, eval: u64, last: bool, now: Instant) {
         if last {
             return self.finish(eval, None, now);
@@ -247,7 +248,6 @@ impl Machine {
         self.next_step(now);
     }
 
-    /// Writes the next step of the evaluation that runs.
     fn next_step(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let step = run.steps.pop_front().expect("there is a next step");
@@ -259,7 +259,7 @@ impl Machine {
         self.write(step.bytes, step.script, step.advance);
     }
 
-    /// After a barrier: goes on with the steps of an evaluation that used its input, or ends it.
+    /// After a barrier: continues an evaluation that used its input, or ends it.
     pub(super) fn resume(&mut self, mut run: Run, now: Instant) {
         let (eval, last, asked) = (run.eval, run.steps.is_empty(), run.asked.is_some());
         run.fed = false;
@@ -288,7 +288,7 @@ impl Machine {
         };
         let mut verdict = self.adapter.judge(printed, words);
         if let (true, Some(at), None) = (verdict.interrupted, record.signalled_at, words.reports) {
-            // Where only the text tells, what was printed before the signal says nothing about what it did.
+            // Where only the text tells, output from before the signal says nothing about the signal's effect.
             let since = record.output[Stream::Stderr as usize].since(at);
             let since = Printed { stderr: &String::from_utf8_lossy(&since), ..printed };
             verdict.interrupted = self.adapter.judge(since, words).interrupted;
@@ -296,7 +296,7 @@ impl Machine {
         verdict
     }
 
-    /// Ends the evaluation that runs and tells everybody.
+    /// Ends the running evaluation and answers its waiters.
     pub(super) fn finish(&mut self, eval: u64, status: Option<Status>, now: Instant) {
         let unread = match &self.phase {
             Phase::Running(run) => run.pending(),
@@ -378,14 +378,14 @@ impl Machine {
             run.probe_at = now;
             self.actions.push(Action::Probe);
         } else if now >= run.probe_at + PATIENT {
-            // An answer that is late: the actor still has the question.
+            // The answer is late: the actor is still asking.
             run.probe_at = now;
         }
         self.interrupting_tick(now);
     }
 
-    /// The kernel's answer. Everything printed before it has been handed in, so if the evaluation had ended by then it
-    /// would not be running any more, and what waits for input is the program, not the REPL at its prompt.
+    /// Takes the kernel's answer. Everything printed before it has been handed in, so the evaluation has not ended:
+    /// what waits for input is the program, not the REPL at its prompt.
     pub(super) fn probed(&mut self, probed: Probed, now: Instant) {
         let run = match &mut self.phase {
             Phase::Running(run) => run,
@@ -397,7 +397,7 @@ impl Machine {
         }
         run.probing = false;
         if self.sides.iter().any(|side| side.number > run.before) {
-            // Its end is on the way: it is the REPL that waits.
+            // The end of the evaluation is on its way: the REPL itself waits.
             run.probe_at = now + run.probe_gap;
             return;
         }
@@ -421,7 +421,7 @@ impl Machine {
         }
     }
 
-    /// The REPL's process runs another program, which waits for input. One of the same kind becomes the REPL again.
+    /// The REPL's process runs another program, which waits for input. One of the same kind is made the REPL again.
     fn replaced(&mut self, command: &str, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let (eval, number) = (run.eval, run.before);
@@ -438,7 +438,7 @@ impl Machine {
         self.feed(now);
     }
 
-    /// The program asks for input: gives it the next line, or tells everybody that it waits.
+    /// The program asks for input: gives it the next line, or tells the waiters that it waits.
     fn feed(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let eval = run.eval;
@@ -479,7 +479,7 @@ impl Machine {
         self.actions.push(Action::Accept { waiter, input });
     }
 
-    /// Goes out of the running evaluation into synchronization.
+    /// Leaves the running evaluation for synchronization.
     pub(super) fn synchronize(&mut self, why: SyncReason, now: Instant) {
         let run = match std::mem::replace(&mut self.phase, Phase::Idle { since: now }) {
             Phase::Running(run) => Some(*run),

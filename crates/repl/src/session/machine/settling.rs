@@ -1,9 +1,9 @@
-//! After an interrupt: whether anything of the evaluation goes on.
+//! Whether anything of an interrupted evaluation still runs.
 //!
-//! The prompt alone does not say so: threads that the code started, processes, and in GHCi after a second signal the
-//! evaluation's own thread run on behind it. So we look at what the session's threads take of the processors, at what is
-//! printed, and at processes that began with the evaluation. Where it printed shortly before, the look is long enough to see
-//! it print again.
+//! The prompt alone does not tell: threads and processes that the code started, and in GHCi after a second signal the
+//! evaluation's own thread, run on behind it. So the session's threads are observed for processor time, its streams for
+//! output, and its processes for ones that began with the evaluation. Where the evaluation printed shortly before, the
+//! observation is long enough to see it print again.
 
 use std::time::{Duration, Instant};
 
@@ -14,53 +14,53 @@ use super::interrupting::Straggler;
 use super::syncing::{Stage, Sync};
 use super::{Action, Machine, Phase};
 
-/// How long what goes on after the evaluation's end is waited for: if it computes, as a collection of garbage may, and
-/// if it only prints.
+/// How long to wait for what runs after the evaluation's end: if it computes, as a garbage collection may, and if it
+/// only prints.
 const COMPUTING: Duration = Duration::from_secs(10);
 const PRINTING: Duration = Duration::from_millis(1500);
-/// How long a process that it started may take to end.
+/// How long a process that the evaluation started may take to end.
 const DYING: Duration = Duration::from_millis(500);
-/// How long each look after the first takes.
+/// The length of each observation after the first.
 const LOOK: Duration = Duration::from_millis(100);
-/// The same, and how many of them in a row have to show nothing, where a thread of the evaluation may go on that sleeps
-/// most of the time.
+/// The length, and how many quiet observations in a row are needed, where a thread of the evaluation may run that
+/// sleeps most of the time.
 const LONG_LOOK: (Duration, u32) = (Duration::from_millis(300), 3);
-/// How soon we look again at a thread that goes on.
+/// The interval between two looks at a thread that runs on.
 const AGAIN: Duration = Duration::from_secs(2);
-/// The answer to a look comes sooner.
+/// The answer to an observation comes sooner than this.
 const LATE: Duration = Duration::from_secs(5);
 
-/// What was seen so far.
+/// What was observed so far.
 #[derive(Debug, Default)]
 pub(super) struct Observation {
-    /// How much was printed since the evaluation's end, at the last look.
+    /// Bytes printed since the evaluation's end, at the last observation.
     printed: [u64; 2],
-    /// Looks in a row that showed nothing.
+    /// Quiet observations in a row.
     quiet: u32,
-    /// Something went on at a look: on a crowded machine one look may miss it.
+    /// Whether any observation was not quiet: on a crowded machine one observation may miss activity.
     stirred: bool,
-    /// Whoever printed before would have printed again by then.
+    /// By then an evaluation that printed before would have printed again.
     silent_by: Option<Instant>,
-    /// How long we have waited for it.
+    /// How long it has been waited for.
     pub(super) waited: Duration,
-    /// What goes on, if anything.
+    /// What still runs, if anything.
     doing: Option<&'static str>,
     /// The processes that are left.
     processes: Vec<(i32, String)>,
 }
 
-/// When an evaluation prints: what tells how long a silence has to be to mean something.
+/// When an evaluation prints, which tells how long a silence must be to mean something.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Rhythm {
-    /// The first and the last of its latest outputs, of which no two in a row are further apart than [`SILENCE`].
+    /// The first and the last of the latest outputs, no two of which are further apart than [`SILENCE`].
     span: Option<(Instant, Instant)>,
-    /// The longest pause in it; those of long ago count less.
+    /// The longest pause among them; old pauses count less.
     pause: Duration,
 }
 
-/// Who prints more rarely is not waited for.
+/// Output that comes more rarely is not waited for.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Output that is closer together came at once.
+/// Output closer together than this counts as printed at once.
 const AT_ONCE: Duration = Duration::from_millis(20);
 
 impl Rhythm {
@@ -76,26 +76,26 @@ impl Rhythm {
         }
     }
 
-    /// How long it takes at most to its next output, as far as can be known.
+    /// The longest expected time to the next output.
     fn period(&self) -> Duration {
         match self.span {
-            // Once does not say when again.
+            // A single output says nothing about the next one.
             Some((first, last)) if last - first < AT_ONCE * 5 && self.pause.is_zero() => SILENCE,
             _ => (self.pause * 3 / 2 + AT_ONCE * 3).min(SILENCE),
         }
     }
 }
 
-/// Whether nothing takes a processor for itself.
+/// Whether no thread wants a processor for itself.
 pub(super) fn is_idle(activity: &Activity) -> bool {
     activity.wanted < 0.5
 }
 
-/// A thread that sleeps most of the time takes more than this; a REPL at its prompt less.
+/// The share of a processor that a thread which mostly sleeps exceeds, and a REPL at its prompt does not.
 const TRACE: f64 = 0.02;
 
 impl Machine {
-    /// The pause between the two barriers begins.
+    /// Begins the pause between the two barriers.
     pub(super) fn settle(&mut self, now: Instant) {
         let settle = self.adapter.interrupt().settle;
         let Phase::Syncing(sync) = &mut self.phase else { return };
@@ -105,7 +105,7 @@ impl Machine {
         self.watch(settle, now);
     }
 
-    /// A thread of the evaluation was seen to go on: looks whether it still does.
+    /// A thread of the evaluation was seen running: checks whether it still does.
     pub(super) fn watch_straggler(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         sync.stage = Stage::Straggler { look_at: now + LATE };
@@ -121,7 +121,7 @@ impl Machine {
         self.actions.push(Action::Watch { window, age });
     }
 
-    /// Whether the evaluation's own thread may go on behind the prompt.
+    /// Whether the evaluation's own thread may run on behind the prompt.
     fn may_be_detached(&self, sync: &Sync) -> bool {
         let asked = sync.run().and_then(|run| run.asked.as_ref());
         self.adapter.interrupt().detaches && asked.is_some_and(|asked| asked.reached() > 1)
@@ -176,7 +176,7 @@ impl Machine {
             Stage::Straggler { .. } if over => self.send_barrier(now),
             Stage::Straggler { .. } if observed.quiet > 0 => self.watch_straggler(now),
             Stage::Straggler { .. } => {
-                // Meanwhile its output is nobody's.
+                // Until the next look, its output belongs to no evaluation.
                 self.keep_strays();
                 let Phase::Syncing(sync) = &mut self.phase else { return };
                 sync.observed.printed = [0; 2];
@@ -187,7 +187,7 @@ impl Machine {
         }
     }
 
-    /// Tells those who asked for the interrupt that it does not work. The evaluation counts as running.
+    /// Tells the callers that the interrupt does not work. The evaluation counts as running.
     pub(super) fn report_straggler(&mut self, doing: &str, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let Some(run) = sync.run_mut() else { return };
@@ -200,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// The session is in step again: ends the evaluation, if nothing of it goes on.
+    /// The session is in step again: ends the evaluation unless its own thread still runs.
     pub(super) fn settled(&mut self, eval: u64, now: Instant) {
         let Phase::Syncing(sync) = &self.phase else { return };
         let (detached, overrun) = (self.may_be_detached(sync), sync.overrun());

@@ -1,4 +1,4 @@
-//! From the start of the process to its first prompt: the markers get installed.
+//! From the start of the process to its first prompt: installing the markers.
 
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ impl Machine {
         }
     }
 
-    /// The first barrier: whatever the install lines still print is out of the way after it.
+    /// The first barrier: after it, nothing more of the install lines is printed.
     fn synchronize_start(&mut self, now: Instant) {
         self.number = self.sides[0].number;
         self.issued = self.number;
@@ -43,7 +43,7 @@ impl Machine {
         self.send_barrier(now);
     }
 
-    /// Before the first prompt of ours, only whole lines are logged: what is left then is a prompt of the REPL's own.
+    /// Before the first marker, only whole lines are logged: the incomplete rest is the REPL's own prompt.
     pub(super) fn log_lines(&mut self, stream: Stream, bytes: &[u8]) {
         let open = &mut self.unlogged[stream as usize];
         open.extend_from_slice(bytes);
@@ -51,7 +51,7 @@ impl Machine {
         let whole = if open.len() - whole > LONG_LINE { open.len() } else { whole };
         if whole > 0 {
             let bytes: Vec<u8> = open.drain(..whole).collect();
-            // What the REPL says to the installation may come before the marker on the other stream.
+            // The REPL's answer to the installation may come before the marker on the other stream.
             let bytes = self.adapter.without_barriers(&bytes, &self.nonce);
             if !bytes.is_empty() {
                 self.actions.push(Action::Log { stream, bytes });
@@ -59,7 +59,7 @@ impl Machine {
         }
     }
 
-    /// Logs the rest, of a program that ended before its first prompt.
+    /// Logs the incomplete rest, for a program that ended before its first prompt.
     pub(super) fn log_rest(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let bytes = std::mem::take(&mut self.unlogged[stream as usize]);
@@ -69,7 +69,6 @@ impl Machine {
         }
     }
 
-    /// The session is ready.
     pub(super) fn started(&mut self, now: Instant) {
         self.trim_banner();
         self.unlogged = Default::default();
@@ -85,7 +84,8 @@ impl Machine {
         self.phase = Phase::Idle { since: now };
     }
 
-    /// Takes the REPL's own prompts, printed before ours was installed, off the end of the banner, and what it said to that.
+    /// Removes from the banner the REPL's own prompts, printed before ours was installed, and its answers to the
+    /// installation.
     fn trim_banner(&mut self) {
         let (bytes, _) = self.banner[0].bytes();
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);

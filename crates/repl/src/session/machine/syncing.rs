@@ -1,12 +1,12 @@
-//! Getting back in step: barriers.
+//! Getting back in step by barriers.
 //!
-//! A barrier is a line whose answer is recognisable and comes after everything before it. When the end of an evaluation
-//! that was sent a signal has shown (see `interrupting`), there is a barrier, a pause for a signal that is still under
-//! way, and a second barrier: with one only, about one interrupt in 25 spoils the next evaluation. In the pause we look
-//! whether anything of the evaluation goes on, and while it does the pause is not over (see `settling`).
+//! A barrier is a line whose answer is recognisable and comes after everything before it. Once the end of an
+//! interrupted evaluation has shown (see `interrupting`), there is a barrier, a pause for a signal that is still under
+//! way, and a second barrier: with one barrier, about one interrupt in 25 spoils the next evaluation. The pause lasts
+//! while anything of the evaluation still runs (see `settling`).
 //!
-//! Where code has led the stream elsewhere on which the answer would come, only the markers show. Then the kernel is asked:
-//! a REPL that waits for input and has read all there was, with the same number on both streams, is in step.
+//! Where code has redirected the stream on which the answer would come, only the markers show. Then the kernel is
+//! asked: a REPL that waits for input and has read everything, with the same number on both streams, is in step.
 
 use std::time::{Duration, Instant};
 
@@ -17,19 +17,19 @@ use super::running::Run;
 use super::settling::Observation;
 use super::{Action, Machine, Owner, Phase, Probed, Side, Waiter};
 
-/// A signal sooner than this after the end of an evaluation could hit the REPL while it reads what that has left.
+/// A signal sooner than this after the end of an evaluation could hit the REPL while it reads left-over input.
 const READING: Duration = Duration::from_millis(40);
-/// How long a barrier may take before another is sent after an interrupt: a late signal may have cut it.
+/// How long a barrier may take after an interrupt before another is sent: a late signal may have cut it.
 const BARRIER: Duration = Duration::from_secs(1);
-/// The same where no interrupt is wanted: the REPL may be busy with input that a program left unread.
+/// The same without an interrupt: the REPL may be busy with input that a program left unread.
 const PATIENT_BARRIER: Duration = Duration::from_secs(5);
-/// After this the kernel is asked whether the REPL waits, where its prompts came and the barrier's answer did not; and how
-/// soon again.
+/// After this, and then again at the second interval, the kernel is asked whether the REPL waits, if its prompts came
+/// and the barrier's answer did not.
 const UNANSWERED: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(50)];
 /// How much of the latest output is searched for a barrier's answer.
 const LISTEN: usize = 16 * 1024;
 
-/// Said when input that a program left over went to the REPL.
+/// The note when input that a program left over ran as code.
 const RAN_AS_CODE: &str = "Input that the program did not read was run as code; its output stands in `between` of the \
                            next evaluation.";
 
@@ -42,31 +42,31 @@ pub(super) enum SyncReason {
     Input,
     /// The numbers do not add up.
     Doubt,
-    /// Somebody interrupted the evaluation.
+    /// An interrupt was asked for.
     Interrupt,
 }
 
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Until a signal is sent: the REPL may still read what it is to hit.
+    /// Until a signal is sent: the REPL may still be reading what the signal should hit.
     Held { until: Instant },
-    /// Until the barrier's answer, on whichever stream it comes, and its marker on both.
+    /// Until the barrier's answer on either stream, and its marker on both.
     Barrier {
         until: Instant,
         echo: Option<Vec<u8>>,
         echoed: Option<usize>,
         target: Option<u64>,
-        /// The highest number when it was sent, and when the kernel is asked.
+        /// The highest number when the barrier was sent, and when the kernel is asked.
         sent: u64,
         ask_at: Instant,
     },
-    /// Until a late signal has arrived and nothing of the evaluation goes on.
+    /// Until a late signal has arrived and nothing of the evaluation runs.
     Settling { until: Instant },
-    /// Until what the interrupt has lost is restored.
+    /// Until what the interrupt destroyed is restored.
     Recovering { target: u64, until: Instant },
-    /// The REPL is at its prompt, but a thread of the evaluation goes on behind it.
+    /// The REPL is at its prompt, but a thread of the evaluation runs on behind it.
     Straggler { look_at: Instant },
-    /// The REPL does not answer. If it does after all, a barrier finds out how things stand.
+    /// The REPL does not answer. Any later sign of it triggers another barrier.
     GaveUp,
 }
 
@@ -76,17 +76,16 @@ pub(super) struct Sync {
     why: SyncReason,
     pub(super) run: Option<Run>,
     pub(super) stage: Stage,
-    /// The evaluation had ended, and what was interrupted is input that it had left.
+    /// The evaluation had ended, and the interrupt hit input that it had left.
     overrun: bool,
-    /// Barriers that have succeeded.
     passed: usize,
-    /// Their answers go elsewhere.
+    /// Whether the barriers' answers were redirected elsewhere.
     unheard: bool,
     recovered: bool,
     pub(super) begun: Instant,
-    /// Output of nobody: what comes after the evaluation's end.
+    /// Output after the evaluation's end, which belongs to no evaluation.
     pub(super) strays: [Capture; 2],
-    /// The end of each stream since the barrier was sent.
+    /// The last output of each stream since the barrier was sent.
     listen: [Vec<u8>; 2],
     pub(super) observed: Observation,
 }
@@ -145,7 +144,7 @@ impl Sync {
         }
     }
 
-    /// Takes output, and says whose it is.
+    /// Takes output and returns whose it is.
     pub(super) fn data(&mut self, side: usize, bytes: &[u8], seen: &Side) -> Owner {
         if let Stage::Barrier { echo: Some(echo), echoed, .. } = &mut self.stage
             && echoed.is_none()
@@ -166,7 +165,7 @@ impl Sync {
         }
     }
 
-    /// The evaluation, if a stream is not past its end.
+    /// The evaluation, if the stream is not past its end.
     pub(super) fn open(&self, seen: &Side) -> Option<u64> {
         self.run.as_ref().filter(|run| !self.is_past(run, seen)).map(|run| run.eval)
     }
@@ -182,7 +181,7 @@ impl Sync {
 }
 
 impl Machine {
-    /// Somebody interrupts while the session gets in step.
+    /// Takes a request to interrupt while the session gets in step.
     pub(super) fn interrupt_syncing(&mut self, waiter: Waiter, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let Some(run) = &mut sync.run else { return };
@@ -196,7 +195,7 @@ impl Machine {
         };
         let signal = match sync.why {
             SyncReason::Interrupt => matches!(sync.stage, Stage::GaveUp),
-            // Input that the program left unread runs as code, for as long as it likes.
+            // Input that the program left unread may run as code for any length of time.
             _ => {
                 sync.overrun = sync.why == SyncReason::Input;
                 (sync.why, sync.passed) = (SyncReason::Interrupt, 0);
@@ -221,7 +220,7 @@ impl Machine {
         if let Phase::Syncing(sync) = &mut self.phase
             && sync.unheard
         {
-            // Its answer would end up in somebody's file.
+            // The barrier's answer would end up in the file that the code redirected the stream to.
             let (until, echo, sent) = (now + BARRIER, Some(Vec::new()), sent.saturating_sub(1));
             sync.stage = Stage::Barrier { until, echo, echoed: None, target: None, sent, ask_at: now };
             return;
@@ -275,7 +274,7 @@ impl Machine {
         }
     }
 
-    /// Whether the prompts came that follow a barrier, and the barrier's answer did not.
+    /// Whether the prompts after a barrier came without the barrier's answer.
     fn is_unanswered(&self) -> bool {
         let Phase::Syncing(sync) = &self.phase else { return false };
         let [out, err] = &self.sides;
@@ -283,7 +282,7 @@ impl Machine {
             && out.number == err.number
     }
 
-    /// What the kernel says of a REPL whose answer to the barrier did not come.
+    /// Takes the kernel's word on a REPL whose answer to the barrier did not come.
     pub(super) fn syncing_probed(&mut self, probed: &Probed, now: Instant) {
         if *probed == Probed::Waiting && self.is_unanswered() {
             if let Phase::Syncing(sync) = &mut self.phase {
@@ -318,16 +317,17 @@ impl Machine {
                 }
                 self.send_barrier(now);
             }
-            // The answer to the look did not come.
+            // The observation did not come back.
             Stage::Settling { .. } => self.send_barrier(now),
             _ if now >= sync.begun + GIVE_UP + sync.observed.waited => self.give_up(now),
-            // Without an answer to the restoring step a barrier shows where things stand.
+            // If the restoring step is not answered, a barrier shows how things stand.
             Stage::Barrier { .. } | Stage::Recovering { .. } => self.send_barrier(now),
             Stage::GaveUp => {}
         }
     }
 
-    /// Tells those who wait that it does not work. The session stays in this state until the evaluation ends by itself.
+    /// Tells the callers that the interrupt does not work. The session stays in this state until the evaluation ends by
+    /// itself.
     fn give_up(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         if sync.why != SyncReason::Interrupt {
@@ -343,7 +343,7 @@ impl Machine {
         self.number = self.sides[0].number.max(self.sides[1].number);
         self.issued = self.number;
         let payload = self.payload.clone();
-        // Without numbered markers nothing tells what is in scope.
+        // Without numbered markers the scope is unknown.
         let fallback = self.is_fallback();
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let why = sync.why;
@@ -375,7 +375,7 @@ impl Machine {
         }
     }
 
-    /// What came after the evaluation's end is nobody's, except what the barriers themselves said.
+    /// Logs output after the evaluation's end as nobody's, without what the barriers themselves printed.
     pub(super) fn keep_strays(&mut self) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let (why, overrun, eval) = (sync.why, sync.overrun, sync.eval());
@@ -388,7 +388,7 @@ impl Machine {
             if kept.is_empty() {
                 continue;
             }
-            // At the end of its input the REPL takes its leave, which is no code's output.
+            // At the end of its input the REPL prints a farewell, which is not output of code.
             let is_farewell = kept == self.adapter.farewell();
             if let (SyncReason::Input, Stream::Stdout, Some(eval), false) = (why, stream, eval, is_farewell) {
                 self.records.running(eval).notes.push(RAN_AS_CODE.to_owned());
@@ -398,7 +398,7 @@ impl Machine {
         }
     }
 
-    /// Where the end of the evaluation did not show, its output reaches into the barrier's answer.
+    /// Where the end of the evaluation did not show, its output runs into the barrier's answer.
     fn cut_echo(&mut self, eval: u64) {
         let nonce = &self.nonce;
         let record = self.records.running(eval);
