@@ -1,6 +1,6 @@
-//! Where the output of sessions is kept, so that it can be read after they have ended and after a restart of the daemon.
-//! One directory per name and worktree, which a later session of that name goes on with; those that were used least
-//! recently go when there are many, or when together they take too much.
+//! The output of sessions on disk, readable after they have ended and after a restart of the daemon. One directory per
+//! name and worktree, which a later session of that name continues; the least recently used ones are removed when there
+//! are too many or they take too much space.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,12 +9,12 @@ use process::output::{Limits, OutputLog};
 
 use crate::session::StartError;
 
-/// How many names' output is kept.
+/// How many names keep their output.
 const KEPT: usize = 24;
-/// How many times the space of one log all of them may take, when a session starts.
+/// How many times the limit of one log all of them together may take when a session starts.
 const SHARES: u64 = 4;
 
-/// The directory of all of them.
+/// The directory of all logs.
 #[derive(Debug)]
 pub(crate) struct Archive {
     directory: Option<PathBuf>,
@@ -26,8 +26,8 @@ impl Archive {
         Archive { directory, limits }
     }
 
-    /// A log for a session that starts now: the one that the last of its name left, or a new one. In memory where nothing
-    /// is kept.
+    /// A log for a session that is starting: the one left by the last session of its name, or a new one; in memory if
+    /// there is no directory.
     pub(crate) fn open(&self, worktree: &Path, name: &str) -> Result<OutputLog, StartError> {
         if let Some(log) = self.last(worktree, name).and_then(|last| self.reopened(&last)) {
             return Ok(log);
@@ -44,19 +44,19 @@ impl Archive {
             .ok()
     }
 
-    /// The output of the last session of that name, to be read.
+    /// The output of the last session of that name, read-only.
     pub(crate) fn find(&self, worktree: &Path, name: &str) -> Option<OutputLog> {
         read(&self.last(worktree, name)?)
     }
 
-    /// The session of a worktree that printed something in an evaluation, with its output.
+    /// The session of a worktree that has output of an evaluation, with its log.
     pub(crate) fn find_eval(&self, worktree: &Path, eval: u64) -> Option<(String, OutputLog)> {
         let places = self.places();
         let of_worktree = places.iter().rev().filter_map(|place| Some((name_in(place, worktree)?, place)));
         of_worktree.filter_map(|(name, place)| Some((name, read(place)?))).find(|(_, log)| log.printed(eval).is_some())
     }
 
-    /// The newest evaluation of which anything is kept.
+    /// The newest evaluation that any log has output of.
     pub(crate) fn last_eval(&self) -> Option<u64> {
         self.places().iter().filter_map(|place| read(place)?.last_eval()).max()
     }
@@ -65,8 +65,8 @@ impl Archive {
         self.places().into_iter().rfind(|place| name_in(place, worktree).as_deref() == Some(name))
     }
 
-    /// Makes room for one more: removes what was used least recently and is not in use, or in use only by sessions that
-    /// have `ended`. Returns what was removed.
+    /// Makes room for one more log: removes the least recently used ones that are not in use, or in use only by
+    /// sessions that have `ended`. Returns what was removed.
     pub(crate) fn make_room(&self, ended: &[PathBuf]) -> Vec<PathBuf> {
         let places = self.places();
         let mut count = places.len() + 1;
@@ -92,7 +92,7 @@ impl Archive {
         removed
     }
 
-    /// All places, by the time of their last use.
+    /// All log directories, by the time of their last use.
     fn places(&self) -> Vec<PathBuf> {
         let Some(entries) = self.directory.as_ref().and_then(|directory| std::fs::read_dir(directory).ok()) else {
             return Vec::new();
@@ -132,7 +132,7 @@ fn prefix(worktree: &Path, name: &str) -> String {
 }
 
 fn hash(worktree: &Path) -> String {
-    // FNV-1a: stable between versions, and nobody gains from a collision of his own worktrees.
+    // FNV-1a: stable between versions, and a collision of a user's own worktrees is harmless.
     let bytes = worktree.as_os_str().as_encoded_bytes();
     let hash = bytes
         .iter()
@@ -140,13 +140,13 @@ fn hash(worktree: &Path) -> String {
     format!("{hash:016x}")
 }
 
-/// The session's name, if the place is of that worktree.
+/// The session's name, if the log directory belongs to that worktree.
 fn name_in(place: &Path, worktree: &Path) -> Option<String> {
     let (name, of, _) = parts(place)?;
     (of == hash(worktree)).then(|| name.to_owned())
 }
 
-/// Name, worktree's hash and time of a place.
+/// Name, worktree hash and time of a log directory.
 fn parts(path: &Path) -> Option<(&str, &str, &str)> {
     let (rest, time) = path.file_name()?.to_str()?.rsplit_once('-')?;
     let (name, hash) = rest.rsplit_once('-')?;
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((name.as_str(), text(&log).as_str()), ("main-2", "other"));
         assert!(archive.find_eval(Path::new("/other"), 2).is_none());
         assert_eq!(archive.last_eval(), Some(3));
-        // Whoever else holds it is not disturbed.
+        // Another holder of the log is not disturbed.
         let held = archive.open(Path::new("/w"), "main").expect("opened");
         let second = archive.open(Path::new("/w"), "main").expect("opened");
         assert_eq!((text(&held).as_str(), text(&second).as_str()), ("one two", ""));

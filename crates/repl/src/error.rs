@@ -1,4 +1,4 @@
-//! What can go wrong before a session is reached, and what to do about it: errors with hints, for the tools.
+//! Why a call does not reach a session, and what to do about it: errors with hints, for the tools.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,6 @@ pub enum ReplError {
 }
 
 impl ReplError {
-    /// What to do next, each a sentence.
     pub fn hints(&self) -> Vec<String> {
         match self {
             ReplError::Unknown { known, .. } if known.is_empty() => {

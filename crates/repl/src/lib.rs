@@ -1,8 +1,8 @@
-//! Live REPL sessions for agents, and the tools that reach them: evaluate now, wait, read on, interrupt.
+//! Live REPL sessions for agents, and the tools that reach them: evaluate, wait, read, interrupt.
 //!
-//! Start with `tools/eval.rs`, the way in; `session/actor` owns a running REPL; [`adapter`] is what differs between
-//! languages in code, [`profile`] what differs in data. [`result`] and
-//! [`load`] are what evaluating and loading came to.
+//! Start with `tools/eval.rs`, the entry point; `sessions` are all of a project's sessions, `session` is one of them,
+//! whose `actor` owns the running REPL. [`adapter`] is what differs between languages in code, [`profile`] what differs
+//! in data; [`result`] and [`load`] are the results of evaluating and loading.
 
 pub mod adapter;
 mod archive;

@@ -1,8 +1,8 @@
-//! What loading modules came to, and the current list of diagnostics over many loads.
+//! The result of loading modules, and the current list of diagnostics over many loads.
 //!
 //! A reload says nothing about modules that are up to date, so the current list is more than the last load's output: a
-//! warning stays until its file is compiled again or leaves the program. What a load printed is read in
-//! `adapter/ghci/load.rs`.
+//! warning stays until its file is compiled again or leaves the program. `adapter/ghci/load.rs` reads what a load
+//! printed.
 
 use diagnostics::{Delta, Diagnostic, Severity};
 
@@ -15,24 +15,24 @@ pub struct LoadRecord {
     pub ok: bool,
     /// The REPL's own summary line, such as `Ok, two modules loaded.`
     pub summary: String,
-    /// Everything that is wrong with the program now, as [`LoadRecord::after`] leaves it: a reload says nothing about
-    /// modules that are up to date. Before that, what this load printed.
+    /// Everything that is wrong with the program now, once [`LoadRecord::after`] was called; before that, what this
+    /// load printed.
     pub diagnostics: Vec<Diagnostic>,
     /// What this load changed; filled by [`LoadRecord::after`].
     pub delta: Delta,
     /// The files compiled in this load.
     pub compiled: Vec<String>,
-    /// Whether it started from nothing, so that what was known before no longer counts.
+    /// Whether the load started from nothing, so that earlier diagnostics no longer count.
     pub fresh: bool,
 }
 
 impl LoadRecord {
-    /// This load, taken alone, put behind the one before: numbered, with the whole current list and the difference.
-    /// Without a load before, start from the default.
+    /// Turns this load, taken alone, into the successor of `before`: numbered, with the whole current list and the
+    /// difference. The first load follows the default.
     #[must_use]
     pub fn after(mut self, before: &LoadRecord) -> LoadRecord {
-        // An error means that its module was not accepted, so the next load tries it again: if it is silent then,
-        // the error is gone or hidden behind another. A warning of a module that was not compiled again still holds.
+        // An error means that its module was rejected, so the next load tries it again: if that is silent, the error is
+        // gone or hidden behind another one. A warning of a module that was not compiled again still holds.
         let still_holds = |old: &&Diagnostic| {
             !self.fresh
                 && old.severity != Severity::Error
@@ -51,7 +51,7 @@ impl LoadRecord {
         self
     }
 
-    /// Forgets what was said about files that the program no longer has.
+    /// Drops diagnostics about files that the program no longer has.
     #[must_use]
     pub fn without_files_other_than(mut self, loaded: &[String]) -> LoadRecord {
         let gone = |diagnostic: &Diagnostic| {

@@ -1,10 +1,10 @@
-//! What is said of a program that ended before its first prompt, and what to do about it.
+//! The error for a program that ended before its first prompt: what it printed, and what to do about it.
 
 use mcp::tool::ToolError;
 
 use crate::session::SessionInfo;
 
-/// What cabal and the program by which it downloads say when the list of packages is not to be had.
+/// What cabal and its download program say when the package list is unavailable.
 const NO_LIST: [&str; 5] = [
     "Downloading the latest package list",
     "Caught exception during _mirrors lookup",
@@ -13,12 +13,12 @@ const NO_LIST: [&str; 5] = [
     "Run 'cabal update' to download it",
 ];
 
-/// What the program said before it ended, why it ended, and what to do about it.
+/// The error with the program's output, the reason and hints.
 pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
     hints(info).into_iter().fold(ToolError::user(message(info)), ToolError::hint)
 }
 
-/// What the program said before it ended, and why it ended.
+/// The program's output and the reason why it ended.
 pub(crate) fn message(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let said = info.banner.trim();
@@ -26,7 +26,6 @@ pub(crate) fn message(info: &SessionInfo) -> String {
     format!("{} did not start: {reason}.{line}{said}", info.command.join(" "))
 }
 
-/// What to do about it.
 pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
     let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
     if is_cabal && NO_LIST.iter().any(|sign| info.banner.contains(sign)) {

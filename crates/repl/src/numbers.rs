@@ -1,5 +1,5 @@
-//! The numbers of evaluations: one count for all sessions of a project, which goes on in the next life of the daemon, so
-//! that a number never means two evaluations.
+//! The numbers of evaluations: one count for all sessions of a project, continued by the next daemon, so that a number
+//! never means two evaluations.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// So many numbers are taken from the disk at once. A crash leaves a gap of at most as many.
+/// How many numbers are reserved on disk at once, and the largest gap that a crash leaves.
 const BLOCK: u64 = 64;
-/// The file, beside the output of the sessions. It holds the first number that may be given by whoever reads it.
+/// The file, beside the output of the sessions. It holds the first number that its next reader may give.
 const FILE: &str = "next-evaluation";
 
 #[derive(Debug)]
 pub(crate) struct EvalNumbers {
-    /// The first of this life.
+    /// The first number of this daemon.
     first: u64,
     next: AtomicU64,
-    /// Numbers below it are taken from the disk.
+    /// Numbers below this one are reserved on disk.
     reserved: AtomicU64,
     file: Option<PathBuf>,
     /// Held while the file is written.
@@ -32,8 +32,8 @@ impl EvalNumbers {
         EvalNumbers::from(1, None)
     }
 
-    /// Goes on where the last life ended. Where no file tells, `known` is the newest evaluation of which anything is
-    /// known.
+    /// Continues where the last daemon ended. If there is no file, `known` is the newest evaluation that anything is
+    /// known of.
     pub(crate) fn open(directory: Option<&Path>, known: impl FnOnce() -> Option<u64>) -> EvalNumbers {
         let file = directory.map(|directory| directory.join(FILE));
         let kept = file.as_deref().and_then(|file| match std::fs::read_to_string(file) {
@@ -53,7 +53,6 @@ impl EvalNumbers {
         EvalNumbers { first, next, reserved, file, writing: Mutex::default() }
     }
 
-    /// The next number.
     pub(crate) fn take(&self) -> u64 {
         let number = self.next.fetch_add(1, Ordering::AcqRel);
         if number >= self.reserved.load(Ordering::Acquire) {
@@ -62,12 +61,12 @@ impl EvalNumbers {
         number
     }
 
-    /// Whether an earlier life gave this number.
+    /// Whether an earlier daemon gave this number.
     pub(crate) fn is_from_earlier_daemon(&self, eval: u64) -> bool {
         (1..self.first).contains(&eval)
     }
 
-    /// Gives back what was taken from the disk and not used. Call at the end of this life.
+    /// Returns reserved numbers that were not used. Call when the daemon ends.
     pub(crate) fn close(&self) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.next.load(Ordering::Acquire);
@@ -82,14 +81,14 @@ impl EvalNumbers {
         if number >= self.reserved.load(Ordering::Acquire) {
             let until = number.saturating_add(BLOCK);
             self.write(until);
-            // On a disk that takes nothing the count goes on all the same.
+            // On a disk that cannot be written, the count goes on all the same.
             self.reserved.store(until, Ordering::Release);
         }
     }
 
     fn write(&self, next: u64) {
         let Some(file) = &self.file else { return };
-        // Always of the same length, in one write: whoever reads it after a crash finds the old number or the new.
+        // Always the same length, in one write: a reader after a crash finds the old number or the new one.
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(file.parent().unwrap_or(Path::new("/")))?;
             let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)?;

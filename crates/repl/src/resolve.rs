@@ -1,4 +1,4 @@
-//! From what a caller wants to what is started: the profile, the command, the directory, the environment.
+//! From what a caller asks for to what is started: the profile, the command, the directory, the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::error::ReplError;
 use crate::profile::{Profile, Profiles};
 use crate::session::Launch;
 
-/// What a caller wants to start, and what bounds it.
+/// What a caller asks for, and its limits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted<'a> {
     pub(crate) profile: Option<String>,
@@ -21,7 +21,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) memory_limit: u64,
 }
 
-/// What to start.
 pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -> Result<Launch, ReplError> {
     let asked = wanted.cwd.as_deref().map_or(caller.cwd.clone(), |cwd| caller.cwd.join(cwd));
     if !asked.is_dir() {
@@ -31,11 +30,11 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     let (profile, cwd) = choose(profiles, caller, &wanted, asked, path)?;
     let mut env = caller.env.clone();
     env.extend(wanted.env.clone());
-    // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them print
-    // escape sequences.
+    // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them
+    // print escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
-    // What somebody gives whole is started as it was given.
+    // A complete command is started exactly as given.
     let own =
         wanted.command.map(|command| Profile { command, requires: Vec::new(), memory: Vec::new(), ..profile.clone() });
     let profile = own.as_ref().unwrap_or(profile);
@@ -55,7 +54,7 @@ fn choose<'a>(
     if let Some(command) = &wanted.command {
         let program = command.first().map(String::as_str).unwrap_or_default();
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
-        // `ghci-9.6` and `python3.12` are spoken to as `ghci` and `python` are.
+        // `ghci-9.6` and `python3.12` are driven like `ghci` and `python`.
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         let profile = profiles.iter().find(|profile| profile.name == *stem || profile.program() == name);
         return match profile {
@@ -73,7 +72,7 @@ fn choose<'a>(
     Ok((detected.profile, detected.dir))
 }
 
-/// Three quarters of the machine's memory, unless something else is configured.
+/// Three quarters of the machine's memory unless configured.
 fn memory_limit(configured: u64) -> u64 {
     match configured {
         0 => {

@@ -1,5 +1,5 @@
-//! The short form of what a session answers, for a model's context: what a person would want to read, then one line
-//! of facts in brackets. The full form is the structured content; nothing here is parsed by anyone.
+//! The short form of answers, for a model's context: what a person would want to read, then one line of facts in
+//! brackets. The full form is the structured content; this text is never parsed.
 
 use std::fmt::Write as _;
 
@@ -15,13 +15,14 @@ pub fn evaluation(result: &EvalResult) -> String {
         between_block(&mut text, between);
     }
     block(&mut text, None, &result.stdout);
-    // Without standard output before it, errors need no heading: the facts line says that it failed.
+    // Without standard output before it, standard error needs no heading: the facts line says that the evaluation
+    // failed.
     let heading = (!text.is_empty()).then_some("[stderr]");
     block(&mut text, heading, &result.stderr);
     if let Some(exception) = result.exception.as_deref().filter(|exception| !shows(&result.stderr, exception)) {
         block(&mut text, None, &written_out(exception));
     }
-    // As the language's own prompt shows it, which is without its type.
+    // As the language's own prompt shows it, without its type.
     if let Some(value) = &result.value {
         block(&mut text, None, &written_out(value));
     }
@@ -33,7 +34,7 @@ pub fn evaluation(result: &EvalResult) -> String {
     text
 }
 
-/// A list of compiler messages in full, errors first.
+/// Compiler messages in full, errors first.
 pub fn diagnostics(list: &[Diagnostic]) -> String {
     let rank = |diagnostic: &&Diagnostic| diagnostic.severity != Severity::Error;
     let mut sorted: Vec<&Diagnostic> = list.iter().collect();
@@ -133,7 +134,7 @@ fn block(text: &mut String, heading: Option<&str>, body: &str) {
 }
 
 fn shows(stderr: &str, exception: &str) -> bool {
-    // Which is shown without escape sequences.
+    // The heading shows the exception without escape sequences.
     let first = exception.lines().next().unwrap_or_default();
     stderr.contains(first) || stderr.contains(&*String::from_utf8_lossy(&strip_escapes(first.as_bytes())))
 }
@@ -204,7 +205,7 @@ mod tests {
                 ValueError: \x1b[2J\u{9b}1m\x07
                 [main #3: done, 2.3 ms]"#]],
         );
-        // Standard error was stripped of them, and says the same.
+        // Standard error without escape sequences says the same.
         check(
             EvalResult { exception: Some("ValueError: \u{1b}[31mred".into()), ..result("", "ValueError: red\n") },
             expect![[r#"

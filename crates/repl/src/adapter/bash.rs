@@ -1,18 +1,18 @@
 //! bash: its prompt command prints the markers, with the exit status as payload.
 //!
-//! It runs interactively on pipes. Interactive is what makes it survive: SIGINT ends a shell that reads a script, but
-//! returns an interactive one to its prompt. Code goes through `eval` as one line, so an open quote or bracket is an
-//! error at once instead of a shell that waits for more.
+//! bash runs interactively on pipes, because SIGINT ends a shell that reads a script, but returns an interactive one to
+//! its prompt. Code goes through `eval` as one line, so an open quote or bracket is an immediate error instead of a
+//! shell that waits for more.
 //!
-//! What a session sets for itself (options, traps, a prompt, functions named like builtins) is for its own code. At its
-//! prompt, where our lines run, options and traps that would show or hit them are put aside, and the next evaluation
-//! begins by putting them back; [`marks`] says how. Our functions are parsed once. What is parsed anew, at each prompt and
-//! for each evaluation, has no word in it that an alias could stand in for: words are quoted, keywords are not used. The
-//! two that cannot be done without, `{` and `!`, are held against the aliases there are.
+//! A session's own settings (options, traps, a prompt, functions named like builtins) are for its own code. At its
+//! prompt, where hob's lines run, options and traps that would show or hit those lines are put aside, and the next
+//! evaluation begins by restoring them; see [`marks`]. hob's functions are parsed once. What is parsed at each prompt
+//! and for each evaluation contains no word that an alias could replace: words are quoted and keywords avoided. The two
+//! that cannot be avoided, `{` and `!`, are protected from existing aliases.
 
 use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, Step, Verdict, without_answers};
 
-/// How to talk to bash 4.1 and newer.
+/// The adapter for bash 4.1 and newer.
 #[derive(Debug, Clone, Copy)]
 pub struct Bash;
 
@@ -45,8 +45,8 @@ impl Adapter for Bash {
             });
         }
         // `!` keeps the status of the whole from `set -e` and a trap on ERR, which have seen that of each command; the
-        // definition behind it says that the line was not given up, and no trace or trap sees it, nor does an alias.
-        // After an open quote the parser does not take a first `!` for its own: so another command stands in front.
+        // definition after it says that the line was not given up, and no trace, trap or alias sees it. After an open
+        // quote the parser does not recognise a first `!`, so another command precedes it.
         let code = quoted(code);
         let line = format!("\\__hob_first; ! \\eval -- \"$__hob_line\"{code}; __hob_ended() ((__hob_end=1))\n");
         let step = Step { bytes: line.into_bytes(), advance: 1, script: None };
@@ -74,13 +74,13 @@ impl Adapter for Bash {
         let exception = match status {
             Some(0) => None,
             Some(status) => Some(format!("exit status {status}")),
-            // No marker came: whoever knows why says so.
+            // No marker came: the session knows why.
             None if printed.payload.is_empty() => None,
             None => Some("bash reported no exit status that can be read".to_owned()),
         };
         Verdict {
             error: status != Some(0),
-            // A program may exit so by itself.
+            // A program may exit with that status by itself.
             interrupted: status == Some(INTERRUPTED) && (given_up || printed.interrupting),
             exception,
             ..Verdict::default()
@@ -89,7 +89,7 @@ impl Adapter for Bash {
 
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
         let echo = format!("{}{n}", prefix(nonce));
-        // An assignment, which no function or alias stands in for; the mark prints it.
+        // An assignment, which no function or alias can replace; the mark prints it.
         Barrier { bytes: format!("{VARIABLE}={echo}\n").into_bytes(), echo: Some(echo.into_bytes()) }
     }
 
@@ -131,15 +131,15 @@ impl Adapter for Bash {
     }
 }
 
-/// Makes a bash that reads commands from a pipe an interactive one. It complains of the missing terminal at its start:
-/// that goes nowhere, and its standard error comes back from descriptor 9.
+/// Makes a bash that reads commands from a pipe interactive. It complains of the missing terminal at its start: that
+/// goes nowhere, and its standard error comes back from descriptor 9.
 const INTERACTIVE: &str = "exec \"$BASH\" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null";
 
-/// Installs the marks, which go on after a number. As one line, since bash reads by lines. Between the two of them, input
-/// that was given beforehand and left unread is taken back: after the first, what reads is not taken for the program.
+/// Installs the marks, with numbers after `number`, as one line since bash reads by lines. Between the two marks, input
+/// that was given beforehand and left unread is taken back: after the first, a reader is not taken for the program.
 ///
-/// Copies of the descriptors, so that the end is seen even after `exec >file`; where a program closed them they are made
-/// anew. What must not be taken away by accident is read-only.
+/// The marks go to copies of the descriptors, so that the end is seen even after `exec >file`; copies that a program
+/// closed are made again. What must not be removed by accident is read-only.
 fn marks(nonce: &Nonce, number: u64) -> String {
     let lines: Vec<&str> = MARKS.lines().map(|line| line.trim()).filter(|line| !line.starts_with('#')).collect();
     let marks = lines
@@ -279,18 +279,17 @@ else PROMPT_COMMAND="{ __hob_status=\$? __hob_pipe=\${PIPESTATUS[0]};${PROMPT_CO
 readonly PROMPT_COMMAND
 "#;
 
-/// What a barrier sets. No end of it is a name, so that what an interrupt leaves of a barrier sets nothing else.
+/// What a barrier sets. No suffix of it is a name, so that what an interrupt leaves of a barrier sets nothing else.
 const VARIABLE: &str = "_403";
 
-/// Behind the status where the shell went back to its prompt before the end of the line: after a signal, or an error that
+/// Follows the status if the shell returned to its prompt before the end of the line: after a signal, or an error that
 /// ends a script.
 const GIVEN_UP: &str = " given up";
 
 /// 128 and the number of SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// Whether the first command turns on line editing. Only the first: behind it, the words may be the text of a here
-/// document.
+/// Whether the first command turns on line editing. Only the first: later words may be the text of a here document.
 fn turns_editing_on(code: &str) -> bool {
     let first = code.trim_start().split(['\n', ';', '&', '|', '#']).next().unwrap_or_default();
     matches!(first.split_whitespace().collect::<Vec<_>>()[..], ["set", "-o", "vi" | "emacs"])
@@ -301,8 +300,8 @@ fn prefix(nonce: &Nonce) -> String {
     format!("hob-barrier-{}-", &nonce.as_str()[..12])
 }
 
-/// Whether bash complains of the rest of a barrier: an interrupt that it acts on late, while it reads the next line,
-/// takes away what it has read of it.
+/// Whether bash complains of the rest of a barrier: a late interrupt, acted on while bash reads the next line, removes
+/// what it has read of it.
 fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((word, _)) = line.strip_prefix("bash: ").and_then(|line| line.split_once(": ")) else { return false };
@@ -367,7 +366,7 @@ mod tests {
         let mut bash = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("there");
         bash.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("read");
         let said = String::from_utf8(bash.wait_with_output().expect("it ends").stdout).expect("text");
-        // The line that installs them is none of an evaluation.
+        // The line that installs the marks belongs to no evaluation.
         let said = said.replace(nonce.as_str(), "");
         assert_eq!(said, " 1 0 given up\n 2 3\n 3 2\n 4 0\n 5 0\n 6 1\n1\n 7 0\n");
     }

@@ -1,10 +1,10 @@
-//! What differs between REPLs, as code: how to be told when an evaluation has ended, how code is handed over, what the
-//! answer means. An [`Adapter`] is stateless; the session's machine calls it. What can be data stands in the profile.
+//! What differs between REPLs, as code: how the end of an evaluation is reported, how code is handed over, what the
+//! output means. An [`Adapter`] is stateless; the session's machine calls it. What can be data is in the profile.
 //!
 //! Every adapter makes its REPL print a marker to both streams, standard output first, when an evaluation has ended:
 //! `NONCE SP NUMBER SP PAYLOAD LF`, where the nonce is secret and random and the number grows with every evaluation
-//! (`-` stands for a number where there is none). Whatever stands before the marker on a stream belongs to the
-//! evaluation. What the payload means on standard output is each adapter's own; on standard error it is an [`StderrPayload`].
+//! (`-` where there is no number). Whatever precedes the marker on a stream belongs to the evaluation. The payload on
+//! standard output is specific to each adapter; on standard error it is a [`StderrPayload`].
 
 pub mod bash;
 pub mod ghci;
@@ -23,17 +23,16 @@ use diagnostics::Diagnostic;
 pub struct Nonce(process::Nonce);
 
 impl Nonce {
-    /// A fresh one.
     pub fn random() -> Nonce {
         Nonce(process::Nonce::random())
     }
 
-    /// Its 32 hexadecimal digits.
+    /// The 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// One that is known beforehand.
+    /// A nonce that a test knows beforehand.
     #[cfg(test)]
     pub(crate) fn known(digits: &str) -> Nonce {
         Nonce(digits.parse().expect("32 digits"))
@@ -46,20 +45,19 @@ impl fmt::Debug for Nonce {
     }
 }
 
-/// Where code is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// To the REPL's standard input, which running programs read too.
     Stdin,
-    /// To a pipe of its own, whose descriptor's number stands in the variable [`CODE_VARIABLE`] of the environment, so
-    /// that standard input belongs to the running program alone.
+    /// To a pipe of its own, whose descriptor number is in the environment variable [`CODE_VARIABLE`], so that standard
+    /// input belongs to the running program alone.
     Apart,
 }
 
 /// Where a bootstrap finds the descriptor of [`Channel::Apart`].
 pub const CODE_VARIABLE: &str = "HOB_CODE_FD";
 
-/// How the code of one evaluation is handed over: one step after the other, each after the end of the one before.
+/// How the code of one evaluation is handed over: step by step, each after the end of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// At least one.
@@ -71,78 +69,78 @@ pub struct Plan {
 /// One piece of code that ends with one marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What to write, complete with its last newline.
+    /// What to write, including the last newline.
     pub bytes: Vec<u8>,
-    /// By how much the marker's number grows at least.
+    /// The least by which the marker's number grows.
     pub advance: u64,
-    /// A file that `bytes` refers to by [`SCRIPT_PATH`], for code too long for a pipe.
+    /// A file for code too long for a pipe; `bytes` refers to it by [`SCRIPT_PATH`].
     pub script: Option<Vec<u8>>,
 }
 
-/// Stands in a step's bytes for the path of its script.
+/// Stands for the path of the script in a step's bytes.
 pub const SCRIPT_PATH: &str = "@HOB-SCRIPT-PATH@";
 
 /// Why code is not evaluated, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is wrong with it.
+    /// What is wrong with the code.
     pub message: String,
     /// What to do instead.
     pub hint: String,
 }
 
-/// How installing the markers goes on.
+/// What to do next while the markers are being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallStep {
-    /// As it is.
+    /// Wait for further output.
     Wait,
-    /// By another attempt.
+    /// Write another attempt.
     Write(Vec<u8>),
-    /// Without numbered markers, by [`Adapter::fallback_mark`].
+    /// Give up numbered markers and use [`Adapter::fallback_mark`].
     Fallback,
 }
 
-/// A line that proves that the REPL is in step: it changes nothing, needs nothing, and answers recognisably.
+/// A line that proves that the REPL is in step: it changes nothing, needs nothing, and has a recognisable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Barrier {
-    /// What to write.
     pub bytes: Vec<u8>,
-    /// What appears on either stream before the barrier's marker there (GHCi changed the stream once). Without it (where programs cannot eat what is
-    /// written to the REPL) counting is the proof: each step and barrier must advance the number by exactly one.
+    /// What appears on either stream before the barrier's marker there (GHCi changed the stream once). `None` where
+    /// programs cannot read what is written to the REPL: then counting is the proof, since each step and barrier must
+    /// advance the number by exactly one.
     pub echo: Option<Vec<u8>>,
 }
 
-/// What the payload of a marker on standard error tells: `[+[N]][!][?|"…"]`, in this order.
+/// The payload of a marker on standard error: `[+[N]][!][?|"…"]`, in this order.
 ///
-/// - `+27`: the program left 27 bytes of its input unread, which have been taken back and do not run as code; `+`: none.
-///   Without a `+` nothing is taken back.
-/// - `!`: the REPL stopped it at a breakpoint.
-/// - `"…"`: what the REPL itself said, as a literal that [`Adapter::words`] reads. `?`: some of that may have been missed.
-///   Neither: it said nothing, if it is heard at all.
+/// - `+27`: the program left 27 bytes of its input unread, which were taken back and do not run as code; `+`: no bytes.
+/// Without a `+` nothing is taken back.
+/// - `!`: the REPL stopped the evaluation at a breakpoint.
+/// - `"…"`: what the REPL itself said, as a literal that [`Adapter::words`] reads. `?`: some of that may have been
+/// missed. Neither: it said nothing, if it is heard at all.
 ///
-/// The payload comes from the REPL's process, where a program can do anything: what has another form tells as little as `?`.
+/// The payload comes from the REPL's process, where a program can do anything: any other form says as little as `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StderrPayload<'a> {
     /// How many bytes of its input a program left unread, where they are taken back.
     pub unread: Option<usize>,
-    /// Whether it stopped at a breakpoint.
+    /// Whether the evaluation stopped at a breakpoint.
     pub stopped: bool,
     /// What the REPL said.
     pub said: Heard<'a>,
 }
 
-/// See [`StderrPayload`].
+/// What the REPL itself said, as far as its payload tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard<'a> {
     Nothing,
-    /// Nobody knows for certain.
+    /// Some of it may have been missed.
     Missed,
-    /// This, as a literal of the REPL's language.
+    /// The words, as a literal of the REPL's language.
     Words(&'a str),
 }
 
 impl StderrPayload<'_> {
-    /// Reads it.
+    /// Reads a payload of any form.
     pub fn read(payload: &str) -> StderrPayload<'_> {
         let (unread, rest) = match payload.strip_prefix('+') {
             None => (None, payload),
@@ -164,8 +162,8 @@ impl StderrPayload<'_> {
     }
 }
 
-/// Output without barriers' answers: the prefix, a number and the ends, wherever in a line they stand. A program that goes
-/// on in the background may have begun the line.
+/// Output without the answers to barriers: the prefix, a number and the ends, wherever in a line they are. A program
+/// that runs in the background may have begun the line.
 fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(output.len());
     while let Some(at) = memchr::memmem::find(output, prefix.as_bytes()) {
@@ -186,10 +184,10 @@ fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
 pub struct InterruptPlan {
     /// Whether SIGINT to the process group interrupts the evaluation and spares the REPL.
     pub signal: bool,
-    /// How long to wait between the two barriers, for a signal that is still under way.
+    /// How long to wait between the two barriers for a signal that is still under way.
     pub settle: Duration,
-    /// Whether the REPL leaves to itself what a second signal interrupts: its prompt comes back, and the evaluation's
-    /// thread may go on.
+    /// Whether the REPL abandons what a second signal interrupts: its prompt comes back, but the evaluation's thread
+    /// may run on.
     pub detaches: bool,
 }
 
@@ -199,55 +197,53 @@ impl Default for InterruptPlan {
     }
 }
 
-/// What one evaluation (all its steps) printed, for judgement. The streams are cut in the middle if very long.
+/// What one evaluation (all its steps) printed. The streams are cut in the middle if very long.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
     pub code: &'a str,
-    /// On standard output.
     pub stdout: &'a str,
-    /// On standard error.
     pub stderr: &'a str,
     /// The payload of the last marker on standard output.
     pub payload: &'a str,
-    /// Whether we have sent it a signal: without one, nothing that it prints says that it was interrupted.
+    /// Whether hob sent a signal: without one, no output means that the evaluation was interrupted.
     pub interrupting: bool,
 }
 
-/// What the REPL itself said of an evaluation, where it is told apart from what the program printed.
+/// What the REPL itself said about an evaluation, where that can be told from the program's output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Words<'a> {
-    /// One text for each piece of the code where it said something. None if that is not known for certain.
+    /// One text for each piece of the code that the REPL said something about; `None` if not known for certain.
     pub reports: Option<&'a [String]>,
-    /// Whether it stopped at a breakpoint.
+    /// Whether the evaluation stopped at a breakpoint.
     pub stopped: bool,
 }
 
-/// What there is to say of a breakpoint.
+/// What to say about a breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
     /// A note for the result.
     pub note: String,
-    /// What the REPL prints at each prompt while it lasts.
+    /// What the REPL prints at each prompt while the breakpoint lasts.
     pub context: Option<String>,
 }
 
-/// What it means.
+/// What the output of an evaluation means.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
     /// Whether the REPL reported an error.
     pub error: bool,
     /// Compiler messages.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether our signal ended it, as the REPL reports it.
+    /// Whether hob's signal ended it, according to the REPL.
     pub interrupted: bool,
-    /// Another signal that the REPL says has ended it.
+    /// Another signal that ended it, according to the REPL.
     pub signal: Option<i32>,
     /// The exception that ended the evaluation.
     pub exception: Option<String>,
-    /// The value, where it can be told from the output.
+    /// The value, where the language reports it apart from the output.
     pub value: Option<String>,
     pub type_: Option<String>,
-    /// Set when the code loaded modules; the generation is filled in later.
+    /// Set when the code loaded modules; the session adds the generation.
     pub load: Option<LoadRecord>,
 }
 
@@ -258,75 +254,74 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         Completion::Exact
     }
 
-    /// Where code is written.
     fn channel(&self) -> Channel {
         Channel::Stdin
     }
 
-    /// What the program is given to read where [`process::GIVEN_PATH`] stands in its arguments.
+    /// The script that the program reads where [`process::GIVEN_PATH`] is among its arguments.
     fn script(&self) -> Option<&'static str> {
         None
     }
 
-    /// What to write right after the start to make the REPL print markers. The session is ready when the first
-    /// numbered marker has come on both streams.
+    /// What to write right after the start to make the REPL print markers. The session is ready when the first numbered
+    /// marker has come on both streams.
     fn install(&self, nonce: &Nonce) -> Vec<u8>;
 
-    /// What to do when the `count`th marker without a number came before any with one.
+    /// What to do after the `count`th marker without a number, before any with one.
     fn unnumbered(&self, _nonce: &Nonce, _count: usize) -> InstallStep {
         InstallStep::Wait
     }
 
-    /// Where numbered markers could not be installed: a line, sent after each unnumbered one, that prints the
-    /// numbered marker to both streams.
+    /// A line for REPLs without numbered markers: sent after each unnumbered marker, it prints the numbered one to both
+    /// streams.
     fn fallback_mark(&self, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
         None
     }
 
-    /// What to write to a program that replaced the REPL in its own process, so that it becomes one, whose marks go on
-    /// after `number`. None where it is another kind of program. `command` is its command line.
+    /// What to write to a program that replaced the REPL in its own process so that it becomes the REPL, with markers
+    /// that go on after `number`. `None` for another kind of program. `command` is its command line.
     fn revive(&self, _command: &str, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
         None
     }
 
-    /// The language's version, read from what the REPL printed before its first prompt.
+    /// The language's version, from what the REPL printed before its first prompt.
     fn version(&self, _banner: &str) -> Option<String> {
         None
     }
 
-    /// How to hand over this code, or why not.
+    /// How to hand over this code, or why not to.
     fn plan(&self, code: &str) -> Result<Plan, Refusal>;
 
-    /// The same for code that is given input beforehand. Where its last marker on standard error says how much of that was
-    /// left unread ([`StderrPayload`]), much of it is handed over at once; else line by line, as the program asks.
+    /// [`Adapter::plan`] for code that is given input beforehand. If the last marker on standard error tells how much
+    /// was left unread ([`StderrPayload`]), input is handed over in chunks, else line by line as the program asks.
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         self.plan(code)
     }
 
-    /// Whether a step is one of the code's own pieces, and not only there to prepare the next.
+    /// Whether a step is a piece of the code, and not only preparation for the next step.
     fn is_piece(&self, _step: &Step) -> bool {
         true
     }
 
-    /// Whether the code asks the REPL to end, so that its end is no surprise.
+    /// Whether the code asks the REPL to end, so that its end is expected.
     fn is_quit(&self, _code: &str) -> bool {
         false
     }
 
-    /// What the output means.
+    /// Judges the output alone.
     fn classify(&self, printed: Printed<'_>) -> Verdict;
 
-    /// The same, where the REPL's own words are known.
+    /// Judges the output where the REPL's own words are known.
     fn judge(&self, printed: Printed<'_>, _words: Words<'_>) -> Verdict {
         self.classify(printed)
     }
 
-    /// What to say of an evaluation that stopped at a breakpoint, having printed this.
+    /// What to say about an evaluation that printed this and stopped at a breakpoint.
     fn stopped(&self, _stdout: &str) -> Stopped {
         Stopped { note: "It stopped at a breakpoint.".to_owned(), context: None }
     }
 
-    /// The text of a literal on standard error, see [`StderrPayload`]. None if it is none.
+    /// The text of a literal on standard error, see [`StderrPayload`]; `None` if it is not a literal.
     fn words(&self, _literal: &str) -> Option<String> {
         None
     }
@@ -334,43 +329,42 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// The `n`th barrier.
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier;
 
-    /// What every barrier's answer on standard output begins with, if it has one.
+    /// What every barrier's answer on standard output begins with, if there is an answer.
     fn barrier_prefix(&self, _nonce: &Nonce) -> Option<Vec<u8>> {
         None
     }
 
-    /// Output without what barriers and interrupts add to it.
+    /// The output without what barriers and interrupts add to it.
     fn without_barriers(&self, output: &[u8], _nonce: &Nonce) -> Vec<u8> {
         output.to_vec()
     }
 
-    /// What it says on standard output as it ends by itself, if anything.
+    /// What the REPL prints to standard output as it ends by itself.
     fn farewell(&self) -> &'static [u8] {
         b""
     }
 
-    /// How to interrupt.
     fn interrupt(&self) -> InterruptPlan {
         InterruptPlan::default()
     }
 
-    /// A step that restores what an interrupted load has lost, with the note that says so, if the code that was
-    /// interrupted or the marker's payload since then call for it.
+    /// A step that restores what an interrupted load has lost, with a note that says so, if the interrupted code or the
+    /// marker's payload since then require it.
     fn recover(&self, _code: &str, _payload: &str) -> Option<(Step, String)> {
         None
     }
 
-    /// Whether the code loads modules: an interrupt leaves some of them unloaded.
+    /// Whether the code loads modules, some of which an interrupt leaves unloaded.
     fn loads(&self, _code: &str) -> bool {
         false
     }
 
-    /// Whether what it runs may be in process groups of their own, which an interrupt has to reach all the same.
+    /// Whether children may be in process groups of their own, which an interrupt must reach too.
     fn controls_jobs(&self) -> bool {
         false
     }
 
-    /// What makes the REPL end by itself.
+    /// What to write to make the REPL end by itself.
     fn quit(&self) -> Vec<u8>;
 
     /// The prompt a person would see, from the marker's payload.
@@ -379,7 +373,7 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     }
 
     /// Whether evaluating the code again in a new process only restores definitions (imports, loads, settings,
-    /// bindings), and has no other effect.
+    /// bindings), without any other effect.
     fn replayable(&self, _code: &str) -> bool {
         false
     }
@@ -407,7 +401,7 @@ mod tests {
             ("!\"+1\"", aside(None, true, Heard::Words("\"+1\""))),
             ("+3\"5!?\"", aside(Some(3), false, Heard::Words("\"5!?\""))),
             ("+12!\"a\\n\"", aside(Some(12), true, Heard::Words("\"a\\n\""))),
-            // What nobody writes.
+            // Payloads that are never written.
             ("!+3", aside(None, true, Heard::Missed)),
             ("+99999999999999999999999", aside(Some(0), false, Heard::Nothing)),
             ("\u{3bb}", aside(None, false, Heard::Missed)),

@@ -1,20 +1,20 @@
-//! Python: a driver of ours runs inside it (`python_driver.py`, after `python_library.py`), told by frames on a
-//! descriptor of its own. Standard input belongs to the program, ends are counted, values and exceptions come apart from
-//! what is printed.
+//! Python: a driver of ours runs inside it (`python_driver.py`, after `python_library.py`) and receives frames on a
+//! descriptor of its own. So standard input belongs to the program, ends are counted, and values and exceptions are
+//! separate from the output.
 
 use serde::Deserialize;
 
 use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict};
 use diagnostics::{Diagnostic, Severity, Source};
 
-/// How to talk to Python 3.8 and newer.
+/// The adapter for Python 3.8 and newer.
 #[derive(Debug, Clone, Copy)]
 pub struct Python;
 
 /// The arguments after the program: the script below. Not `-c`, for which Python 3.13 imports a module from the path.
 pub const ARGUMENTS: [&str; 1] = [process::GIVEN_PATH];
 
-/// Reads the driver from the descriptor of code and runs it. Nothing in here looks for a file.
+/// Reads the driver from the code descriptor and runs it, without looking for any file.
 const SCRIPT: &str = "\
 import posix
 posix.close(int(__file__.rpartition('/')[2]))
@@ -26,7 +26,7 @@ exec(compile(frames.read(int(frames.readline())), '<hob>', 'exec'),
 
 const DRIVER: &str = concat!(include_str!("python_library.py"), "\n\n", include_str!("python_driver.py"));
 
-/// What the driver reports about one frame.
+/// The driver's report about one frame.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Report {
@@ -84,7 +84,7 @@ impl Adapter for Python {
     fn classify(&self, printed: Printed<'_>) -> Verdict {
         let report: Report = match serde_json::from_str(printed.payload) {
             Ok(report) => report,
-            // No marker came: whoever knows why says so.
+            // No marker came: the session knows why.
             Err(_) if printed.payload.is_empty() => return Verdict { error: true, ..Verdict::default() },
             Err(error) => {
                 let exception = Some(format!("how the evaluation ended cannot be read from Python's report ({error})"));
@@ -96,7 +96,7 @@ impl Adapter for Python {
             line: syntax.line,
             column: syntax.column,
             end_line: syntax.end_line,
-            // Python's end is exclusive; for an empty span it is the start.
+            // Python's end is exclusive; an empty span ends at its start.
             end_column: syntax.end_column.map(|end| end.saturating_sub(1).max(syntax.column.unwrap_or(1))),
             severity: Severity::Error,
             code: None,
@@ -119,7 +119,7 @@ impl Adapter for Python {
     }
 
     fn barrier(&self, _: &Nonce, _: u64) -> Barrier {
-        // Nothing but the driver reads frames, so counting is enough.
+        // Only the driver reads frames, so counting is enough.
         Barrier { bytes: frame('B', ""), echo: None }
     }
 
@@ -132,8 +132,8 @@ impl Adapter for Python {
     }
 
     fn replayable(&self, code: &str) -> bool {
-        // Imports and definitions, judged by the first word of each line that is not indented. An assignment may call
-        // anything, so it is none.
+        // Imports and definitions, judged by the first word of each unindented line. An assignment may call anything,
+        // so it does not count.
         const STARTS: [&str; 7] = ["import ", "from ", "def ", "class ", "async def ", "@", "#"];
         let mut any = false;
         for line in code.lines().filter(|line| !line.trim().is_empty() && !line.starts_with([' ', '\t', ')', ']', '}']))

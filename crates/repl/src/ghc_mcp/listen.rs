@@ -1,4 +1,4 @@
-//! `listen`: from then on the connection hears what GHCi prints.
+//! `listen`: sends what GHCi prints to the connection as notifications.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +17,13 @@ use crate::session::{Handle, SessionEvent, Stream};
 use crate::sessions::Repl;
 use crate::tools::caller;
 
-/// A line that does not end is sent in pieces of this size.
+/// A line that does not end is sent in segments of this size.
 const LONGEST: usize = 64 * 1024;
-/// How much may wait for the connection's queue, in bytes; what comes beyond that is counted.
+/// How much may wait for the connection's queue, in bytes; anything beyond that is only counted.
 const MOST: usize = 8 << 20;
-/// What a line costs beyond its text.
+/// What a waiting line costs besides its text, in bytes.
 const EACH: usize = 64;
-/// How long a full queue is given before the next try.
+/// How long to wait before a full queue is tried again.
 const FULL: Duration = Duration::from_millis(5);
 
 /// Listen to GHCi: from now on this connection gets a ghci/output notification for each line that it prints, and one for
@@ -37,7 +37,7 @@ pub(super) struct Args {
 
 pub(super) struct Listen {
     repl: Arc<Repl>,
-    /// Who listens already, by connection and session.
+    /// Who listens already.
     listening: Arc<Mutex<HashSet<ListenerKey>>>,
 }
 
@@ -64,7 +64,7 @@ impl Tool for Listen {
         let added = self.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
         if added {
             let listening = self.listening.clone();
-            // Subscribed before the answer, so that nothing sent after it is missed.
+            // Subscribed before the answer, so that no later output is missed.
             let starts = self.repl.starts();
             let handle = self.repl.find(&caller, args.session.as_deref()).ok();
             let events = handle.as_ref().map(Handle::events);
@@ -86,26 +86,26 @@ impl Tool for Listen {
     }
 }
 
-/// What a client hears.
+/// The notification.
 #[derive(Serialize)]
 struct Output<'a> {
     text: &'a str,
     stream: Stream,
-    /// Only where one was named, so that several can be told apart.
+    /// Only if the listener named a session, so that several can be told apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
 }
 
-/// One connection's ear at one session, over all lives of that session.
+/// Forwards one session's output to one connection, over all processes of that session.
 struct Forwarder {
     cx: Context,
     session: Option<String>,
-    /// What has come of the present line, per stream.
+    /// The incomplete last line, per stream.
     lines: [String; 2],
-    /// What the connection's queue has no room for yet, and how long it is.
+    /// Lines that the connection's queue has no room for yet, and their size.
     pending: VecDeque<(String, Stream)>,
     bytes: usize,
-    /// Lines that not even that had room for, and whether pieces of unknown length are among them.
+    /// Lines dropped beyond that, and whether segments of unknown length are among them.
     missed: u64,
     lagged: bool,
 }
@@ -137,7 +137,7 @@ impl Forwarder {
                         events = None;
                     }
                 }
-                // The process was gone, or was never there: the next one of that name is heard too.
+                // The process has ended or was never started: the next one of that name is heard too.
                 changed = starts.changed(), if events.is_none() => {
                     if changed.is_err() {
                         return;
@@ -151,16 +151,16 @@ impl Forwarder {
         }
     }
 
-    /// One event. An error ends this life of the session. Never waits, so that events do not pile up.
+    /// Handles one event. An error ends this process's output. Never waits, so that events do not pile up.
     fn hear(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), Ended> {
         match event {
             Ok(SessionEvent::Output { stream, text, .. }) => self.output(stream, &text),
             Ok(SessionEvent::EvalFinished { prompt, status, .. }) => {
                 self.flush();
-                // A GHCi that is gone prompts for nothing.
+                // A GHCi that has ended shows no prompt.
                 let gone = matches!(status, Status::Exited | Status::Crashed | Status::Killed);
                 if !prompt.is_empty() && !gone {
-                    // Short, and what a client waits for: there is always room for it.
+                    // Short, and awaited by clients: there is always room for it.
                     self.keep(prompt, Stream::Stdout);
                 }
             }
@@ -178,7 +178,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Takes whole lines and keeps the rest.
+    /// Takes complete lines and keeps the rest.
     fn output(&mut self, stream: Stream, text: &str) {
         let side = stream as usize;
         for piece in text.split_inclusive('\n') {
@@ -222,7 +222,7 @@ impl Forwarder {
         self.pending.push_back((line, stream));
     }
 
-    /// Sends what the connection's queue takes now.
+    /// Sends as much as the connection's queue takes now.
     fn send(&mut self) {
         while let Some((text, stream)) = self.pending.front() {
             let output = Output { text, stream: *stream, session: self.session.as_deref() };
@@ -235,7 +235,7 @@ impl Forwarder {
     }
 }
 
-/// The next event; never without a session.
+/// The next event; pending without a session.
 async fn next(events: &mut Option<broadcast::Receiver<SessionEvent>>) -> Result<SessionEvent, RecvError> {
     match events {
         Some(events) => events.recv().await,
@@ -243,5 +243,5 @@ async fn next(events: &mut Option<broadcast::Receiver<SessionEvent>>) -> Result<
     }
 }
 
-/// This life of the session is over.
+/// This process's output is over.
 struct Ended;

@@ -1,7 +1,7 @@
-//! The profile `ghc-mcp`: the tools, texts and notifications of the server of that name, over our sessions, so that its
-//! users change one line of configuration. Two tools are new: `send_sync` and `read`, which return text.
+//! The profile `ghc-mcp`: the tools, texts and notifications of the server of that name, over hob's sessions, so that
+//! its users change one line of configuration. Two tools are new: `send_sync` and `read`, which return text.
 //!
-//! Results are plain text, word for word. Here: the list, and what the tools share.
+//! Results are plain text, word for word. This file has the list of tools and what they share.
 
 mod listen;
 mod read;
@@ -25,7 +25,7 @@ use crate::session::{EvalRequest, Handle, SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::tools::caller;
 
-/// All tools of the profile, over these sessions.
+/// All tools of the profile.
 pub fn ghc_mcp_tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(listen::Listen::new(repl.clone())),
@@ -52,10 +52,10 @@ impl Reply {
 
 const NOT_RUNNING: &str = "GHCi is not running";
 
-/// Why a session is ended by `stop`; tells it from one that ended by itself.
+/// The reason when `stop` ends a session, which tells it from one that ended by itself.
 const STOPPED: &str = "it was stopped";
 
-/// The living GHCi of that name.
+/// The running GHCi of that name.
 fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, ToolError> {
     match repl.find(caller(cx)?, session) {
         Ok(handle) if handle.info().state.is_alive() => {
@@ -66,7 +66,7 @@ fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, T
     }
 }
 
-/// Hands a line over, and waits: the program that waits for input gets it, else GHCi does.
+/// Hands over a line and waits. It goes to the program if that waits for input, else to GHCi.
 async fn submit_line(handle: &Handle, line: &str, wait: Duration) -> Result<EvalResult, SessionError> {
     let request = EvalRequest { wait, ..EvalRequest::new(line) };
     if handle.info().state != SessionState::WaitingForInput {
@@ -76,7 +76,7 @@ async fn submit_line(handle: &Handle, line: &str, wait: Duration) -> Result<Eval
     handle.wait(Some(given.eval), wait, request.max_bytes).await
 }
 
-/// Errors that name arguments and tools as this profile calls them.
+/// Errors in terms of this profile's tools and arguments.
 fn profile_error(error: SessionError) -> ToolError {
     match error {
         SessionError::Refused(Refusal { message, hint }) => {
@@ -90,7 +90,7 @@ fn profile_error(error: SessionError) -> ToolError {
     }
 }
 
-/// A session of another language is nobody's GHCi.
+/// Refuses sessions of other languages.
 fn ghci(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
     let info = handle.info();
     match repl.driver(&info) {

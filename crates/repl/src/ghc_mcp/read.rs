@@ -46,7 +46,7 @@ impl Tool for Read {
         let wait = budget(&cx, args.timeout_ms, Duration::ZERO);
         let mut end = log.end();
         let newer = async {
-            // Out of time, or nothing more will come: either way what is there is the answer.
+            // Out of time or ended: the output so far is the answer.
             let _ = tokio::time::timeout(wait, end.wait_for(|end| *end > args.cursor)).await;
             Ok::<_, SessionError>(())
         };

@@ -1,4 +1,4 @@
-//! `send`: a line for GHCi, answered at once.
+//! `send`: hands a line to GHCi and returns at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,10 +43,10 @@ impl Tool for Send {
                 .plan(&args.command)
                 .map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
         }
-        // Before the command is handed over, so that it comes before the command's output. A client that is gone or
-        // full needs no news.
+        // Sent before the command is handed over, so that it precedes the command's output. A client that is gone or
+        // overloaded needs no notification.
         let _ = cx.notify("ghci/command_sent", &json!({"command": args.command}));
-        // Without waiting: it stands for itself from then on.
+        // Not waited for: the evaluation goes on without this call.
         submit_line(&handle, &args.command, Duration::ZERO).await.map_err(profile_error)?;
         Ok(Reply::new(format!("Sent command: {}", args.command)))
     }

@@ -1,4 +1,4 @@
-//! `send_sync`: a line for GHCi, answered with its output.
+//! `send_sync`: hands a line to GHCi and returns its output.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Tool for SendSync {
     }
 }
 
-/// What was printed, and a line in brackets if there is more to know. `before` is where its output begins.
+/// The output, and a line in brackets if there is more to know. `before` is where the output begins.
 fn output(result: &EvalResult, before: u64) -> String {
     let mut text = format!("{}{}", result.stdout, result.stderr);
     let stands = match result.status {

@@ -1,4 +1,4 @@
-//! `start`.
+//! `start`: starts GHCi.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::profile::DriverKind;
 use crate::sessions::{Repl, StartRequest};
 use crate::tools::{caller, wait_for_start};
 
-/// How long a start is waited for; a package that builds its dependencies goes on after that.
+/// How long to wait for a start; a package that builds its dependencies goes on after that.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Start a GHCi process (cabal repl or stack ghci in a package).
@@ -46,7 +46,7 @@ impl Tool for Start {
         let request = StartRequest { session: args.session, profile, cwd, ..StartRequest::default() };
         let handle = self.0.start(caller, request).await?.handle;
         wait_for_start(&cx, &handle, WAIT).await?;
-        // A client that is gone or full needs no news.
+        // A client that is gone or overloaded needs no notification.
         let _ = cx.notify("ghci/started", &serde_json::json!({}));
         Ok(Reply::new("Started GHCi"))
     }

@@ -1,4 +1,4 @@
-//! Which profile fits a directory: the files that stand in it, then in its parents up to the worktree's root.
+//! Which profile fits a directory: by the files in it, then by those in its parents up to the worktree's root.
 
 use std::path::{Path, PathBuf};
 
@@ -13,19 +13,19 @@ pub struct Detected<'a> {
     pub dir: PathBuf,
     /// The file that decided; `None` if nothing did and this is the default.
     pub because: Option<String>,
-    /// Where a project has several packages, one of which must be chosen: their directories, relative to `dir`.
+    /// If a project has several packages, one of which must be chosen: their directories, relative to `dir`.
     pub packages: Vec<PathBuf>,
 }
 
-/// What runs where nothing says what the project is made of.
+/// The profile for a directory without any sign.
 const DEFAULT: &str = "ghci";
 
-/// A directory with more entries is not looked through to its end.
+/// A directory is read up to this many entries.
 const MAX_ENTRIES: usize = 10_000;
 
 impl Profiles {
     /// Picks the profile for `cwd`: by project files, looking upwards as far as `root`, else by the sources in `cwd`.
-    /// Of those that fit in the nearest directory, the lowest rank whose programs are on `path` wins; if none is
+    /// Of the profiles that fit in the nearest directory, the lowest rank whose programs are on `path` wins; if none is
     /// installed, the lowest rank, whose check then says what to install. Without any sign it is GHCi, in `cwd`.
     pub fn detect(&self, cwd: &Path, root: &Path, path: &str) -> Detected<'_> {
         let upwards = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
@@ -39,7 +39,7 @@ impl Profiles {
                     "cabal.project" if !names(dir).iter().any(|name| name.ends_with(".cabal")) => packages(dir),
                     _ => Vec::new(),
                 };
-                // The only one is the one that is meant.
+                // A single package needs no choice.
                 let dir = if packages.len() == 1 { dir.join(packages.remove(0)) } else { dir.to_owned() };
                 return Detected { profile, dir, because: Some(because.clone()), packages };
             }
@@ -71,7 +71,7 @@ enum Sign {
     Source,
 }
 
-/// What stands in a directory, sorted.
+/// The names in a directory, sorted.
 fn names(dir: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut names: Vec<String> =
@@ -80,7 +80,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// A name with at most one `*`, which stands for anything, even nothing, but never for a hidden file's dot.
+/// Matches a name against a pattern with at most one `*`, which stands for anything, even nothing, but never for a
+/// hidden file's dot.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -93,8 +94,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Where a program is found on a `PATH`. Entries that mean the current directory, or lie below it, are passed over: what
-/// stands there came with a checkout.
+/// Where a program is on a `PATH`. Relative entries are skipped: what they name came with a checkout.
 pub fn program_path(program: &str, path: &str) -> Option<PathBuf> {
     let usable = |file: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_project_of_packages() {
         let all = ["ghci", "ghc", "cabal"];
-        // The project file here is empty, so nothing is known of its packages.
+        // The project file here is empty, so its packages are unknown.
         assert_eq!(check(&["cabal.project", "src/a.cabal"], &all, ""), r#"cabal in "" because cabal.project"#);
         assert_eq!(check(&["cabal.project", "src/a.cabal"], &all, "src"), r#"cabal in "src" because a.cabal"#);
         let packages = "cabal.project=packages: src src/deep";

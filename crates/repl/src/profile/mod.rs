@@ -1,8 +1,8 @@
-//! What hob knows about each kind of REPL, as data: how to start it, which project it fits, which driver speaks to it.
+//! What hob knows about each kind of REPL, as data: how to start it, which projects it fits, which driver speaks to it.
 //!
-//! A profile is a small TOML file. The built-in ones stand in `builtin/`; a user's and a project's are read by
-//! [`Profiles::add`]. Whether a project may bring commands to run is not decided here: the caller says so, and an
-//! untrusted profile is known by name only. `detect` picks one for a directory.
+//! A profile is a small TOML file. The built-in ones are in `builtin/`; [`Profiles::add`] reads those of a user or a
+//! project. Whether a project may bring commands to run is decided by the caller; an untrusted profile is known by name
+//! only. `detect` picks a profile for a directory.
 
 mod detect;
 mod packages;
@@ -33,7 +33,7 @@ pub enum DriverKind {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The name tools and configuration use. Taken from the file name or the table's key.
+    /// The name that tools and configuration use: the file's name or the table's key.
     #[serde(skip)]
     pub name: String,
     /// A name for people.
@@ -42,20 +42,19 @@ pub struct Profile {
     /// The language, in lower case.
     #[serde(default)]
     pub language: String,
-    /// Which code speaks to it.
     pub driver: DriverKind,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Other programs that must be there.
+    /// Other programs that must be installed.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// Files that make a directory, and all below it, a project of this kind; `*` stands for anything.
+    /// Files that make a directory, and everything below it, a project of this kind; `*` matches anything.
     #[serde(default)]
     pub detect: Vec<String>,
-    /// Files that suggest it where no directory upwards is a project of any kind.
+    /// Files that suggest this profile if no directory upwards is a project of any kind.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// When several profiles fit, the lowest wins.
+    /// If several profiles fit, the lowest rank wins.
     #[serde(default = "default_rank")]
     pub rank: u32,
     /// Added to the command to bound the program's memory from within; `{mib}` stands for the bound, `{nursery}` for
@@ -65,18 +64,18 @@ pub struct Profile {
     /// Added to the session's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// How long the program may take to its first prompt.
+    /// How long the first prompt may take.
     #[serde(default = "default_start_timeout_ms")]
     pub start_timeout_ms: u64,
     /// What to do when the program is missing.
     #[serde(default)]
     pub install: Install,
-    /// Where it was read from; decides whether it may be started.
+    /// Where it was read from, which decides whether it may be started.
     #[serde(skip)]
     pub origin: Origin,
 }
 
-/// How to get a missing program.
+/// How to install a missing program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
@@ -94,16 +93,14 @@ pub enum Origin {
     /// Built in.
     #[default]
     Builtin,
-    /// The user's own configuration.
     User,
-    /// The project's files, allowed by the user.
+    /// The project's files, trusted by the user.
     Trusted,
-    /// The project's files, not allowed: it is known, and refuses to start.
+    /// The project's files, not trusted: the profile is known but refuses to start.
     Untrusted,
 }
 
 impl Profile {
-    /// How long the program may take to its first prompt.
     pub fn start_timeout(&self) -> Duration {
         Duration::from_millis(self.start_timeout_ms)
     }
@@ -113,7 +110,7 @@ impl Profile {
         self.command.first().map_or("", String::as_str)
     }
 
-    /// Checks that it may be started and that its programs are there. `path` is the session's `PATH`.
+    /// Checks that the profile may be started and that its programs are installed. `path` is the session's `PATH`.
     pub fn check(&self, path: &str) -> Result<(), ProfileError> {
         if self.origin == Origin::Untrusted {
             return Err(ProfileError::Untrusted { name: self.name.clone(), command: self.command.join(" ") });
@@ -131,7 +128,7 @@ impl Profile {
 }
 
 impl Install {
-    /// The way to get it, as a sentence; empty if none is known.
+    /// How to install the program, as a sentence; empty if unknown.
     pub fn sentence(&self) -> String {
         let apt = (!self.apt.is_empty()).then(|| format!("apt-get install {}", self.apt.join(" ")));
         match (apt, &self.note) {
@@ -143,25 +140,23 @@ impl Install {
     }
 }
 
-/// Why there is no such profile, or none to start.
+/// Why a profile is unknown or cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    /// Nobody knows that name.
+    /// The name is unknown.
     #[error("there is no profile {name:?}; known are {known}")]
     Unknown {
-        /// The name asked for.
         name: String,
-        /// Those there are.
+        /// The known names.
         known: String,
     },
-    /// The configuration names it for sessions that name none, and nobody knows it.
+    /// The name that the configuration gives to sessions without a profile is unknown.
     #[error(
         "the configuration wants the profile {name:?} (`profile` under [repl]), which there is not; known are {known}"
     )]
     UnknownDefault {
-        /// The name in the configuration.
         name: String,
-        /// Those there are.
+        /// The known names.
         known: String,
     },
     /// A program is not installed.
@@ -169,38 +164,32 @@ pub enum ProfileError {
     Missing {
         name: String,
         program: String,
-        /// How to get it, as a sentence.
+        /// How to install it, as a sentence.
         install: String,
     },
-    /// The project brought it and nobody allowed it.
+    /// The project brought the profile, and the user has not trusted the project.
     #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
     Untrusted {
         name: String,
-        /// What it would run.
+        /// The command it would run.
         command: String,
     },
-    /// The project brought it, and the user has not granted it.
+    /// The project brought the profile, and the user has not granted it.
     #[error("the profile {name:?} of this project's hob.toml is not granted: it {asks}")]
     Withheld {
         name: String,
         /// What granting it allows.
         asks: String,
     },
-    /// The same, but by now the user has.
+    /// The user has granted the profile since the daemon started.
     #[error("the profile {name:?} of this project's hob.toml was granted since this daemon started")]
     GrantedSince { name: String },
-    /// The text is no profile.
+    /// The text is not a valid profile.
     #[error("the profile {name:?} in {place} is not usable: {problem}")]
-    Invalid {
-        name: String,
-        place: String,
-        /// What is wrong.
-        problem: String,
-    },
+    Invalid { name: String, place: String, problem: String },
 }
 
 impl ProfileError {
-    /// What to do next.
     pub fn hints(&self) -> Vec<String> {
         match self {
             ProfileError::Unknown { .. } => vec!["Name one of those in `profile`, or leave it out.".to_owned()],
@@ -236,7 +225,7 @@ impl ProfileError {
 pub struct Granted(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Granted {
-    /// What is asked, each time that something withheld is wanted.
+    /// `ask` is called each time that a withheld profile is wanted.
     pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Granted {
         Granted(Arc::new(ask))
     }
@@ -252,7 +241,7 @@ impl std::fmt::Debug for Granted {
 #[derive(Debug, Clone)]
 pub struct Profiles {
     by_name: BTreeMap<String, Profile>,
-    /// Those that cannot be used, and why.
+    /// Profiles that cannot be used, and why.
     left_out: BTreeMap<String, ProfileError>,
     granted: Option<Granted>,
 }
@@ -272,7 +261,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Those that come with hob.
+    /// The profiles that come with hob.
     pub fn builtin() -> Profiles {
         let parse = |(name, text): &(&str, &str)| {
             let profile = parse(name, text, "the program itself", Origin::Builtin);
@@ -281,8 +270,8 @@ impl Profiles {
         Profiles { by_name: BUILTIN.iter().map(parse).collect(), left_out: BTreeMap::new(), granted: None }
     }
 
-    /// Adds one, or replaces the one of its name; but an untrusted one never replaces another. `place` names the
-    /// file in errors.
+    /// Adds a profile or replaces the one of its name; an untrusted one never replaces another. `place` names the file
+    /// in errors.
     pub fn add(&mut self, name: &str, toml: &str, place: &str, origin: Origin) -> Result<(), ProfileError> {
         let profile = parse(name, toml, place, origin)?;
         if origin != Origin::Untrusted || !self.by_name.contains_key(name) {
@@ -291,8 +280,8 @@ impl Profiles {
         Ok(())
     }
 
-    /// Adds every `NAME.toml` of a directory; a directory that is not there adds nothing. Each file that is not usable
-    /// is an error of its own and stops none of the others.
+    /// Adds every `NAME.toml` of a directory; a missing directory adds nothing. An invalid file is an error of its own
+    /// and does not affect the others.
     pub fn add_dir(&mut self, dir: &std::path::Path, origin: Origin) -> Vec<ProfileError> {
         let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -316,17 +305,17 @@ impl Profiles {
         errors
     }
 
-    /// Remembers why a profile is not there, for whoever asks for it by name.
+    /// Remembers why a profile is missing, for callers that ask for it by name.
     pub fn leave_out(&mut self, name: &str, why: ProfileError) {
         self.left_out.insert(name.to_owned(), why);
     }
 
-    /// Has it asked, where a withheld one is wanted, whether it is granted by now.
+    /// Sets what is asked when a withheld profile is wanted.
     pub fn ask_for_grants(&mut self, granted: Granted) {
         self.granted = Some(granted);
     }
 
-    /// The one of that name.
+    /// The profile of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.by_name.get(name).ok_or_else(|| match self.left_out.get(name) {
             Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
@@ -337,7 +326,7 @@ impl Profiles {
         })
     }
 
-    /// The one that the configuration names for sessions that name none.
+    /// The profile that the configuration gives to sessions without one.
     pub fn get_default(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.get(name).map_err(|error| match error {
             ProfileError::Unknown { name, known } => ProfileError::UnknownDefault { name, known },
@@ -345,7 +334,7 @@ impl Profiles {
         })
     }
 
-    /// Those of one driver.
+    /// The profiles of one driver.
     #[must_use]
     pub fn of(&self, driver: DriverKind) -> Profiles {
         let of =
@@ -354,7 +343,7 @@ impl Profiles {
         Profiles { by_name, left_out: self.left_out.clone(), granted: self.granted.clone() }
     }
 
-    /// All of them, sorted by name.
+    /// All profiles, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.by_name.values()
     }
@@ -369,7 +358,7 @@ const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
 fn read(file: &std::path::Path, origin: Origin) -> Result<String, String> {
     let text = match origin {
-        // A command that counts without a grant: only where nobody else can have put it.
+        // A command that counts without a grant: only from a file that no other user can have written.
         Origin::User => {
             project::UserConfig::read(file).map(Option::unwrap_or_default).map_err(|error| error.to_string())
         }

@@ -1,25 +1,25 @@
-//! The packages of a cabal project: `cabal repl` wants one of them, and fails where a project file stands above several.
+//! The packages of a cabal project: `cabal repl` wants one of them, and fails where a project file is above several.
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
-/// A project file with more is read no further.
+/// The largest project file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
-/// More packages are not looked for.
+/// The most packages that are looked for.
 const MAX_PACKAGES: usize = 200;
-/// Nor are they behind more names than this, in all directories together: a checkout says where to look.
+/// The most directory entries that are read in all: a checkout says where to look.
 const MAX_NAMES: usize = 20_000;
-/// Nor deeper than this.
+/// The deepest pattern.
 const MAX_DEPTH: usize = 32;
 
-/// The directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there is no such
-/// file or it names none that are here.
+/// The directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there is no
+/// such file or none of the packages is here.
 pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     let file = dir.join("cabal.project");
     let Ok(text) = project::regular::read(&file, MAX_BYTES) else { return Vec::new() };
     let mut search = Search { root: dir, found: Vec::new(), names_left: MAX_NAMES };
     for pattern in patterns(&text) {
-        // Absolute places, addresses and archives are somebody else's code.
+        // Absolute paths, URLs and archives are somebody else's code.
         let local = !pattern.starts_with('/') && !pattern.contains("://") && !pattern.contains("..");
         if local && !pattern.ends_with(".tar.gz") {
             let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -78,7 +78,7 @@ impl Search<'_> {
         if first.ends_with(".cabal") {
             self.take(at, first);
         } else if first.contains('*') {
-            // A directory behind a link is another one's, or this one again: `*/*/*` over links to `.` has no end.
+            // A directory behind a link is elsewhere, or this one again: `*/*/*` over links to `.` has no end.
             for name in self.names(at, first, |kind| kind.is_dir()) {
                 self.expand(&at.join(name), rest);
             }
@@ -93,7 +93,7 @@ impl Search<'_> {
         }
     }
 
-    /// The names in a directory that match and are of that kind. A directory that is looked into counts as a name too.
+    /// The matching entries of that kind in a directory. Each directory that is read counts as an entry too.
     fn names(&mut self, at: &Path, pattern: &str, is_wanted: fn(FileType) -> bool) -> Vec<String> {
         self.names_left = self.names_left.saturating_sub(1);
         let mut names = Vec::new();

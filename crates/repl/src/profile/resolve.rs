@@ -7,10 +7,10 @@ use super::{DriverKind, Profile, ProfileError};
 use crate::adapter::{Adapter, bash, ghci, python};
 use crate::session::Launch;
 
-/// The nursery is at most this part of the memory a program may use …
+/// The nursery takes at most this part of the memory a program may use …
 const NURSERY_SHARE: u64 = 32;
-/// … and in MiB: enough that GHCi reaches its prompt without a collection, which took a third of its start, and does some
-/// fifty small evaluations between two. What was used of it stays resident in every session.
+/// … and at most this many MiB: enough for GHCi to reach its prompt without a collection, which took a third of its
+/// start, and for some fifty small evaluations between two collections. Used nursery stays resident in every session.
 const NURSERY_MAX: u64 = 96;
 
 impl DriverKind {
@@ -23,7 +23,7 @@ impl DriverKind {
         }
     }
 
-    /// What it needs behind the profile's command.
+    /// The arguments it needs after the profile's command.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             DriverKind::Python => &python::ARGUMENTS,
@@ -46,7 +46,8 @@ impl Profile {
         env.retain(|(name, _)| !self.env.contains_key(name));
         env.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let arguments = self.driver.arguments().iter().map(|argument| (*argument).to_owned());
-        // Less than what it is killed for, since a program is more than its heap: it may still say what was too much.
+        // Less than the limit for killing, since a program is more than its heap: it may still report what was too
+        // much.
         let mib = ((memory_limit / 4 * 3) >> 20).max(1);
         let nursery = (mib / NURSERY_SHARE).clamp(1, NURSERY_MAX).to_string();
         let mib = mib.to_string();

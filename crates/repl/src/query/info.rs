@@ -28,7 +28,7 @@ pub struct Instance {
     pub defined: Option<String>,
 }
 
-/// Reads the answer of `:info`. `None` if it is none.
+/// Reads the answer of `:info`; `None` if the text is something else.
 pub fn info(stdout: &str) -> Option<Info> {
     let mut info = Info::default();
     for entry in entries(stdout) {

@@ -109,7 +109,7 @@ pub fn loaded(stdout: &str) -> Vec<Loaded> {
 }
 
 impl Loaded {
-    /// Whether somebody who says `name` means this module: its name, or a path to its file from `cwd`.
+    /// Whether `name` means this module: it is its name, or a path to its file from `cwd`.
     pub fn is(&self, name: &str, cwd: &Path) -> bool {
         let plain = |path: &str| cwd.join(path.strip_prefix("./").unwrap_or(path));
         name == self.module

@@ -1,5 +1,5 @@
-//! What GHCi answers to questions (`:type`, `:info`, `:uses` …), as data. Owns the shapes and reads the text; asking is
-//! the tool's work. Everything here takes text and gives values.
+//! GHCi's answers to questions (`:type`, `:info`, `:uses` …), as data: the shapes and the parsers. The tool
+//! `repl_query` does the asking. Everything here takes text and gives values.
 
 mod browse;
 mod completion;

@@ -1,7 +1,7 @@
 //! Sessions as resources: `repl://SESSION/output`, `repl://SESSION/diagnostics` and `repl://SESSION/transcript`.
 //!
-//! A name without a worktree is one of the reader's own worktree, as it is for the tools; `?worktree=` names another.
-//! Start with [`serve_resources`]; `reading.rs` has what is read, `transcript.rs` what is remembered for it.
+//! A name without a worktree belongs to the reader's own worktree, as it does for tools; `?worktree=` names another.
+//! Start with [`serve_resources`]; `reading.rs` reads, `transcript.rs` remembers what transcripts show.
 
 mod reading;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use crate::session::SessionEvent;
 use crate::sessions::{Repl, SessionKey};
 use transcript::Transcript;
 
-/// How often the output of sessions is looked at while somebody watches it.
+/// How often the output of sessions is checked while it is watched.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// The parts of a session that can be read.
@@ -61,7 +61,7 @@ impl Part {
         }
     }
 
-    /// The form of its addresses.
+    /// The URI template.
     fn template(self) -> &'static str {
         match self {
             Part::Output => "repl://{session}/output{?worktree,cursor}",
@@ -71,14 +71,14 @@ impl Part {
     }
 }
 
-/// Who serves the sessions as resources, and what is remembered for that.
+/// The registries that serve the sessions, and the transcripts.
 #[derive(Default)]
 pub(crate) struct Published {
     audiences: Mutex<Vec<Weak<Resources>>>,
     transcripts: Mutex<HashMap<SessionKey, Transcript>>,
 }
 
-/// Serves the sessions as these resources too. Needs a runtime: what is watched is looked at from time to time.
+/// Serves the sessions in another registry. Needs a runtime for the task that checks watched output.
 pub fn serve_resources(repl: &Arc<Repl>, resources: &Arc<Resources>) -> Result<(), TemplateError> {
     for part in PARTS {
         let mut template = Template::new(part.template(), format!("repl-{}", part.name()))?;
@@ -106,7 +106,6 @@ pub fn serve_resources(repl: &Arc<Repl>, resources: &Arc<Resources>) -> Result<(
     Ok(())
 }
 
-/// Lists a session.
 fn list(repl: &Arc<Repl>, resources: &Resources, key: &SessionKey) {
     for part in PARTS {
         let uri = repl.uri(key, part);
@@ -123,17 +122,17 @@ fn list(repl: &Arc<Repl>, resources: &Resources, key: &SessionKey) {
 }
 
 impl Repl {
-    /// A session of that name was started.
+    /// Lists a session that was started.
     pub(crate) fn publish(self: &Arc<Repl>, key: &SessionKey) {
         lock(&self.published.transcripts).entry(key.clone()).or_default();
         for audience in self.audiences() {
             list(self, &audience, key);
-            // The name may have been one of a session that ended.
+            // The name may be that of an earlier session that ended.
             PARTS.iter().for_each(|part| self.notify(&audience, key, *part));
         }
     }
 
-    /// A session is not remembered any more.
+    /// Removes a session that is no longer remembered.
     pub(crate) fn unpublish(&self, key: &SessionKey) {
         lock(&self.published.transcripts).remove(key);
         for audience in self.audiences() {
@@ -141,7 +140,7 @@ impl Repl {
         }
     }
 
-    /// Something happened in a session. Must not block.
+    /// Records an event and notifies watchers. Must not block.
     pub(crate) fn on_event(&self, key: &SessionKey, event: &SessionEvent) {
         if let Some(transcript) = lock(&self.published.transcripts).get_mut(key) {
             transcript.record(event);
@@ -161,7 +160,7 @@ impl Repl {
         lock(&self.published.audiences).iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Whoever watches it may know it by either of its addresses.
+    /// Watchers may know a part by either of its addresses.
     fn notify(&self, resources: &Resources, key: &SessionKey, part: Part) {
         resources.updated(&address(&key.name, part, None));
         resources.updated(&address(&key.name, part, Some(&key.worktree)));
@@ -172,7 +171,7 @@ impl Repl {
     }
 }
 
-/// Tells those who watch the output of sessions that there is more. Costs nothing while nobody does.
+/// Notifies watchers of output that there is more. Costs nothing without watchers.
 async fn notify_of_output(repl: Weak<Repl>, resources: Weak<Resources>) {
     let Some(mut watched) = resources.upgrade().map(|resources| resources.watched()) else { return };
     let mut output_ends = HashMap::new();
@@ -191,7 +190,7 @@ async fn notify_of_output(repl: Weak<Repl>, resources: Weak<Resources>) {
     }
 }
 
-/// `repl://SESSION/PART`, with the worktree where it is to be named.
+/// `repl://SESSION/PART`, with the worktree if it has to be named.
 fn address(session: &str, part: Part, worktree: Option<&Path>) -> String {
     let mut uri = format!("repl://{session}/{}", part.name());
     if let Some(worktree) = worktree {

@@ -1,4 +1,4 @@
-//! What is read at an address of a session.
+//! Reading the resources of a session.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,20 +20,20 @@ use crate::load::LoadRecord;
 use crate::sessions::{Repl, SessionKey, SessionOutput};
 use crate::tools::{caller, ghci_only};
 
-/// How much of the output is read at once, in bytes.
+/// The most output that one read returns, in bytes.
 const OUTPUT_MAX: usize = 64 * 1024;
-/// How much of each evaluation's output a transcript shows, and how much it has together, in bytes.
+/// The most output that a transcript shows of one evaluation, and of all together, in bytes.
 const EACH_MAX: usize = 4 * 1024;
 const TRANSCRIPT_MAX: usize = 96 * 1024;
 
-/// The variables of an address that is listed.
+/// The template variables of a listed address.
 pub(super) fn matched(uri: &str, session: &str, worktree: Option<&Path>) -> Matched {
     let mut variables = BTreeMap::from([("session".to_owned(), session.to_owned())]);
     variables.extend(worktree.map(|worktree| ("worktree".to_owned(), worktree.to_string_lossy().into_owned())));
     Matched { uri: uri.to_owned(), variables }
 }
 
-/// Reads a part of the session that the variables name.
+/// Reads the part of the session that the variables name.
 pub(super) async fn read(repl: Weak<Repl>, cx: Context, part: Part, matched: Matched) -> Read {
     let Some(repl) = repl.upgrade() else { return Err(ReadError::NotFound) };
     let mut reader = caller(&cx)?.clone();
@@ -49,7 +49,7 @@ pub(super) async fn read(repl: Weak<Repl>, cx: Context, part: Part, matched: Mat
     Ok(vec![Contents::text(matched.uri, part.mime_type(), text)])
 }
 
-/// The names of the sessions that begin so, or the worktrees.
+/// Completes the names of sessions, or worktrees.
 pub(super) fn complete(repl: &Repl, cx: &Context, asked: &Completing) -> Vec<String> {
     let Ok(reader) = caller(cx) else { return Vec::new() };
     let sessions = repl.status().into_iter();
@@ -120,7 +120,7 @@ async fn transcript(repl: &Repl, reader: &Caller, session: &str) -> Result<Strin
     in_blocking(move || head + &render_transcript(&transcript, &log)).await
 }
 
-/// The newest that there is room for, in the order they came.
+/// The newest evaluations that fit, in their order.
 fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     let mut shown = Vec::new();
     let mut room = TRANSCRIPT_MAX;
@@ -139,7 +139,7 @@ fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     text
 }
 
-/// The code behind marks, what it printed, how it ended.
+/// The code with prompt marks, its output, how it ended.
 fn render_entry(eval: &TranscriptEntry, log: &OutputLog) -> String {
     let mut text = String::new();
     for (number, line) in eval.code.lines().enumerate() {
@@ -166,7 +166,7 @@ fn text_of(bytes: &[u8], max_bytes: usize) -> String {
     process::output::text::excerpt(bytes, &Shape { max_bytes, max_line: usize::MAX, strip: true, fold: 0 }).text
 }
 
-/// A name that means nothing is an address that leads nowhere.
+/// An invalid name is an address that leads nowhere.
 fn refused(error: ReplError) -> ReadError {
     match error {
         ReplError::Unknown { .. } | ReplError::Name { .. } => ReadError::NotFound,
@@ -174,7 +174,7 @@ fn refused(error: ReplError) -> ReadError {
     }
 }
 
-/// What has left the memory is read from files.
+/// Output that has left memory is read from files.
 async fn in_blocking(read: impl FnOnce() -> String + Send + 'static) -> Result<String, ReadError> {
     tokio::task::spawn_blocking(read).await.map_err(|error| ReadError::Failed(ToolError::internal(error)))
 }

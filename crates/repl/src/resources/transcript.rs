@@ -1,4 +1,4 @@
-//! What a session evaluated last: the code and how it ended. The output itself stays in the session's log.
+//! The last evaluations of a session: their code and how they ended. Their output stays in the session's log.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use crate::session::SessionEvent;
 
 /// How many evaluations are remembered.
 const KEPT: usize = 100;
-/// How much of each one's code, in bytes.
+/// How much of each evaluation's code is kept, in bytes.
 const CODE_MAX: usize = 4000;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transcript {
     pub(super) evals: VecDeque<TranscriptEntry>,
-    /// How many were forgotten.
+    /// How many evaluations were forgotten.
     pub(super) forgotten: u64,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Transcript {
 pub(super) struct TranscriptEntry {
     pub(super) number: u64,
     pub(super) code: String,
-    /// How it ended and how long it took, once it has.
+    /// How the evaluation ended and how long it took.
     pub(super) ended: Option<(Status, Duration)>,
 }
 

@@ -66,7 +66,7 @@ impl Tool for Diagnostics {
             let mut seen = handle.watch();
             let newer = async {
                 tokio::select! {
-                    // An error means that the session is gone; then nothing newer will come.
+                    // An error means that the session has ended, and no newer load will come.
                     _ = loads.wait_for(|load| load.generation > since) => {}
                     _ = seen.wait_for(|info| !info.state.is_alive()) => {}
                     () = tokio::time::sleep(wait) => {}

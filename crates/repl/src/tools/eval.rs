@@ -1,4 +1,4 @@
-//! `repl_eval`: the way in.
+//! `repl_eval`: evaluates code, starting the session if needed.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `repl_input`: feeds the running program.
+//! `repl_input`: gives input to the running program.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `repl_interrupt`: the verified interrupt.
+//! `repl_interrupt`: interrupts an evaluation and verifies that it has ended.
 
 use std::sync::Arc;
 

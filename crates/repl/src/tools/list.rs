@@ -1,4 +1,4 @@
-//! `repl_list`: all sessions of the project.
+//! `repl_list`: lists all sessions of the project.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The tools of the toolset `repl`, one file each. Here: the list of them, and what they share.
+//! The tools of the toolset `repl`, one file each. This file has the list of tools and what they share.
 
 mod diagnostics;
 mod eval;
@@ -23,16 +23,16 @@ use crate::profile::DriverKind;
 use crate::session::Handle;
 use crate::sessions::Repl;
 
-/// The longest a call waits by itself, since several clients give up after a minute.
+/// The longest a call waits by default: several clients give up after a minute.
 const MAX_WAIT: Duration = Duration::from_secs(50);
-/// What a client that waits longer needs for itself.
+/// What a client with a longer timeout needs for itself.
 const MARGIN: Duration = Duration::from_secs(5);
-/// How often a held call says that it lives.
+/// How often a waiting call reports progress.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The most output one answer shows.
 const MAX_BYTES: usize = 200_000;
 
-/// Of calls that do something to a session.
+/// For calls that do something to a session.
 const REPEAT: Repeat = Repeat::Unsafe {
     restarted: "what was printed can still be read with repl_read, repl_list shows what there is, and repl_start or the next \
                 repl_eval starts a session anew.",
@@ -41,7 +41,7 @@ const REPEAT: Repeat = Repeat::Unsafe {
 
 pub(crate) use start::wait_for_start;
 
-/// All tools of the toolset, over these sessions.
+/// All tools of the toolset.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(diagnostics::Diagnostics(repl.clone())),
@@ -59,12 +59,12 @@ pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// Who calls. Connections that say nothing about themselves cannot own a session.
+/// The caller. A connection without one cannot own a session.
 pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
 }
 
-/// Refuses what only GHCi can answer, for sessions of other languages.
+/// Refuses sessions of other languages than Haskell.
 pub(crate) fn ghci_only(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
     let info = handle.info();
     match repl.driver(&info) {
@@ -82,13 +82,13 @@ pub(crate) fn budget(cx: &Context, wait_ms: Option<u64>, default: Duration) -> D
     wait_ms.map_or(default, Duration::from_millis).min(most)
 }
 
-/// How much output an answer shows.
+/// How many bytes of output an answer shows.
 pub(crate) fn output_limit(max_bytes: Option<usize>) -> usize {
     max_bytes.unwrap_or(12_000).min(MAX_BYTES)
 }
 
-/// Waits for an answer, with a sign of life now and then. A client's cancel ends the waiting: the answer's future is
-/// dropped, which withdraws what still waits in a queue and touches nothing that runs.
+/// Waits for an answer, reporting progress now and then. A client's cancel ends the waiting: the answer's future is
+/// dropped, which withdraws an evaluation that is still queued and does not touch a running one.
 pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
     cx: &Context,
     what: &str,

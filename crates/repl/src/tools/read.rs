@@ -75,7 +75,7 @@ impl Tool for Read {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let printed = self.0.output(caller(&cx)?, args.session.as_deref())?;
-        // What has left the memory is read from files.
+        // Output that has left memory is read from files.
         let read = tokio::task::spawn_blocking(move || read(printed, &args));
         read.await.map_err(ToolError::internal)
     }
@@ -140,7 +140,7 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
             text.push('\n');
             taken += 1;
         }
-        // Of a match that did not fit, the next call begins with its line.
+        // If a match did not fit, the next call begins with its line.
         let cursor = found.get(taken).map_or(cut.next, |line| line.offset);
         let more = cut.more || taken < found.len();
         return Output {

@@ -1,4 +1,4 @@
-//! `repl_reload`: compile what changed, and hear what that changed.
+//! `repl_reload`: compiles what changed and reports the difference in diagnostics.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Tool for Reload {
         let mut notes = started.notes;
         let info = super::start::wait_for_start(&cx, &handle, wait).await?;
         if started.fresh && args.targets.is_empty() {
-            // A new session has just loaded everything: that is the answer.
+            // A new session has just loaded everything: that load is the answer.
             notes.push("The session was started just now; its start was the load.".to_owned());
             let status = if info.state == SessionState::Starting { Status::Starting } else { Status::Done };
             return Ok(output(&handle, status, None, 0, notes, until).await);
@@ -89,7 +89,7 @@ impl Tool for Reload {
         let result = with_heartbeat(&cx, "loading", handle.eval(request)).await?;
         notes.extend(result.notes);
         if result.status.is_final() && handle.loads().borrow().generation == before {
-            // Nothing was loaded: what GHCi said instead is the reason.
+            // Nothing was loaded: GHCi's own words are the reason.
             let said = [result.stdout.trim(), result.stderr.trim()];
             notes.extend(said.into_iter().filter(|said| !said.is_empty()).map(str::to_owned));
         }
@@ -136,7 +136,7 @@ async fn output(
     let load = LoadRecord::clone(&handle.loads().borrow());
     let ended = load.generation > before;
     let load = if ended && status.is_final() { without_gone_files(handle, load, until).await } else { load };
-    // Without a load that ended there is nothing to compare: what was known still stands.
+    // Without a finished load there is nothing to compare: the earlier list still holds.
     let delta = if ended { load.delta } else { Delta { unchanged: load.diagnostics, ..Delta::default() } };
     if ended && load.compiled.is_empty() && load.summary.contains("no modules") && load.ok {
         notes.push("Nothing is loaded: name modules or files in `targets`.".to_owned());
@@ -182,7 +182,7 @@ fn command(targets: &[String]) -> Result<String, ToolError> {
             let message = format!("{target:?} in `targets` is no module or file name.");
             return Err(ToolError::user(message).hint("Give names such as Data.Shape or src/Data/Shape.hs."));
         }
-        // GHCi takes a word in quotes as one name.
+        // GHCi takes a quoted word as one name.
         let quote = if target.contains(' ') { "\"" } else { "" };
         let _ = write!(line, " {quote}{target}{quote}");
     }

@@ -1,4 +1,4 @@
-//! `repl_restart`: a new process under the same name.
+//! `repl_restart`: starts a new process under the same name.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `repl_start`: starts a session by choice; `repl_eval` does it by itself.
+//! `repl_start`: starts a session of a chosen profile; `repl_eval` starts the suggested one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -103,10 +103,10 @@ impl Tool for Start {
     }
 }
 
-/// Waits until the session is past its start, or the time is over.
+/// Waits until the session has started, at most this long.
 pub(super) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
     let mut seen = handle.watch();
-    // Out of time or ended: either way the state now is the answer.
+    // Out of time or ended: the present state is the answer.
     let _ = tokio::time::timeout(wait, seen.wait_for(|info| info.state != SessionState::Starting)).await;
     handle.info()
 }

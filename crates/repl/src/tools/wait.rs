@@ -1,4 +1,4 @@
-//! `repl_wait`: waits on for an evaluation that outlived its call.
+//! `repl_wait`: waits for an evaluation that outlived its call.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! How Haskell code goes to GHCi: in the pieces that `pieces` makes of it, wrapped in `:{ :}` where they have several
-//! lines, and checked for commands that would break the session.
+//! How Haskell code is handed to GHCi: in the pieces that `pieces` cuts, wrapped in `:{ :}` if they have several lines,
+//! and checked for commands that would break the session.
 
 use super::super::{Plan, Refusal, SCRIPT_PATH, Step};
 use super::pieces::{EndsBlock, Unit, UnitKind as Kind, units};
@@ -53,7 +53,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
 
 fn step(unit: &Unit) -> Result<Step, Refusal> {
     let mut lines = unit.lines.clone();
-    // A command may stand in a block, too.
+    // A command may be inside a block, too.
     if let Some(first) = lines.iter_mut().find(|line| !line.trim().is_empty())
         && first.trim_start().starts_with(':')
         && matches!(unit.kind, Kind::Command | Kind::Block)
@@ -71,20 +71,21 @@ fn step(unit: &Unit) -> Result<Step, Refusal> {
     Ok(Step { bytes: call.into_bytes(), advance: 1, script: Some(bytes.into_bytes()) })
 }
 
-/// Whether the code itself reads standard input. What it calls may do so too; then only a question that ends without a
-/// newline is seen late.
+/// Whether the code itself reads standard input. What it calls may read too; then only a question without a newline is
+/// seen late.
 fn asks(unit: &Unit) -> bool {
     const WORDS: [&str; 8] =
         ["getLine", "getChar", "getContents", "interact", "readLn", "isEOF", "hGetLine", "hGetChar"];
     calls(unit, &WORDS)
 }
 
-/// Whether the code itself sets how standard output is buffered. What it calls may do so too; that holds up to its end.
+/// Whether the code itself sets the buffering of standard output. What it calls may do so too; that lasts until its
+/// end.
 fn sets_buffering(unit: &Unit) -> bool {
     calls(unit, &["hSetBuffering"]) && calls(unit, &["stdout"])
 }
 
-/// Whether the code names one of these.
+/// Whether the code uses one of these names.
 fn calls(unit: &Unit, names: &[&str]) -> bool {
     let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == '\'');
     let calls = |line: &String| line.split(word).any(|name| names.contains(&name));
@@ -92,7 +93,7 @@ fn calls(unit: &Unit, names: &[&str]) -> bool {
     matches!(unit.kind, Kind::Statement | Kind::Block) && !unit.binds && unit.lines.iter().any(calls)
 }
 
-/// A GHCi command as it may be run.
+/// A GHCi command in the form in which it may run.
 fn command(line: &str) -> Result<String, Refusal> {
     let refuse = |message: &str, hint: &str| Err(Refusal { message: message.to_owned(), hint: hint.to_owned() });
     if let Some(shell) = line.strip_prefix(":!") {
@@ -146,7 +147,7 @@ pub(super) fn is_quit(line: &str) -> bool {
     line.strip_prefix(':').is_some_and(|word| !word.is_empty() && "quit".starts_with(word.trim()))
 }
 
-/// Whether some of the code runs while GHCi reads it, so that what it prints looks like GHCi's own words: splices,
+/// Whether some of the code runs while GHCi reads it, so that its output looks like GHCi's own words: splices,
 /// quotations, and macros.
 pub(super) fn runs_while_compiled(code: &str) -> bool {
     let Ok(units) = units(code) else { return false };
@@ -159,7 +160,7 @@ pub(super) fn runs_while_compiled(code: &str) -> bool {
     })
 }
 
-/// Whether GHCi has a command whose name begins so. Those of all versions.
+/// Whether GHCi has a command whose name begins so, in any version.
 fn is_builtin(name: &str) -> bool {
     const COMMANDS: &str = "?  abandon add all-types back break browse cd check cmd complete continue ctags def delete disable \
         doc edit enable etags force forward help history info instances issafe kind list load loc-at main module print quit \
@@ -191,10 +192,10 @@ pub(super) fn is_complaint(code: &str, stdout: &str) -> bool {
 
 const BREAK: [&str; 4] = ["Cannot set breakpoint on ", "No breakpoint found", "Breakpoint was already", "No modules "];
 
-/// What of some code only defines something.
+/// The part of some code that only defines something.
 pub(super) struct Definitions {
     pub(super) code: String,
-    /// Whether that is all of it.
+    /// Whether that part is all of it.
     pub(super) whole: bool,
 }
 
@@ -211,7 +212,7 @@ pub(super) fn definitions(code: &str) -> Option<Definitions> {
             continue;
         }
         let text = unit.lines.join("\n");
-        // Declarations that something stood between may define the same name one after the other.
+        // Declarations with something between them may define the same name one after the other.
         let apart = unit.kind == Kind::Block || unit.kind == Kind::Declaration && declared && skipped;
         kept.push(if apart { format!(":{{\n{text}\n:}}") } else { text });
         (skipped, declared) = (false, unit.kind == Kind::Declaration);
@@ -371,7 +372,7 @@ mod tests {
         }
     }
 
-    /// What each piece is sent as: its lines, or the block's.
+    /// The lines that each piece is sent as, or those of its block.
     fn pieces(code: &str) -> Vec<String> {
         let text = |unit: &Unit| unit.lines.join("\n");
         units(code).expect("no refusal").iter().map(text).collect()

@@ -1,9 +1,9 @@
-//! What a piece of code is, by its tokens: before the first `=`, `|`, `<-` or keyword that stands outside of brackets nothing
-//! can stand but a left-hand side, so those tell a declaration from a statement.
+//! What a piece of code is, by its tokens: before the first `=`, `|`, `<-` or keyword outside of brackets there is only
+//! a left-hand side, and these tell a declaration from a statement.
 
 use super::lexer::{Kind, Token};
 
-/// What a piece is, seen by itself.
+/// What a piece is, seen alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     Command,
@@ -13,18 +13,18 @@ pub(super) enum Form {
     Declaration {
         binds: Vec<String>,
     },
-    /// `f, (+) :: Int`: of a declaration in the neighbourhood, else an expression.
+    /// `f, (+) :: Int`: part of a declaration next to it, else an expression.
     Signature {
         names: Vec<String>,
     },
-    /// `$(…)`: next to a declaration it stands for declarations, else for an expression.
+    /// `$(…)`: declarations if next to a declaration, else an expression.
     Splice,
     Statement {
         binds: bool,
     },
 }
 
-/// Whether something has to follow: an operator or a keyword is not the end of an expression.
+/// Whether something must follow: an operator or a keyword does not end an expression.
 pub(super) fn lacks_something(last: &Token<'_>, tokens: &[Token<'_>]) -> bool {
     match last.kind {
         Kind::Operator => {
@@ -73,7 +73,7 @@ pub(super) fn form(tokens: &[Token<'_>]) -> Form {
                 let binds = meaningful.iter().take_while(|token| token.text != "::").last();
                 return Form::Declaration { binds: binds.map(|name| name.text.to_owned()).into_iter().collect() };
             }
-            // Without its extension it is a name like any other.
+            // Without its extension it is an ordinary name.
             "pattern" if second.is_some_and(|next| next.kind == Kind::Constructor || is_infix_pattern(&meaningful)) => {
                 return Form::Declaration { binds: Vec::new() };
             }
@@ -98,7 +98,7 @@ pub(super) fn form(tokens: &[Token<'_>]) -> Form {
                 }
                 "::" | "∷" => typed = typed.or(Some(at)),
                 "<-" | "\\" | "-<" | "-<<" => return Form::Statement { binds: false },
-                // In a type it is no more than that.
+                // Inside a type it is only a function arrow.
                 "->" if typed.is_none() => return Form::Statement { binds: false },
                 _ => {}
             },
@@ -134,7 +134,7 @@ fn is_infix_pattern(tokens: &[Token<'_>]) -> bool {
     })
 }
 
-/// The names before `::`, if they are nothing but names: `f, (+)`.
+/// The names before `::`, if there are only names: `f, (+)`.
 fn signed(tokens: &[Token<'_>]) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for part in tokens.split(|token| token.kind == Kind::Comma) {
@@ -151,11 +151,11 @@ fn signed(tokens: &[Token<'_>]) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// What a binding may bind: of a function its name, of a pattern all names in it.
+/// What a binding may bind: the name of a function, or all names in a pattern.
 fn bound(left: &[Token<'_>], right: &[Token<'_>]) -> Vec<String> {
     let of = |kind: Kind| left.iter().filter(move |token| token.kind == kind).map(|token| token.text.to_owned());
     let mut names: Vec<String> = match left.first() {
-        // `f x y`, but not `x + y` nor ``x `op` y``, which have theirs from below.
+        // `f x y`, but not `x + y` or ``x `op` y``, whose names come from below.
         Some(first) if first.kind == Kind::Name => vec![first.text.to_owned()],
         _ => of(Kind::Name).collect(),
     };

@@ -1,9 +1,9 @@
-//! Haskell's lexical syntax, as far as cutting code needs it: where a comment, a string or a quotation ends, what is an
-//! operator and what a name, on which line and in which column a token stands (Haskell 2010 Report, chapter 2 and section
-//! 10.3, and GHC's extensions). Nothing is ever refused here: what is no Haskell goes on to GHC, which says so.
+//! Haskell's lexical syntax, as far as cutting code needs it: where comments, strings and quotations end, what is an
+//! operator and what a name, and each token's line and column (Haskell 2010 Report, chapter 2 and section 10.3, and
+//! GHC's extensions). Nothing is refused here: what is not Haskell goes to GHC, which says so.
 //!
-//! Extensions change the lexical syntax, and nothing here knows which are on. Where two readings differ, the one is taken
-//! that makes sense of all the text: `[x|x<-xs]` is a list, `[sql|select 1|]` a quotation.
+//! Extensions change the lexical syntax, and it is not known here which are on. Where two readings differ, the one that
+//! makes sense of the whole text is taken: `[x|x<-xs]` is a list, `[sql|select 1|]` a quotation.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
@@ -14,18 +14,17 @@ pub(super) enum Kind {
     Name,
     /// A constructor, type or module.
     Constructor,
-    /// An operator, reserved ones too.
+    /// An operator, including reserved ones.
     Operator,
     Open,
     Close,
     Comma,
     Semicolon,
     Backquote,
-    /// Numbers, characters, strings, and quotations whose text is no Haskell.
+    /// A number, a character, a string, or a quotation whose text is not Haskell.
     Literal,
-    /// `{-# … #-}` as a whole.
     Pragma,
-    /// What begins no token.
+    /// Text that begins no token.
     Other,
 }
 
@@ -36,14 +35,14 @@ pub(super) struct Token<'a> {
     pub(super) text: &'a str,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// From 1; a tab goes to the next multiple of eight.
+    /// From 1; a tab advances to the next multiple of eight.
     pub(super) column: usize,
-    /// Whether it is the first on its line.
+    /// Whether the token is the first on its line.
     pub(super) first: bool,
-    /// Whether white space, a comment or an opening bracket stands before it, and something else after it: so stand the
-    /// operators that are no infix ones, `!x`, `$(x)`, `-1`.
+    /// Whether white space, a comment or an opening bracket precedes it, and something else follows: the position of
+    /// prefix operators, `!x`, `$(x)`, `-1`.
     pub(super) prefix: bool,
-    /// Whether it holds a line `:}`, which GHCi would take for the end of a block.
+    /// Whether it contains a line `:}`, which GHCi would take for the end of a block.
     pub(super) raw: bool,
 }
 
@@ -59,14 +58,13 @@ impl Token<'_> {
         Some(word.to_ascii_uppercase())
     }
 
-    /// What stands after that word.
+    /// The text after that word.
     pub(super) fn pragma_text(&self) -> &str {
         let inside = self.text.strip_prefix("{-#").and_then(|text| text.strip_suffix("#-}")).unwrap_or_default();
         inside.trim().split_once(char::is_whitespace).map_or("", |(_, text)| text.trim())
     }
 }
 
-/// Reads tokens one by one.
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     code: &'a str,
@@ -75,18 +73,18 @@ pub(super) struct Lexer<'a> {
     line: usize,
     /// Whether the current line holds a token already.
     in_line: bool,
-    /// Quotation brackets of Template Haskell that are open: they are closed by `|]`.
+    /// Open quotation brackets of Template Haskell, which `|]` closes.
     quotes: Vec<usize>,
     brackets: usize,
-    /// Whether the last token may stand right before an infix operator.
+    /// Whether an infix operator may directly follow the last token.
     after_value: bool,
     /// Whether a comment was never closed.
     unterminated: bool,
-    /// Where the next `|]` and `#-}` stand, or the end: looked for once, however often something opens.
+    /// The positions of the next `|]` and `#-}`, or the end: searched for once, however often something opens.
     closes: [Option<usize>; 2],
-    /// Where the column was last asked for, and what it was.
+    /// The position for which the column was last computed, and the result.
     counted: (usize, usize),
-    /// Whether it only looks ahead: then a name behind a bracket begins no quotation.
+    /// Whether this lexer only looks ahead: then a name after a bracket begins no quotation.
     ahead: bool,
 }
 
@@ -107,7 +105,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// How far it is to the next `|]` (0) or `#-}` (1).
+    /// The distance to the next `|]` (0) or `#-}` (1).
     fn until(&mut self, which: usize) -> Option<usize> {
         let known = self.closes[which].filter(|&at| at >= self.at);
         let at = known.unwrap_or_else(|| {
@@ -138,13 +136,13 @@ impl<'a> Lexer<'a> {
         self.unterminated
     }
 
-    /// Goes to the beginning of the next line.
+    /// Moves to the beginning of the next line.
     pub(super) fn skip_line(&mut self) {
         self.at += self.rest_of_line().len();
         self.advance(1);
     }
 
-    /// The column of where it stands, counted on from where it was last asked for: lines may be long.
+    /// The current column, counted on from the last request: lines may be long.
     pub(super) fn column(&mut self) -> usize {
         let (at, column) = self.counted;
         let (from, column) = if at >= self.line { (at, column) } else { (self.line, 1) };
@@ -157,7 +155,7 @@ impl<'a> Lexer<'a> {
         &self.code[self.at..]
     }
 
-    /// Goes on by some bytes, over the ends of lines.
+    /// Moves on by some bytes, across line ends.
     fn advance(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.code.len());
         if let Some(newline) = memchr::memrchr(b'\n', &self.code.as_bytes()[self.at..end]) {
@@ -167,7 +165,8 @@ impl<'a> Lexer<'a> {
         self.at = end;
     }
 
-    /// Skips white space, and the next comment if there is one: gives where it began. None before a token and at the end.
+    /// Skips white space and the next comment, if there is one, and returns where the comment began; `None` before a
+    /// token and at the end.
     pub(super) fn comment(&mut self) -> Option<usize> {
         self.skip_space();
         let begun = self.at;
@@ -193,7 +192,7 @@ impl<'a> Lexer<'a> {
         self.advance(length);
     }
 
-    /// Two or more dashes that are no part of another operator begin one.
+    /// Two or more dashes that are not part of another operator begin a comment.
     fn line_comment(&self) -> Option<usize> {
         let run = operator(self.rest());
         (run.len() >= 2 && run.bytes().all(|byte| byte == b'-')).then(|| self.rest_of_line().len())
@@ -216,7 +215,7 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    /// The length of a pragma, strings inside not taken for its end.
+    /// The length of a pragma, ignoring `#-}` inside strings.
     fn pragma_length(&mut self) -> Option<usize> {
         let rest = self.rest();
         let inside = rest.strip_prefix("{-#")?;
@@ -230,7 +229,7 @@ impl<'a> Lexer<'a> {
         while at < bytes.len() {
             match &bytes[at..] {
                 [b'#', b'-', b'}', ..] => return Some(at + 3),
-                // A quote that is closed nowhere is no string.
+                // A quote that is never closed begins no string.
                 [b'"', ..] => {
                     at += string(&rest[at..]).filter(|length| !rest[at..at + length].contains('\n')).unwrap_or(1)
                 }
@@ -258,7 +257,7 @@ impl<'a> Lexer<'a> {
         Some(Token { kind, text, start, end: start + length, column, first, prefix, raw })
     }
 
-    /// What stands here, and how long it is.
+    /// The kind and length of the token here.
     fn measure(&mut self, next: char) -> (Kind, usize) {
         let rest = self.rest();
         match next {
@@ -339,7 +338,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether what follows a bracket closes as a list does, before the first `|]` (at `bar`) or because that closes another.
+/// Whether the text after a bracket closes as a list does, before the first `|]` (at `bar`) or because that closes
+/// another bracket.
 fn is_list(inside: &str, bar: usize) -> bool {
     let mut lexer = Lexer { brackets: 1, ahead: true, ..Lexer::new(inside) };
     let mut quoted = false;
@@ -358,7 +358,7 @@ fn is_list(inside: &str, bar: usize) -> bool {
     false
 }
 
-/// How many tokens are read to see whether a bracket is a list's.
+/// How many tokens are read to decide whether a bracket opens a list.
 const LOOK_AHEAD: usize = 100;
 
 fn is_name_start(c: char) -> bool {
@@ -429,7 +429,7 @@ fn name(text: &str) -> (Kind, usize) {
     }
 }
 
-/// MagicHash: what is glued to a name or literal, and is followed by no operand, belongs to it.
+/// MagicHash: what is glued to a name or literal, and is not followed by an operand, belongs to it.
 fn hashes(text: &str) -> impl Fn(usize) -> usize {
     move |end| {
         let rest = &text[end..];
@@ -456,7 +456,7 @@ fn number(text: &str) -> usize {
     end
 }
 
-/// The length of a string, gaps over several lines included. None if it is not closed where a string must be.
+/// The length of a string, including gaps over several lines; `None` if it is not closed where a string must be.
 fn string(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -478,13 +478,13 @@ fn string(text: &str) -> Option<usize> {
     None
 }
 
-/// `"""…"""`, which GHC has had since 9.12.
+/// `"""…"""`, in GHC since 9.12.
 fn text_block(text: &str) -> Option<usize> {
     let inside = text.strip_prefix("\"\"\"")?;
     inside.find("\"\"\"").map(|end| end + 6)
 }
 
-/// The length of a character, if the quote begins one.
+/// The length of a character literal, if the quote begins one.
 fn character(text: &str) -> Option<usize> {
     let inside = &text[1..];
     let end = match inside.chars().next()? {

@@ -4,8 +4,8 @@
 use crate::load::LoadRecord;
 use diagnostics::{Diagnostic, Source};
 
-/// The load that a piece of output ends, as this load alone sees it; `None` if none ended there. `code` is what was
-/// typed; the start of a session counts as a fresh load and has none.
+/// The load that a piece of output ends, taken alone; `None` if none ended there. `code` is what was typed; the start
+/// of a session has no code and counts as a fresh load.
 pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
     let start = code.trim().is_empty();
     if !start && !loads(code) {
@@ -54,13 +54,13 @@ fn command(code: &str) -> Option<&str> {
     Some(word.trim_end_matches('!')).filter(|word| !word.is_empty())
 }
 
-/// GHCi answers a command it does not know on standard output, from 9.4 or so on on standard error.
+/// GHCi answers an unknown command on standard output, from about 9.4 on on standard error.
 pub(super) fn is_unknown_command(stdout: &str) -> bool {
     stdout.starts_with("unknown command '") && stdout.contains("\nuse :? for help.")
 }
 
-/// What GHCi says on standard error when it does not carry out one of its own commands, without calling it an error.
-/// Only for code that ends with a command: a program may print the same.
+/// Whether GHCi says on standard error that it did not carry out one of its own commands, without calling that an
+/// error. Only for code that ends with a command: a program may print the same.
 pub(super) fn is_refused_command(code: &str, stderr: &str) -> bool {
     let last = code.lines().map(str::trim).rfind(|line| !line.is_empty());
     last.is_some_and(|line| command(line).is_some())

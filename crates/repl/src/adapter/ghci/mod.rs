@@ -1,13 +1,14 @@
 //! GHCi, also inside `cabal repl` and `stack ghci`: markers by a compiled prompt function.
 //!
-//! GHCi calls the prompt function before it reads each command, with the modules in scope and its line number. Ours
-//! writes the marker to both streams as bytes, whatever encoding, newline mode or buffering a program has set there,
-//! then sets standard output to line buffering, since GHCi unbuffers it at every load and unbuffered output costs one
-//! system call per character. Only before code that asks for input, which sets a variable of the environment first, it
-//! sets no buffering, so that a question without a newline is seen before its answer is needed; and what code sets itself,
-//! which is announced in the same way, stays. It is compiled once, so
-//! nothing that later happens to the scope can break it. The function stands in [`prompt`], what it hears of GHCi in
-//! [`report`]; how code is cut and handed over in [`pieces`] and [`code`].
+//! GHCi calls the prompt function before it reads each command. Ours writes the marker to both streams as bytes,
+//! whatever encoding, newline mode or buffering a program has set there. Then it sets standard output to line
+//! buffering, since GHCi unbuffers it at every load and unbuffered output costs one system call per character. Code
+//! that asks for input announces that in an environment variable, and gets no buffering, so that a question without a
+//! newline is seen before its answer is needed. A buffering that code sets itself, announced in the same way, stays.
+//! The function is compiled once, so that nothing that later happens to the scope can break it.
+//!
+//! The function is in [`prompt`], the judgement of what it hears from GHCi in [`report`], of output alone in
+//! [`printed`] and [`load`]; [`pieces`] cuts code and [`code`] hands it over.
 
 mod code;
 mod form;
@@ -30,10 +31,10 @@ pub struct Ghci;
 impl Adapter for Ghci {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
         let (_, stops) = stops(nonce);
-        // The plain prompt comes first: where the function does not compile, it is what remains.
+        // The plain prompt comes first: it remains if the function does not compile.
         let static_prompt =
             format!(":set stop {stops}\n:set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n", nonce.as_str());
-        // GHCi's complaint about the last line shows whether what GHCi says itself is heard.
+        // GHCi's complaint about the last line shows whether GHCi's own words are heard.
         let all =
             static_prompt + &prompt::function(nonce, prompt::Parts::Hearing) + &format!(":set -f{}\n", word(nonce));
         all.into_bytes()
@@ -47,7 +48,7 @@ impl Adapter for Ghci {
             InstallStep::Write(format!(":module +Prelude\n{function}:module -Prelude\n").into_bytes())
         };
         match count {
-            // 1 is the static prompt, before the function; 3 follows the last line of the installation. Each attempt has
+            // 1 is the static prompt before the function; 3 follows the last line of the installation. Each attempt has
             // three lines.
             2 => function(Parts::Hearing),
             6 => function(Parts::OwnHandles),
@@ -77,7 +78,7 @@ impl Adapter for Ghci {
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         let mut plan = self.plan(code)?;
-        // Each piece may read; those that ask by name are announced already.
+        // Each piece may read; those that read by name are announced already.
         let mut steps: Vec<Step> = Vec::with_capacity(plan.steps.len() * 2);
         for step in plan.steps {
             if self.is_piece(&step) && steps.last().is_none_or(|step| self.is_piece(step)) {
@@ -107,15 +108,15 @@ impl Adapter for Ghci {
         let mut verdict = match words.reports {
             Some(reports) => report::judge(printed, reports),
             None => {
-                // The last word, unless a thread of the program had one more, and in a line of its own, unless the program
-                // began it. A program may print it too: it counts only after a signal of ours.
+                // The last line, unless a thread of the program printed one more, and a line of its own, unless the
+                // program began it. A program may print the same, so it counts only after a signal of ours.
                 let says = |line: &str| line.ends_with("Interrupted.");
                 let interrupted = printed.interrupting && printed.stderr.lines().rev().take(20).any(says);
                 Verdict { interrupted, ..printed::judge(printed.code, printed.stdout, printed.stderr) }
             }
         };
-        // GHCi turns some signals into exceptions of its own. At its prompt it only says so, and ends; where it goes on,
-        // the same words on standard output are the program's.
+        // GHCi turns some signals into exceptions of its own. At its prompt it only prints them and ends; where it goes
+        // on, the same words on standard output are the program's.
         let last = printed.stdout.lines().rfind(|line| *line != "Leaving GHCi.").filter(|_| printed.payload.is_empty());
         verdict.signal = verdict.exception.as_deref().into_iter().chain(last).find_map(signal);
         verdict.interrupted |= words.stopped;
@@ -149,7 +150,7 @@ impl Adapter for Ghci {
     fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
         let prefix = format!("unknown command ':{}-", word(nonce));
         let output = without_answers(output, &prefix, &["'\n", "use :? for help.\n"]);
-        // What it says to the last line of the installation, as well.
+        // GHCi's answer to the last line of the installation, too.
         let installed = format!("Some flags have not been recognized: -f{}\n", word(nonce));
         let lines = output.split_inclusive(|&byte| byte == b'\n');
         let kept = |line: &&[u8]| *line != b"Interrupted.\n" && *line != installed.as_bytes();
@@ -161,8 +162,8 @@ impl Adapter for Ghci {
     }
 
     fn recover(&self, code: &str, payload: &str) -> Option<(Step, String)> {
-        // An interrupted load leaves nothing in scope, not even `+`; or modules that are not loaded any more, so that
-        // the next evaluation would fail over them whatever it says. Any change of the scope drops those.
+        // An interrupted load leaves nothing in scope, not even `+`; or modules that are no longer loaded, over which
+        // any next evaluation would fail. Any change of the scope drops those.
         let step = Step { bytes: b":module +Prelude\n".to_vec(), advance: 1, script: None };
         let note = match payload.is_empty() {
             true => "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back.",
@@ -206,19 +207,20 @@ fn signal(line: &str) -> Option<i32> {
     number.parse().ok()
 }
 
-/// The word of the barriers: not the nonce, which is never shown to anyone.
+/// The barriers' word: not the nonce, which is never shown to anyone.
 fn word(nonce: &Nonce) -> String {
     format!("hob-{}", &nonce.as_str()[..12])
 }
 
-/// Set for one prompt, to what the code after it does.
+/// An environment variable, set for one prompt to what the code after it does.
 const ANNOUNCED: &str = "HOB_ASKS";
-/// It asks for input, sets the buffering of standard output, or both.
+/// The code asks for input, sets the buffering of standard output, or both.
 const ASKS: &str = "1";
 const SETS: &str = "2";
 const ASKS_AND_SETS: &str = "3";
 
-/// The name of a variable that is set where GHCi stops at a breakpoint, and the command that sets it, which binds nothing.
+/// The name of a variable that is set when GHCi stops at a breakpoint, and the command that sets it without binding
+/// anything.
 fn stops(nonce: &Nonce) -> (String, String) {
     let name = word(nonce).replace('-', "_").to_uppercase();
     let set = format!("_ <- System.Environment.setEnv {} {}", prompt::characters(&name), prompt::characters("1"));

@@ -1,9 +1,9 @@
 //! Cuts code into the pieces that GHCi takes one at a time: a command, an import, one statement, or any number of
 //! declarations together.
 //!
-//! Where a piece begins is decided as in a file, by the layout rule: at the first token of a line that stands no further to
-//! the right than the first of all, outside of brackets. What it is stands in [`super::form`]. Comments belong to what
-//! follows them. `:{ … :}` goes to GHCi as its author wrote it.
+//! A piece begins, as in a file, by the layout rule: at the first token of a line that is no further to the right than
+//! the very first token, outside of brackets. [`super::form`] says what a piece is. Comments belong to what follows
+//! them. `:{ … :}` goes to GHCi as its author wrote it.
 
 use super::form::{Form, form, lacks_something, opens_layout};
 use super::lexer::{Kind, Lexer, Token};
@@ -14,9 +14,9 @@ pub(super) struct Unit {
     pub(super) kind: UnitKind,
     /// What to write, without `:{` and `:}`.
     pub(super) lines: Vec<String>,
-    /// For code that only binds, by `let`.
+    /// Whether the code only binds, by `let`.
     pub(super) binds: bool,
-    /// Whether GHC runs something of it while it reads it.
+    /// Whether GHC runs some of it while reading it.
     pub(super) splices: bool,
 }
 
@@ -29,13 +29,13 @@ pub(super) enum UnitKind {
     Declaration,
     /// Expressions, bindings, `let`.
     Statement,
-    /// What its author wrapped in `:{ :}`.
+    /// Code that its author wrapped in `:{ :}`.
     Block,
     /// `module M where`, which means nothing at a prompt.
     Header,
 }
 
-/// A line `:}` that cannot be handed over: GHCi takes it for the end of a block.
+/// A line `:}` that cannot be handed over: GHCi would take it for the end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndsBlock {
     /// In a quotation.
@@ -44,7 +44,7 @@ pub(super) enum EndsBlock {
     Unopened,
 }
 
-/// The pieces of some code, in its order.
+/// The pieces of some code, in order.
 pub(super) fn units(code: &str) -> Result<Vec<Unit>, EndsBlock> {
     let mut cutter = Cutter { code, lexer: Lexer::new(code), margin: None, item: None, pieces: Vec::new(), lead: None };
     cutter.run()?;
@@ -61,16 +61,16 @@ struct Piece {
 /// A piece that is being read.
 #[derive(Debug)]
 struct Item<'a> {
-    /// Where its text begins, comments included, and ends.
+    /// Where its text begins (comments included) and ends.
     from: usize,
     to: usize,
     tokens: Vec<Token<'a>>,
     depth: usize,
-    /// It is in such a block, see [`Begins::Block`].
+    /// Whether the piece is in such a block, see [`Begins::Block`].
     open_ended: bool,
 }
 
-/// How many tokens a statement may have that goes on in its first column.
+/// The longest statement, in tokens, that may continue in its first column.
 const MAX_LOOSE: usize = 512;
 
 /// What the first token of a line begins.
@@ -89,7 +89,7 @@ struct Cutter<'a> {
     margin: Option<usize>,
     item: Option<Item<'a>>,
     pieces: Vec<Piece>,
-    /// Where the comments begin that belong to the next piece.
+    /// Where the comments of the next piece begin.
     lead: Option<usize>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Cutter<'a> {
             self.take(token);
         }
         if self.lexer.is_unterminated() {
-            // GHC says so.
+            // GHC reports the mistake.
             match &mut self.item {
                 Some(item) => item.to = self.code.len(),
                 None => {
@@ -123,14 +123,14 @@ impl<'a> Cutter<'a> {
         }
         self.close();
         if self.pieces.is_empty() && !self.code.trim().is_empty() {
-            // Nothing but comments.
+            // Only comments.
             self.push_text(Form::Statement { binds: false }, false, 0, self.code.len());
             self.pieces.retain(|piece| !piece.lines.is_empty());
         }
         Ok(())
     }
 
-    /// Comments behind a token, on its line, belong to it; others to what follows.
+    /// Comments after a token on its line belong to it; others to what follows.
     fn skip_comments(&mut self) {
         loop {
             let Some(begun) = self.lexer.comment() else { return };
@@ -197,7 +197,7 @@ impl<'a> Cutter<'a> {
                 return;
             }
             let line = self.code[..token.start].rfind('\n').map_or(0, |newline| newline + 1);
-            // Behind a pragma on the same line only what is behind it counts.
+            // After a pragma on the same line, only the text behind it counts.
             let from = if token.first { line } else { token.start };
             let margin = self.margin.get_or_insert(token.column);
             *margin = token.column.min(*margin);
@@ -215,7 +215,7 @@ impl<'a> Cutter<'a> {
         item.tokens.push(token);
     }
 
-    /// What a token begins, behind those of a piece.
+    /// What a token begins, after those of a piece.
     fn begins(&self, item: &Item<'a>, token: &Token<'a>) -> Begins {
         let Some(last) = item.tokens.last() else { return Begins::Nothing };
         let indented = self.margin.is_some_and(|margin| token.column > margin);
@@ -226,21 +226,21 @@ impl<'a> Cutter<'a> {
         if item.open_ended && !gap {
             return Begins::Nothing;
         }
-        // Nobody writes that, and each line would be read again for every further one.
+        // Such code is not written by hand, and each line would be read again for every further one.
         if item.tokens.len() > MAX_LOOSE {
             return Begins::Piece;
         }
         match form(&item.tokens) {
-            // In a file, a declaration ends here, whatever it lacks.
+            // In a file, a declaration ends here, complete or not.
             Form::Declaration { .. } | Form::Import | Form::Header => Begins::Piece,
-            // At a prompt a statement may go on, since nothing around it has a layout.
+            // At a prompt a statement may continue, since nothing around it has a layout.
             _ if opens_layout(&item.tokens) && !gap => Begins::Block,
             _ if lacks_something(last, &item.tokens) => Begins::Nothing,
             _ => Begins::Piece,
         }
     }
 
-    /// Whether a token can only go on with what stands before it.
+    /// Whether a token can only continue what precedes it.
     fn continues(&self, token: &Token<'_>) -> bool {
         match token.kind {
             Kind::Close | Kind::Comma | Kind::Semicolon | Kind::Backquote => true,
@@ -255,7 +255,6 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Ends the piece that is being read.
     fn close(&mut self) {
         let Some(item) = self.item.take() else { return };
         let form = form(&item.tokens);
@@ -267,11 +266,11 @@ impl<'a> Cutter<'a> {
         self.push_text(form, splices, item.from, item.to);
     }
 
-    /// The lines from one place to the end of the line of another.
+    /// Appends the text from one place to the end of the line of another.
     fn push_text(&mut self, form: Form, splices: bool, from: usize, to: usize) {
         let end = self.code[to..].find('\n').map_or(self.code.len(), |newline| to + newline);
         let line = self.code[..from].rfind('\n').map_or(0, |newline| newline + 1);
-        // What stands before it on its line was another piece.
+        // What precedes it on its line was another piece.
         let before: String = self.code[line..from].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let text = before + &self.code[from..end];
         let mut lines: Vec<String> =
@@ -290,7 +289,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Whether a line is for GHCi itself: `:t`, `:!`, `:?`, but not `::` nor an operator such as `:|`.
+/// Whether a line is a GHCi command: `:t`, `:!`, `:?`, but not `::` or an operator such as `:|`.
 fn is_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix(':') else { return false };
     match rest.chars().next() {
@@ -299,7 +298,7 @@ fn is_command(line: &str) -> bool {
     }
 }
 
-/// The commands that have the effect of a pragma at the head of a file. None for all other pragmas and tokens.
+/// The commands with the effect of a pragma at the head of a file; `None` for all other pragmas and tokens.
 fn flags(token: &Token<'_>) -> Option<Option<String>> {
     let flags: Vec<String> = match token.pragma()?.as_str() {
         "LANGUAGE" => token.pragma_text().split(',').map(|name| format!("-X{}", name.trim())).collect(),
@@ -310,7 +309,7 @@ fn flags(token: &Token<'_>) -> Option<Option<String>> {
     Some((!flags.is_empty()).then(|| format!(":set {}", flags.join(" "))))
 }
 
-/// `deriving stock instance …`, what stands before `instance` given.
+/// `deriving stock instance …`, given what precedes `instance`.
 fn is_standalone_deriving(after: &str) -> bool {
     let line = after.lines().next().unwrap_or_default();
     let mut words = line.split_whitespace();
@@ -322,7 +321,7 @@ fn is_standalone_deriving(after: &str) -> bool {
     }
 }
 
-/// Joins neighbouring declarations, and signatures and splices with them.
+/// Joins neighbouring declarations, with their signatures and splices.
 fn join(pieces: Vec<Piece>) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut pieces = pieces;
@@ -360,8 +359,8 @@ fn may_declare(form: &Form) -> bool {
     matches!(form, Form::Declaration { .. } | Form::Signature { .. } | Form::Splice)
 }
 
-/// Decides, in a row of pieces that may all be declarations, which are: a signature where something in the row binds what it
-/// names, or where declarations stand on both sides; a splice where a declaration stands next to it.
+/// Decides which pieces of a row that may all be declarations are: a signature if the row binds one of its names or
+/// declarations are on both sides; a splice if a declaration is next to it.
 fn settle(row: &mut [Piece]) {
     let bound: Vec<String> = row
         .iter()
@@ -391,7 +390,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All that has a meaning of its own to a lexer; `¦` stands for the bar.
+    /// Everything with a lexical meaning of its own; `¦` stands for the bar.
     const PARTS: &str = "f|x|1|=| = |\n|\n|\n  |\t|\"|\\|'|''|(|)|[|]|{|}|`|,|;|{-|-}|{-#|#-}|--|-->|::|:|:{|:}|:t |¦]|[e¦|[¦|¦¦]|\
         [q¦|¦|$(|$|->|<-|do|of|let|in|where|case|if|deriving|import|module|data|pattern|größe|→|λ|\"\"\"|#|#!|M.|M.do|{-# LANGUAGE |\u{feff}|\u{301}|\r\n|e\u{301}|0x|1e";
 
@@ -402,7 +401,7 @@ mod tests {
             let code: String = parts.iter().map(|part| all[part % all.len()].replace('¦', "|")).collect();
             if let Ok(units) = units(&code) {
                 let kept: usize = units.iter().flat_map(|unit| &unit.lines).map(|line| line.matches("größe").count()).sum();
-                // What stands behind `#!` or in a pragma for the head of a file is left out, and comments before commands.
+                // Text after `#!` or in a pragma for the head of a file is left out, and comments before commands.
                 prop_assert!(kept <= code.matches("größe").count());
             }
         }

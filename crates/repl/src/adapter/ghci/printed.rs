@@ -9,9 +9,9 @@ use diagnostics::ghc::{Parsed, parse};
 use super::super::Verdict;
 use super::load;
 
-/// What an evaluation in GHCi means, from what it printed: its errors, and the load it ended, if it was one.
+/// Judges an evaluation by its output: its errors, and the load that it ended, if it was one.
 pub(super) fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
-    // The words of an exception are kept as they are.
+    // The text of an exception is kept as it is.
     let parsed = Parsed { exception: parse(stderr).exception, ..parse(&plain(stderr)) };
     let load = load::outcome(code, stdout, &parsed.diagnostics);
     Verdict {
@@ -28,7 +28,7 @@ pub(super) fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
     }
 }
 
-/// Without the colors and links that a compiler was told to put in.
+/// The text without colors and links that a compiler was told to add.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     match process::output::text::strip_escapes(text.as_bytes()) {
         Cow::Borrowed(_) => Cow::Borrowed(text),

@@ -1,5 +1,5 @@
-//! What an evaluation in GHCi came to, by what GHCi itself said of it: nothing that a program prints counts. How GHCi is
-//! heard stands in [`super::prompt`]. Where it was not heard, the text decides ([`super::printed`]).
+//! What an evaluation in GHCi came to, judged by what GHCi itself said: a program's output does not count. How GHCi is
+//! heard is in [`super::prompt`]. Where it was not heard, the text decides ([`super::printed`]).
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use diagnostics::{Diagnostic, Severity, Source};
 const EXCEPTION: &str = "*** Exception:";
 const CYCLES: [&str; 2] = ["Module imports form a cycle:", "Module graph contains a cycle:"];
 
-/// What the evaluation came to. `reports` is what GHCi said, one text for each piece of the code where it said something.
+/// Judges an evaluation. `reports` has one text for each piece of the code that GHCi said something about.
 pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
     let mut said = GhciReport::read(reports);
     if said.interrupted && !printed.interrupting {
-        // Nobody asked for it: the program threw that itself, or somebody else sent a signal.
+        // The program threw that itself, or another process sent a signal.
         said.exception.get_or_insert_with(|| "user interrupt".to_owned());
     }
     let parsed = ghc::parse(&plain(printed.stderr));
@@ -44,22 +44,22 @@ pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
     }
 }
 
-/// What GHCi said, read.
+/// What GHCi said, parsed.
 #[derive(Debug, Default)]
 struct GhciReport {
-    /// The places of a compiler's messages, in order, and whether a flag stands behind, as it does in most warnings.
+    /// The places of compiler messages in order, and whether a flag follows, as it does in most warnings.
     places: Vec<(Place, bool)>,
     exception: Option<String>,
     interrupted: bool,
-    /// Something that is neither: a command was not carried out, or the compiler gave up.
+    /// Any other words: a command was not carried out, or the compiler gave up.
     complains: bool,
-    /// The same, but among words on how it gets on, and perhaps some of them.
+    /// Possibly such words, among messages about the compiler's progress.
     mutters: bool,
-    /// Messages for programs.
+    /// Whether there were messages in the form for programs.
     json: bool,
 }
 
-/// Where a message says that it belongs.
+/// The place that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     source: Source,
@@ -78,7 +78,7 @@ impl GhciReport {
             while !rest.is_empty() {
                 let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
                 if let Some(exception) = rest.strip_prefix(EXCEPTION) {
-                    // The last thing it says, whatever it holds.
+                    // An exception is the last thing GHCi says, whatever the text contains.
                     said.exception = Some(exception.trim().to_owned());
                     break;
                 }
@@ -94,7 +94,7 @@ impl GhciReport {
                 } else if gets_on {
                     said.mutters |= !message && mutters(line);
                 } else if !line.trim().is_empty() && !message {
-                    // A message's own lines, and the code that it shows, come after its place.
+                    // The lines of a message, and the code that it shows, follow its place.
                     said.complains = true;
                     message = CYCLES.contains(&line);
                 }
@@ -104,14 +104,14 @@ impl GhciReport {
         said
     }
 
-    /// Those messages that are the compiler's own, and whether it reported an error that is not among them: another
-    /// thread may have torn it.
+    /// The diagnostics that are the compiler's own, and whether the compiler reported an error that is not among them:
+    /// another thread may have torn it.
     fn own(&self, diagnostics: Vec<Diagnostic>, load: Option<&LoadRecord>) -> (Vec<Diagnostic>, bool) {
         if self.json {
             return (diagnostics, false);
         }
         if let (Some(load), true) = (load, self.places.is_empty()) {
-            // Since 9.4 a thread of its own reports on modules. After a load that went well those are warnings.
+            // Since 9.4 another thread reports on modules. After a successful load those reports are warnings.
             let kept = |diagnostic: &Diagnostic| {
                 diagnostic.source == Source::File && (!load.ok || diagnostic.severity != Severity::Error)
             };
@@ -129,14 +129,14 @@ impl GhciReport {
                 None => unmatched |= !flagged,
             }
         }
-        // A cycle of imports has no place in older versions.
+        // In older versions an import cycle has no place.
         own.extend(diagnostics.iter().filter(|diagnostic| self.complains && is_cycle(diagnostic)).cloned());
         (own, unmatched)
     }
 }
 
-/// Whether the compiler says so how long one of its passes took (`-v2`, `-dshow-passes`), heard with its fixed words or
-/// without: `!!! Parser [source]: finished in 0.04 milliseconds, allocated 0.025 megabytes`.
+/// Whether the compiler reports how long one of its passes took (`-v2`, `-dshow-passes`), heard with or without its
+/// fixed words: `!!! Parser [source]: finished in 0.04 milliseconds, allocated 0.025 megabytes`.
 fn is_timing(line: &str) -> bool {
     const WORDS: [&str; 6] = [",", "finished", "in", "milliseconds,", "allocated", "megabytes"];
     let Some((_, times)) = line.rsplit_once(':') else { return false };
@@ -148,8 +148,8 @@ fn is_timing(line: &str) -> bool {
     }) && numbers == 2
 }
 
-/// Whether a line among such may be a complaint: what the compiler says of its own work is indented, names a module, a file
-/// or a pass, or is about its temporary files.
+/// Whether a line among progress messages may be a complaint: messages about the compiler's own work are indented, name
+/// a module, a file or a pass, or are about its temporary files.
 fn mutters(line: &str) -> bool {
     let own = ["*** ", "!!! ", "Deleting: "].iter().any(|start| line.starts_with(start));
     !own && !line.starts_with([' ', '\t']) && line.trim().contains(' ')
@@ -160,7 +160,7 @@ fn is_cycle(diagnostic: &Diagnostic) -> bool {
 }
 
 impl Place {
-    /// The place that a line begins with, and what follows.
+    /// The place at the start of a line, and what follows it.
     fn read(line: &str) -> Option<(Place, &str)> {
         if line.starts_with([' ', '\t']) {
             return None;
@@ -239,7 +239,7 @@ pub(super) fn literal_text(literal: &str) -> Option<String> {
         rest = &rest[at + 1..];
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits > 0 {
-            // Half of a pair is no character here.
+            // Half of a surrogate pair is no character here.
             let code: u32 = rest[..digits].parse().ok()?;
             text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
             rest = &rest[digits..];

@@ -375,7 +375,7 @@ impl Machine {
         }
     }
 
-    /// Logs output after the evaluation's end as nobody's, without what the barriers themselves printed.
+    /// Logs output after the evaluation's end as output of no evaluation, without what the barriers themselves printed.
     pub(super) fn keep_strays(&mut self) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let (why, overrun, eval) = (sync.why, sync.overrun, sync.eval());

@@ -1,4 +1,4 @@
-//! How each question is put to GHCi, and what becomes of its answer.
+//! How each question is put to GHCi, and how its answer is read.
 
 use std::path::Path;
 
@@ -59,7 +59,7 @@ impl Asking {
         if let Some(output) = read(kind, target, &answer) {
             return Ok(output);
         }
-        // The prompt of a package has one module in scope. A name of another is found by its full name.
+        // At a package's prompt only one module is in scope. Names of others are found by their full name.
         if matches!(kind, Question::Type | Question::Info | Question::Doc | Question::Kind | Question::Instances)
             && is_name(target)
         {
@@ -74,7 +74,7 @@ impl Asking {
                     output.notes.push(note);
                     return Ok(output);
                 }
-                // It is there, and there is nothing to say about it: that is the better reason.
+                // The name exists and there is nothing to say about it: that is the better reason.
                 if !elsewhere.stderr.contains("ot in scope") {
                     answer = elsewhere;
                 }
@@ -105,7 +105,7 @@ impl Asking {
         let mut notes = Vec::new();
         let mut answer = self.ask(&line).await?;
         if lacks_information(&answer) {
-            // Positions are known only for what was loaded under `+c`.
+            // Positions are known only for modules loaded under `+c`.
             self.ask(":set +c").await?;
             self.ask(":reload").await?;
             notes.push(
@@ -191,7 +191,7 @@ impl Asking {
         Ok(Answer { stdout: text(&raw.stdout), stderr: text(&raw.stderr) })
     }
 
-    /// Why there is no answer, in the compiler's words.
+    /// The refusal, in the compiler's words.
     fn refusal(&self, kind: Question, target: &str, answer: &Answer) -> ToolError {
         let parsed = ghc::parse(&answer.stderr);
         let said = parsed.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
@@ -259,7 +259,7 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
         Question::Complete => output.completions = Some(query::completions(&answer.stdout)?),
         Question::Type | Question::Kind | Question::TypeAt | Question::LocAt | Question::Uses | Question::Holes => {
             let typed = query::typed(target, &answer.stdout)?;
-            // A type equal to itself is no news.
+            // A type equal to itself is not worth showing.
             output.normal_form = typed.normal_form.filter(|normal| normal != target);
             output.type_ = Some(typed.type_);
         }
