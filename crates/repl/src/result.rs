@@ -1,5 +1,5 @@
-//! What an evaluation leaves behind, as agents see it. Owns the promised shapes; filling them is the actor's and the
-//! adapters' work, and their short text form stands in [`crate::text`].
+//! The result of an evaluation, as agents see it: the promised shapes. The actor and the adapters fill them in;
+//! [`crate::text`] has their short form.
 
 use diagnostics::Diagnostic;
 use schemars::JsonSchema;

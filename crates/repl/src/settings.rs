@@ -1,5 +1,5 @@
-//! The settings of the REPLs (`[repl]`): which profile a session gets, profiles beyond the built-in ones, and when a
-//! session that nobody uses ends. A profile of a `hob.toml` says what is run, so it counts only when granted.
+//! The settings of the REPLs (`[repl]`): the profile of new sessions, profiles beyond the built-in ones, and when an
+//! unused session ends. A profile in a `hob.toml` names a command, so it counts only when granted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,23 +9,22 @@ use project::trust::{Places, Request};
 use project::{ConfigError, visible};
 use serde::Deserialize;
 
-/// What is configured for the REPLs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplSettings {
     /// The profile of sessions that name none, instead of the detected one.
     pub profile: Option<String>,
-    /// When a session that nobody uses is ended.
+    /// When an unused session is ended.
     pub idle: Limit,
     /// Profiles beyond the built-in ones, by name.
     pub profiles: BTreeMap<String, ProfileTable>,
 }
 
-/// A profile as a configuration file has it.
+/// A profile as written in a configuration file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileTable {
     /// The table as written.
     pub table: toml::Table,
-    /// Who wrote it.
+    /// Which file it is from.
     pub source: Source,
 }
 
@@ -65,14 +64,14 @@ impl Settings for ReplSettings {
     }
 }
 
-/// Every setting of a profile, one by one.
+/// Every setting of a profile as a request of its own.
 fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec<Request> {
     let mut requests = Vec::new();
     let mut ask = |path: &[&str], asks: String| {
         let path = [&["repl", "profiles", name], path].concat();
         requests.push(Request { withholds: Some(name.to_owned()), ..places.request(&path, asks) });
     };
-    // What is run comes first, and a profile without it is asked for all the same.
+    // The command comes first; a profile without one is requested all the same.
     match table.get("command") {
         Some(command) => ask(&["command"], format!("runs the command {}", value::shown(command))),
         None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),
@@ -101,7 +100,7 @@ mod tests {
     use project::{Config, Project};
     use std::path::Path;
 
-    /// What a `hob.toml` of this text asks for.
+    /// The requests of a `hob.toml` with this text.
     fn requests(text: &str) -> Vec<Request> {
         let root = tempfile::tempdir().unwrap();
         let project = Project::find(Some(root.path()), Path::new("/")).unwrap();
@@ -164,7 +163,7 @@ mod tests {
         for n in 0..20_000 {
             writeln!(text, "[repl.profiles.a{n}]\nx=1\ny=2\nz=3").unwrap();
         }
-        // Looked through anew for each of them it takes minutes, and the run of the tests ends it.
+        // If the text were searched again for each request, this test would take minutes and time out.
         let requests = requests(&text);
         assert_eq!((requests.len(), requests.iter().map(|request| request.line).max()), (80_000, Some(80_000)));
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::text::split_hints;
 use crate::{Diagnostic, Severity, Source};
 
-/// A line → a diagnostic, if it is one.
+/// The diagnostic on this line, if there is one.
 pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
     // The cheap test first: most lines are a program's output.
     if !line.starts_with("{\"version\"") {
@@ -15,7 +15,7 @@ pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
     }
     let message: Message = serde_json::from_str(line).ok()?;
     let file = message.span.as_ref().map(|span| span.file.as_str());
-    // What stands inside a message is a hint there too, as in the text form.
+    // Hints inside a message are hints too, as in the text form.
     let (text, mut hints) = split_hints(&bullets(&message.message));
     hints.extend(message.hints);
     let source = if file == Some("<interactive>") { Source::Interactive } else { Source::File };

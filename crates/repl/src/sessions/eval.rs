@@ -1,6 +1,6 @@
 //! Evaluating in a session by its name: find or start the session, queue the code, wait for the answer.
 //!
-//! The queue and the answer belong to [`crate::session`]; how a session is started stands in [`super::start`].
+//! The queue and the answer belong to [`crate::session`]; [`super::start`] starts the sessions.
 
 use std::future::poll_fn;
 use std::pin::pin;

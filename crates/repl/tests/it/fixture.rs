@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::Expect;
-use mcp::tool::{AnyTool, Context};
+use mcp::tool::{AnyTool, Context, ToolError};
 use process::Guard;
 use process::output::OutputLog;
 use project::{Caller, Limits};
@@ -58,18 +58,8 @@ impl Fixture {
 
     /// The text of the answer, or of the error after `error: `.
     pub(crate) async fn call_from(&self, worktree: usize, name: &str, arguments: Value) -> (String, Value) {
-        let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
-        let arguments = serde_json::value::to_raw_value(&arguments).expect("JSON");
-        let cx = Context::detached(Arc::new(self.caller(worktree)));
-        let (text, full) = match tool.call(cx, Some(&arguments)).await {
-            Ok(outcome) => {
-                let text = outcome.content[0].as_text().expect("a text").to_owned();
-                let full = outcome
-                    .structured
-                    .as_ref()
-                    .map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
-                (text.clone(), full)
-            }
+        let (text, full) = match call(&self.tools, self.caller(worktree), name, &arguments).await {
+            Ok(answer) => answer,
             Err(error) => (format!("error: {error}"), Value::Null),
         };
         (self.plain(&text), full)
@@ -83,7 +73,7 @@ impl Fixture {
         expected.assert_eq(&self.call(name, arguments).await.0);
     }
 
-    /// Without what differs from run to run.
+    /// The text without what differs from run to run.
     fn plain(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (n, dir) in self.dirs.iter().enumerate() {
@@ -108,6 +98,21 @@ impl Fixture {
         }
         text
     }
+}
+
+/// Calls a tool and returns its text and its structured result.
+pub(crate) async fn call(
+    tools: &[Arc<dyn AnyTool>],
+    caller: Caller,
+    name: &str,
+    arguments: &Value,
+) -> Result<(String, Value), ToolError> {
+    let tool = tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
+    let arguments = serde_json::value::to_raw_value(arguments).expect("JSON");
+    let outcome = tool.call(Context::detached(Arc::new(caller)), Some(&arguments)).await?;
+    let text = outcome.content[0].as_text().expect("a text").to_owned();
+    let full = outcome.structured.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
+    Ok((text, full))
 }
 
 /// An agent in a directory, with this process's search path and home.

@@ -1,4 +1,4 @@
-//! The conversation that users of ghc-mcp know, on the real GHCi.
+//! The conversation that users of ghc-mcp know, on a real GHCi.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::fixture;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// The other end of a connection: everything it was sent, in order.
+/// The other end of a connection, which keeps everything that was sent, in order.
 struct Client {
     sent: Mutex<Vec<String>>,
     count: watch::Sender<usize>,
@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Waits until something like this was sent.
+    /// Waits until a message with this text was sent.
     async fn hears(&self, text: &str) {
         let mut count = self.client.count.subscribe();
         let heard = async {
@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// What was sent since the last look.
+    /// What was sent since the last call.
     fn heard(&self) -> String {
         std::mem::take(&mut *self.client.sent.lock().expect("whole")).join("\n")
     }
@@ -119,7 +119,7 @@ async fn the_conversation() {
     }
     assert_eq!(c.call("stop", json!({})).await, "Stopped GHCi");
     assert_eq!(c.call("status", json!({})).await, "GHCi is not running");
-    // The next one of that name is heard too.
+    // The next session of that name is heard too.
     c.heard();
     assert_eq!(c.call("start", json!({})).await, "Started GHCi");
     c.call("send", json!({"command": "2+3"})).await;
@@ -143,7 +143,7 @@ async fn text_without_notifications() {
     let refused = c.call("send_sync", json!({"session": "two", "command": "1+True"})).await;
     assert!(refused.contains("No instance for") && refused.contains("Num Bool"), "{refused}");
     let slow = c.call("send_sync", json!({"session": "two", "command": "getLine", "timeout_ms": 1})).await;
-    // The tools of this profile go by their own names.
+    // Notes name the tools of this profile.
     assert!(slow.contains("read with cursor") || slow.contains("send gives it a line"), "{slow}");
     expect![[r#"
         refused: There is nothing to evaluate.
@@ -185,7 +185,7 @@ async fn listening_first_and_in_a_session_of_another_language() {
         refused: Session "sh" is bash, not GHCi
         Name another one in `session`."#]]
     .assert_eq(&refused);
-    // When the connection ends, nobody listens any more.
+    // When the connection ends, its listener does too.
     c.client.closed.send_replace(true);
     c.repl.shutdown().await;
 }

@@ -49,7 +49,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         two
         [main: up to END of END; some of it of an earlier process]"#]]
     .assert_eq(&text.replace(&total, "END"));
-    // By its number, in the same offsets as before.
+    // By number, in the same offsets as before.
     let (text, _) = fixture.call("repl_read", json!({"eval": 1})).await;
     assert_eq!(text, format!("one\n[main: up to {cursor} of {total}; of an earlier process]"));
     let (text, _) = fixture.call("repl_read", json!({"eval": 2})).await;
@@ -72,7 +72,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         [main #1: done, N ms]"#]],
         )
         .await;
-    // The same when it ended by itself.
+    // The same after the process ended by itself.
     fixture.call("repl_eval", json!({"code": "import os\nprint('three')\nos._exit(3)"})).await;
     fixture.call("repl_eval", json!({"code": "print('four')"})).await;
     let (text, _) = fixture.call("repl_read", json!({"eval": 3})).await;

@@ -1,4 +1,4 @@
-//! The tools about sessions, as their callers see them: a session from its start to its end.
+//! The tools about sessions as callers see them: a session from its start to its end.
 
 use expect_test::expect;
 use serde_json::json;

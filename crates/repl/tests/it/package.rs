@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use mcp::tool::{AnyTool, Context};
+use mcp::tool::AnyTool;
 use process::Guard;
 use project::Caller;
 use serde_json::{Value, json};
 
 use repl::{Repl, ReplOptions, tools};
+
+use crate::fixture;
 
 const CABAL: &str = "cabal-version: 2.4\nname: two\nversion: 0.1.0.0\nbuild-type: Simple\n\nlibrary\n  hs-source-dirs: src\n  \
                      exposed-modules: Shape, Area\n  build-depends: base\n  default-language: Haskell2010\n  ghc-options: \
@@ -58,7 +60,7 @@ total :: [Shape] -> Double
 total = sum . map area
 ";
 
-/// A package, a caller in it, and the tools.
+/// A package, its caller, and the tools.
 pub(crate) struct Package {
     dir: tempfile::TempDir,
     tools: Vec<Arc<dyn AnyTool>>,
@@ -72,7 +74,7 @@ impl Package {
         let path = dir.path();
         std::fs::create_dir_all(path.join("src")).expect("made");
         std::fs::create_dir_all(path.join(".home/cabal")).expect("made");
-        // Without a package server: the package needs nothing that GHC does not bring.
+        // Without a package server: the package needs only what GHC brings.
         std::fs::write(path.join(".home/cabal/config"), "-- none\n").expect("written");
         let package = Package {
             tools: Vec::new(),
@@ -91,16 +93,8 @@ impl Package {
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> (String, Value) {
-        let tool = self.tools.iter().find(|tool| tool.declaration().name == name).expect("a tool").clone();
-        let raw = serde_json::value::to_raw_value(&arguments).expect("JSON");
-        let cx = Context::detached(Arc::new(self.caller.clone()));
-        match tool.call(cx, Some(&raw)).await {
-            Ok(outcome) => {
-                let text = outcome.content[0].as_text().expect("a text").to_owned();
-                let structured =
-                    outcome.structured.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
-                (text, structured)
-            }
+        match fixture::call(&self.tools, self.caller.clone(), name, &arguments).await {
+            Ok(answer) => answer,
             Err(error) => (format!("refused: {error}"), Value::Null),
         }
     }
@@ -121,7 +115,7 @@ impl Package {
     }
 }
 
-/// As GHC 9.0 words it: without the codes that newer compilers give, and without the version of their library.
+/// The wording of GHC 9.0: without the codes of newer compilers and the version of their library.
 fn plain(text: &str) -> String {
     let text = text.replace("to be reloaded.", "loaded.").replace(" reloaded.", " loaded.").replace("’.\n", "’\n");
     let text = text.replace("unloaded all modules.", "no modules loaded.");
@@ -140,7 +134,7 @@ fn caller(dir: &Path) -> Caller {
     env.insert("PATH".to_owned(), std::env::var("PATH").unwrap_or_default());
     env.insert("HOME".to_owned(), dir.join(".home").display().to_string());
     env.insert("CABAL_DIR".to_owned(), dir.join(".home/cabal").display().to_string());
-    Caller { env, ..crate::fixture::caller(dir) }
+    Caller { env, ..fixture::caller(dir) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -308,7 +302,7 @@ async fn questions() {
         Give `position` with file, line and column."#]],
     )
     .await;
-    // From other modules too, whether asked where it is defined or where it is used; not what only has the same name.
+    // Uses in other modules too, asked at the definition or at a use; not other things of the same name.
     p.write("src/Shape.hs", &format!("{SHAPE}\ntotal :: Shape\ntotal = double unit\n"));
     p.write(
         "src/Area.hs",
@@ -380,7 +374,7 @@ async fn reloads() {
         )
         .await;
     assert_eq!((&broken["ok"], &broken["status"]), (&json!(false), &json!("error")));
-    // Somebody waits for the next load; it comes with the repair.
+    // A caller waits for the next load, which comes with the repair.
     let repair = async {
         p.write("src/Area.hs", AREA);
         p.call("repl_eval", json!({"code": ":reload"})).await
@@ -471,7 +465,7 @@ async fn a_project_of_packages() {
     p.call("repl_start", json!({"cwd": "a"})).await;
     let (text, _) = p.call("repl_eval", json!({"code": "side unit"})).await;
     assert!(text.starts_with("1.0\n"), "{text}");
-    // The only package is the one that is meant.
+    // A single package needs no choice.
     p.write("cabal.project", "packages: b\n");
     let (text, _) = p.call("repl_eval", json!({"session": "other", "code": "side unit"})).await;
     assert!(text.starts_with("1.0\n"), "{text}");

@@ -15,7 +15,7 @@ async fn a_program_that_never_starts_is_no_answer() {
         ("repl_query", json!({"session": dead, "kind": "type", "target": "map", "wait_ms": 55_000})),
         ("repl_reload", json!({"session": dead, "targets": ["Area"], "wait_ms": 55_000})),
     ] {
-        // Each of them starts it anew.
+        // Each tool starts the program again.
         let (text, _) = p.call(tool, arguments).await;
         assert!(text.starts_with("refused: cabal repl") && text.contains("nowhere.cabal"), "{text}");
     }

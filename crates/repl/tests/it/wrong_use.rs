@@ -178,7 +178,7 @@ async fn wrong_use_says_what_to_do() {
         error: Session "mine" belongs to another worktree, /w0.
         Use another name in `session`, or leave it out for this worktree's own session."#]]
     .assert_eq(&text);
-    // Another worktree's session of the default name is another session.
+    // The default name in another worktree is another session.
     let (_, other) = fixture.call_from(1, "repl_eval", json!({"code": "y = 2"})).await;
     assert_eq!(other["status"], "done");
     fixture
@@ -212,7 +212,7 @@ async fn input_without_the_end_of_its_line_is_told() {
     fixture.call("repl_start", json!({"profile": "bash"})).await;
     let (_, waits) = fixture.call("repl_eval", json!({"code": "read line; echo \"<$line>\"", "wait_ms": 20000})).await;
     assert_eq!(waits["status"], "waiting_for_input");
-    // Nothing is behind the last one, though it waits itself.
+    // The last evaluation has none behind it, though it waits itself.
     let (_, queued) = fixture.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
     assert_eq!((&queued["status"], &queued["queue_depth"]), (&json!("queued"), &json!(0)), "{queued}");
     let (_, first) = fixture.call("repl_wait", json!({"eval": waits["eval"], "wait_ms": 0})).await;
@@ -254,7 +254,7 @@ async fn what_did_not_start_is_tried_again_in_the_environment_of_who_asks() {
         said.ends_with("]\nIt had not started before (it exited with status 3 before its first prompt)."),
         "{said}"
     );
-    // What started once comes back as it was.
+    // A session that started once is restarted as it was.
     fixture.path = "/usr/bin:/bin".to_owned();
     fixture.call("repl_eval", json!({"code": ":quit"})).await;
     let (said, _) = fixture.call("repl_eval", json!({"code": "2+2"})).await;

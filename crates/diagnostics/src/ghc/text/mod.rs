@@ -10,27 +10,27 @@
 //!   |   ^^^
 //! ```
 //!
-//! `SPAN` is `3:5`, `3:5-8` or `(5,1)-(6,2)`, its end inclusive. A message without a place has `<no location info>`, and
-//! the import cycle of GHC up to 9.6 has no head at all. What is no diagnostic is handed back as it stood, so a
-//! program's own stderr is never swallowed.
+//! `SPAN` is `3:5`, `3:5-8` or `(5,1)-(6,2)`, its end inclusive. A message without a place has `<no location info>`,
+//! and the import cycle of GHC up to 9.6 has no head at all. All other text is returned unchanged, so a program's own
+//! stderr is never lost.
 
 use std::ops::Range;
 
 use super::json;
 use crate::{Diagnostic, Severity, Source};
 
-/// What a piece of standard error holds.
+/// The contents of a piece of standard error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// The diagnostics, in the order printed.
     pub diagnostics: Vec<Diagnostic>,
     /// The text of an uncaught exception (GHCi's `*** Exception:`), without that mark.
     pub exception: Option<String>,
-    /// Everything else, as it stood.
+    /// All other text, unchanged.
     pub rest: String,
 }
 
-/// Reads everything that can be recognised. Never fails: what is not understood is `rest`.
+/// Reads everything that is recognised. Never fails: the rest is `rest`.
 pub fn parse(text: &str) -> Parsed {
     let lines: Vec<&str> = text.lines().collect();
     let mut parsed = Parsed::default();
@@ -187,7 +187,7 @@ fn pair(text: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The body: indented lines. A blank line belongs to it only if an indented one that is no source box follows.
+/// The body: indented lines. A blank line belongs to it only if an indented line that is no source box follows.
 fn body_range(lines: &[&str], start: usize) -> Range<usize> {
     let mut end = start;
     let mut at = start;
@@ -217,7 +217,7 @@ fn numbered(line: &str) -> bool {
         .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Skips the source box and the blank line behind a message.
+/// Skips the source box and the blank line after a message.
 fn source_box_end(lines: &[&str], start: usize) -> usize {
     let mut at = start;
     if at < lines.len() && opens_source_box(lines, at) {
@@ -235,13 +235,13 @@ fn source_box_end(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// An exception goes on over its call stack and over anything up to the next blank line or message.
+/// An exception includes its call stack and everything up to the next blank line or message.
 fn exception_end(lines: &[&str], start: usize) -> usize {
     let stop = |line: &&str| line.is_empty() || Head::parse(line).is_some() || line.contains(EXCEPTION);
     lines[start..].iter().position(stop).map_or(lines.len(), |found| start + found)
 }
 
-/// GHC prints a blank line before each message; it is no output of a program.
+/// GHC prints a blank line before each message, which is not output of a program.
 fn drop_blank_before(rest: &mut Vec<&str>) {
     if rest.last().is_some_and(|line| line.is_empty()) {
         rest.pop();
@@ -256,7 +256,7 @@ fn dedent(lines: &[&str], width: usize) -> String {
     lines.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// Separates what the compiler suggests from what is wrong, as the JSON form has it.
+/// Separates the compiler's suggestions from the message, as the JSON form does.
 pub(super) fn split_hints(message: &str) -> (String, Vec<String>) {
     let mut kept: Vec<&str> = Vec::new();
     let mut hints = Vec::new();
@@ -290,14 +290,14 @@ pub(super) fn split_hints(message: &str) -> (String, Vec<String>) {
         }
     }
     let mut message = kept.join("\n");
-    // A list of one is no list.
+    // A list of one item is not a list.
     if message.matches("• ").count() == 1 && message.starts_with("• ") {
         message = dedent(&message["• ".len()..].lines().collect::<Vec<_>>(), 2);
     }
     (message, hints)
 }
 
-/// A suggestion that stands inside the message it belongs to, so it stays there too.
+/// A suggestion inside a message; it is left there too.
 fn hint_inside(line: &str, following: &[&str]) -> Option<String> {
     if ["Perhaps ", "Or perhaps ", "To import instances alone, use: "].iter().any(|mark| line.starts_with(mark)) {
         return Some(line.to_owned());
@@ -306,7 +306,7 @@ fn hint_inside(line: &str, following: &[&str]) -> Option<String> {
     if !rest.is_empty() {
         return Some(rest.trim().to_owned());
     }
-    // The suggestion is the block below, which is indented deeper than the line after it.
+    // The suggestion is the block below, indented deeper than the line after it.
     let indent = |line: &str| line.len() - line.trim_start().len();
     let width = following.first().map_or(0, |first| indent(first));
     let block: Vec<&str> = following.iter().copied().take_while(|line| indent(line) >= width && width > 0).collect();

@@ -1,5 +1,5 @@
-//! The corpus of broken modules: its messages as GHC 9.0.2 printed them, the same modules through whatever GHC is
-//! here (its text against its own machine form), and samples of newer text forms.
+//! The corpus of broken modules: its messages as GHC 9.0.2 printed them, the same modules through the installed GHC
+//! (its text against its own machine form), and samples of newer text forms.
 
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
@@ -42,7 +42,7 @@ fn check(stderr: &str, expected: Expect) {
     expected.assert_eq(&text);
 }
 
-/// `==== NAME` and what follows it.
+/// The sections below `==== NAME`.
 fn sections(text: &str) -> Vec<(&str, &str)> {
     text.split("==== ").skip(1).filter_map(|section| section.split_once('\n')).collect()
 }
@@ -58,7 +58,7 @@ fn the_corpus_as_ghc_9_0_2_printed_it() {
     expect_file!["../corpus/ghc-9.0.2.list.txt"].assert_eq(&text);
 }
 
-/// One GHCi loads every module of the corpus: standard output and standard error, cut per module.
+/// Loads every module of the corpus in one GHCi: standard output and standard error, cut per module.
 fn load_all(dir: &std::path::Path, flags: &[&str]) -> [Vec<String>; 2] {
     let mut script = String::new();
     for (name, _) in sections(MODULES) {
@@ -83,7 +83,7 @@ fn load_all(dir: &std::path::Path, flags: &[&str]) -> [Vec<String>; 2] {
     })
 }
 
-/// GHC up to 9.8 has another machine form, good for one thing here: to prove the text parser.
+/// GHC up to 9.8 has another machine form, used here only to prove the text parser.
 fn dumped(line: &str) -> Option<Diagnostic> {
     // A prompt may stand before it.
     let value: serde_json::Value = serde_json::from_str(&line[line.find('{')?..]).ok()?;
@@ -96,7 +96,7 @@ fn dumped(line: &str) -> Option<Diagnostic> {
     };
     let span = &value["span"];
     let number = |key: &str| span[key].as_u64().and_then(|n| u32::try_from(n).ok());
-    // Its end is exclusive, and an empty span is one character for people.
+    // The end is exclusive, and an empty span is one character in the text form.
     let end_column = number("endCol").map(|end| match (span["startLine"] == span["endLine"], number("startCol")) {
         (true, Some(start)) => start.max(end - 1),
         _ => end - 1,
@@ -131,7 +131,7 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
     let [_, texts] = load_all(dir.path(), &[]);
     let machine: Vec<String> = match newer {
         true => load_all(dir.path(), &["-fdiagnostics-as-json"])[1].clone(),
-        // Fatal ones go to standard error even in that form.
+        // Fatal errors go to standard error even in that form.
         false => {
             let [stdout, stderr] = load_all(dir.path(), &["-ddump-json"]);
             stdout.into_iter().zip(stderr).map(|(out, err)| out + &err).collect()
@@ -147,11 +147,11 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
             false => machine.lines().filter_map(dumped).collect(),
         };
         compared += from_text.diagnostics.len();
-        // The older form names flags by the compiler's own constructor; an error from a warning has none at all.
+        // The older form names flags by the compiler's own constructor; an error from a warning has none.
         for diagnostic in from_text.diagnostics.iter_mut().chain(&mut from_machine) {
             diagnostic.flag = None;
         }
-        // The newer form quotes otherwise, writes `Type` for `*`, and breaks lines elsewhere.
+        // The newer form quotes differently, writes `Type` for `*`, and breaks lines elsewhere.
         let plain = |diagnostics: &[Diagnostic]| {
             let words = list(diagnostics).replace(['‘', '’', '`', '\''], "").replace("\\n", " ").replace("Type", "*");
             words.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,28 +1,28 @@
-//! The prompt function: what GHCi runs before it reads each command, and with that the end of the command before.
+//! The prompt function, which GHCi runs before it reads each command, and so at the end of the command before.
 //!
-//! It also hears what GHCi itself says on standard error, so that nobody has to guess from the text whether an evaluation
-//! failed: a program may print what looks like an exception or a compiler's message, on purpose or not. Programs and GHCi
-//! write to the same handle, but GHCi does so from its main thread, and no program runs there. The handle's encoder runs in the
-//! thread that writes: ours does what the one before it did, and keeps the characters that the main thread wrote. What
-//! GHCi prints in one piece is complete there (exceptions, complaints about commands); of a compiler's messages the fixed
-//! words are missing, since those go past the encoder, but not their places. The payload of the marker on standard error
-//! hands that over ([`super::super::StderrPayload`]); what it means stands in [`super::report`]. A program that sets the handle's encoding itself replaces the encoder until the
-//! next prompt: then the payload says so.
+//! The function also hears what GHCi itself says on standard error, so that a failed evaluation need not be guessed
+//! from the text: a program may print what looks like an exception or a compiler's message, on purpose or not. Programs
+//! and GHCi write to the same handle, but GHCi writes from its main thread, where no program runs. The handle's encoder
+//! runs in the writing thread: ours does what the one before it did, and keeps the characters that the main thread
+//! wrote. What GHCi prints in one piece is complete there (exceptions, complaints about commands); compiler messages
+//! lack their fixed words, which bypass the encoder, but not their places. The payload of the marker on standard error
+//! hands that over ([`super::super::StderrPayload`]), and [`super::report`] interprets it. A program that sets the
+//! handle's encoding replaces the encoder until the next prompt: then the payload says so.
 
 use super::{ANNOUNCED, Nonce, stops};
 
-/// What it is made of.
+/// The parts that the function is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parts {
     Hearing,
-    /// What GHCi says is not heard.
+    /// Without hearing what GHCi says.
     OwnHandles,
-    /// What every GHC offers to every program: for one that keeps the inner modules of base to itself. Bytes go past the
-    /// encoding of the handles that everyone uses, and nothing is waited for.
+    /// Only what every GHC offers to every program, for one that hides the inner modules of base. Bytes bypass the
+    /// encoding of the handles that all code shares, and the prompt does not wait.
     RawBuffers,
 }
 
-/// Characters and nothing else, so that extensions which reinterpret literals do not matter.
+/// A text as a list of characters only, so that extensions which reinterpret literals do not matter.
 pub(super) fn characters(text: &str) -> String {
     before(text, "Prelude.mempty")
 }
@@ -33,42 +33,43 @@ fn before(text: &str, rest: &str) -> String {
     format!("({characters}{rest})")
 }
 
-/// The empty text, where nothing reinterprets it, and which needs no instance to be found.
+/// The empty text, which no extension reinterprets and which needs no instance.
 const EMPTY: &str = "GHC.List.replicate (GHC.Base.ord '\\0') '0'";
-/// What is written with the inner modules of base: `nl`, the empty text; `sn`, a number as a text; `c`, a character as it is
-/// shown; `cc`, texts joined.
+/// Definitions that use the inner modules of base: `nl`, the empty text; `sn`, a number as a text; `c`, a character as
+/// it is shown; `cc`, joined texts.
 const INNER: &str = "sn n = GHC.Show.showSignedInt (GHC.Base.ord '\\0') n nl ; cc = GHC.List.concat ; \
      c l = case GHC.Show.showLitChar l nl of { '\\\\' : _ -> '?' ; _ -> l }";
-/// The same without those.
+/// The same definitions without those modules.
 const OUTER: &str = "sn n = Prelude.show n ; cc l = Prelude.concat l ; \
      c l = case l Prelude.< '\\DEL' of { Prelude.True -> l ; Prelude.False -> '?' }";
 
-/// Definitions of `w`, that writes a text as bytes, of `p` and `q`, where to, of `r`, that waits for a moment until there is
-/// something to read, and of `f` and `t`, that take back input.
+/// Definitions of `w`, which writes a text as bytes, of `p` and `q`, the handles it writes to, of `r`, which waits for
+/// a moment until there is something to read, and of `f` and `t`, which take back input.
 ///
-/// `p` and `q` are handles of our own, without an encoding, to copies of the two descriptors, which are made at the first
-/// prompt: code may lead its own elsewhere (`hDuplicateTo`). They are made of nothing that knows the types of C: those are
-/// 26 more instances of `Num`, as many of `Show`, and GHC would go through all of them whenever it looks for one, 200 kB
-/// and 70 to 100 µs more for every `1+1`. So the copies cannot be kept from processes that the code starts. They hide from
-/// the reader that code has closed standard error itself; without it GHCi hangs at its next complaint, so `xd` makes it end.
+/// `p` and `q` are handles of our own, without an encoding, to copies of the two descriptors made at the first prompt:
+/// code may redirect its own (`hDuplicateTo`). Nothing in them knows the C types: those are 26 more instances of `Num`,
+/// as many of `Show`, and GHC would go through all of them whenever it looks for one, 200 kB and 70 to 100 µs more for
+/// every `1+1`. So the copies cannot be kept from processes that the code starts. They hide from the reader that code
+/// has closed standard error itself; without it GHCi hangs at its next complaint, so `xd` makes it end.
 ///
-/// `r` is where GHCi waits for the next command if that comes soon. At its own prompt it would wait by its event manager,
-/// another thread of the operating system, and each command would have to go from there to the main one: two changes
-/// of threads, often between two processors. Since nothing interrupts it, it takes no longer than 10 ms; a signal at the
-/// prompt has to wait for that. What GHCi has read already it does not see, but then nobody waits for an answer: of code,
-/// each part is sent when the one before it was answered.
+/// `r` is where GHCi waits for the next command if that comes soon. At its own prompt it would wait by its event
+/// manager, another thread of the operating system, and each command would have to go from there to the main one: two
+/// changes of threads, often between two processors. Since nothing interrupts `r`, it takes at most 10 ms; a signal at
+/// the prompt has to wait for that. `r` does not see what GHCi has read already, but then no answer is awaited: each
+/// part of the code is sent when the one before it was answered.
 ///
-/// `f` takes back what the program did not read of its input, where it was announced that it may read (`t`), and says how
-/// much that is: GHCi would take it for code.
+/// `f` takes back input that the program did not read, where code was announced that may read (`t`), and says how much
+/// that is: GHCi would take it for code.
 ///
-/// `x` sees to the buffering of standard output, by what is announced of the next piece of code. GHCi takes it away at every
-/// load; we set it for lines. A mode that code sets (announced, [`SETS`]) is looked up after it, in `xm`, and stays as long
-/// as it is found: a load takes it away like ours. While code asks for input there is none. `xs` keeps what was announced.
+/// `x` sets the buffering of standard output by what is announced of the next piece of code. GHCi resets it at every
+/// load; ours is by lines. A mode that code sets (announced, [`SETS`]) is looked up after it, in `xm`, and stays as
+/// long as it is found: a load removes it like ours. While code asks for input there is no buffering. `xs` keeps what
+/// was announced.
 ///
-/// `g` opens standard input again for GHCi where code has left it half closed: after `getContents` and `interact`, whether
-/// they came to their end or were interrupted, GHCi would take it for the end of its input and leave. What somebody still
-/// holds of the lazy text then fails when it is asked for more. At the true end of the input the handle is closed, and
-/// stays so. It is a copy of the handle `j` that takes its place; to look into a handle would bring in the types of words.
+/// `g` opens standard input again for GHCi where code has left it half closed: after `getContents` and `interact`,
+/// finished or interrupted, GHCi would take it for the end of its input and leave. Code that still holds the lazy text
+/// then fails when it asks for more. At the true end of the input the handle is closed, and stays so. A copy of the
+/// handle, `j`, takes its place; looking into a handle would bring in the word types.
 fn own_handles() -> String {
     let [out, err, input, none] = ["<stdout>", "<stderr>", "<stdin>", "+"].map(|text| before(text, "nl"));
     format!(
@@ -118,15 +119,15 @@ const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
      x s = Prelude.maybe (b System.IO.LineBuffering) (\\ _ -> b System.IO.NoBuffering) s ; \
      f = Prelude.return nl";
 
-/// The definition of `u`, which gives what the payload says of words: nothing, `?` where it may have missed some, or the
-/// words as a literal of Haskell.
+/// The definition of `u`, which returns the payload's part about GHCi's words: nothing, `?` where it may have missed
+/// some, or the words as a Haskell literal.
 ///
-/// `hk` keeps what was said, the last character first, `hn` how much more it may be (`hx` is the bound: what is beyond is not
-/// kept, and the payload says `?`), `hs` a stable name of our encoding, by which it is found to be in place still. They are
-/// the arguments of the function, since a `let` would make of each as many as there are types. `he` makes an encoder of ours
-/// out of any; its state has a type of its own, which no definition beside it may have (`MonoLocalBinds`, on with GADTs and
-/// type families, leaves such a one without its `forall`). `hw` counts in a list, and `t` is a thread as a text: no `==`, no
-/// `<` (see [`function`]).
+/// `hk` keeps the characters heard, the last one first, `hn` how many more may come (`hx` is the bound: characters
+/// beyond it are not kept, and the payload says `?`), `hs` a stable name of our encoding, by which it is recognised as
+/// still in place. They are arguments of the function, since a `let` would make as many of each as there are types.
+/// `he` wraps any encoder in ours; its state has a type of its own, which no definition beside it may have
+/// (`MonoLocalBinds`, on with GADTs and type families, leaves such a one without its `forall`). `hw` counts in a list,
+/// and `t` is a thread as a text: no `==`, no `<` (see [`function`]).
 const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n () ; \
      hj y n s l = case s of { \
      _ : m -> GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw y) n Prelude.>>= \\ lx -> case lx of { \
@@ -157,16 +158,16 @@ const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n
      case Prelude.maybe Prelude.False (System.Mem.StableName.eqStableName s) n of { Prelude.True -> hp ; \
      Prelude.False -> hi l } }";
 
-/// The line that installs the prompt function. It holds no literal but characters and names everything in full, so
+/// The line that installs the prompt function. Its only literals are characters and it names everything in full, so
 /// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
-/// interrupt cannot tear a marker. The program's own output comes first, and where it closed a stream, GHCi ends here
-/// as at its own prompt. Letters beyond ASCII in the name of a module are told as `?`. What is the same at every prompt
-/// stands outside of the function, which is byte code and would build it anew; and what only the next command needs comes
-/// after the markers: the buffering, and the wait. No name hides another: with `-Wall -Werror` on the command line it would
-/// not compile.
+/// interrupt cannot tear a marker. The program's own output comes first, and if it closed a stream, GHCi ends here as
+/// at its own prompt. Letters beyond ASCII in the name of a module become `?`. What is the same at every prompt is
+/// outside of the function, which is byte code and would build it again each time; and what only the next command needs
+/// comes after the markers: the buffering, and the wait. No name hides another: with `-Wall -Werror` on the command
+/// line it would not compile.
 ///
-/// A session starts when GHC has compiled this, and most of that is reading interfaces: nothing is named from a large one
-/// (`Eq`, `Ord`, `Enum`, `Foldable` and `Traversable`, 1 MB together), which the code to come may never need.
+/// A session starts when GHC has compiled this, and most of that is reading interfaces: nothing is named from a large
+/// one (`Eq`, `Ord`, `Enum`, `Foldable` and `Traversable`, 1 MB together), which the code to come may never need.
 pub(super) fn function(nonce: &Nonce, parts: Parts) -> String {
     let (stop, _) = stops(nonce);
     let (nonce, asks, stop) = (format!("{} ", nonce.as_str()), ANNOUNCED.to_owned(), stop);

@@ -6,7 +6,7 @@ use process::activity::Activity;
 use process::probe::{Doing, Prober};
 use process::{Ladder, Signal};
 
-use super::{Actor, DRAIN, take};
+use super::{Actor, DRAIN, route};
 use crate::session::cpu::CpuClock;
 use crate::session::machine::{Death, Ending, Event, Probed};
 use crate::session::pipes::OutputPipe;
@@ -102,7 +102,7 @@ impl Actor {
     }
 
     /// Reads what the ended process still printed, then reports how it ended.
-    pub(super) async fn died(&mut self) {
+    pub(super) async fn exited(&mut self) {
         let until = Instant::now() + DRAIN;
         self.read();
         // A grandchild may keep the pipes open; the program's own output is in them by now.
@@ -119,7 +119,7 @@ impl Actor {
             let stream = output.stream;
             let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
             let logged = &mut self.state.logged[stream as usize];
-            output.close(|segment| take(segment, stream, machine, log, events, logged, now));
+            output.close(|segment| route(segment, stream, machine, log, events, logged, now));
         }
         self.state.dead = true;
         self.state.closed = None;
@@ -132,7 +132,7 @@ impl Actor {
         self.end(Ending::Kill);
     }
 
-    pub(super) fn stopped(&mut self) {
+    pub(super) fn answer_stops(&mut self) {
         for reply in self.state.stopping.drain(..) {
             let _ = reply.send(());
         }

@@ -144,7 +144,7 @@ impl Actor {
                 }
                 Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),
-                Wake::Exit => self.died().await,
+                Wake::Exit => self.exited().await,
                 Wake::Probed(probe_answer) => {
                     let probed = self.probe_answer(probe_answer);
                     // Output that was printed before the program waited comes first.
@@ -156,8 +156,8 @@ impl Actor {
                     self.on(Event::Watched(activity.unwrap_or_default()));
                 }
                 Wake::Measured(measured) => self.measured(measured),
-                Wake::Ended => self.stopped(),
-                Wake::Time => self.time(),
+                Wake::Ended => self.answer_stops(),
+                Wake::Time => self.on_timer(),
             }
             self.machine.go_on(Instant::now());
             self.perform();
@@ -208,7 +208,7 @@ impl Actor {
         self.machine.on(event, Instant::now());
     }
 
-    fn time(&mut self) {
+    fn on_timer(&mut self) {
         let now = Instant::now();
         self.unmute(now);
         if let Some((stream, _)) = self.state.closed.take_if(|(_, at)| now >= *at + CLOSED) {
@@ -235,7 +235,7 @@ impl Actor {
                 let (machine, log, events) = (&mut self.machine, &self.log, &self.events);
                 let logged = &mut self.state.logged[stream as usize];
                 let was_open = output.is_open();
-                let found = output.read(|segment| take(segment, stream, machine, log, events, logged, now));
+                let found = output.read(|segment| route(segment, stream, machine, log, events, logged, now));
                 if found == ReadOutcome::End && was_open {
                     self.state.closed.get_or_insert((stream, now));
                 }
@@ -468,7 +468,7 @@ impl Actor {
 }
 
 /// Hands one segment of a stream to the machine, the log and the subscribers.
-fn take(
+fn route(
     segment: Segment<'_>,
     stream: Stream,
     machine: &mut Machine,

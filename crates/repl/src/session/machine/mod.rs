@@ -237,17 +237,17 @@ impl Machine {
     }
 
     /// Takes the payload of a marker on standard error.
-    fn listen(&mut self, number: u64, aside: StderrPayload<'_>, eval: Option<u64>) {
+    fn listen(&mut self, number: u64, payload: StderrPayload<'_>, eval: Option<u64>) {
         let mut unasked = false;
         if let Phase::Running(run) = &mut self.phase {
-            if let Some(count) = aside.unread {
+            if let Some(count) = payload.unread {
                 run.take_back(count);
             }
             // A repeated prompt: the REPL had not read the code, so its words are not about that.
             unasked = number <= run.before;
         }
-        self.takes_back |= aside.unread.is_some();
-        let words = match aside.said {
+        self.takes_back |= payload.unread.is_some();
+        let words = match payload.said {
             Heard::Nothing => Some(String::new()),
             Heard::Missed => None,
             Heard::Words(literal) => self.adapter.words(literal),
@@ -256,7 +256,7 @@ impl Machine {
         self.heard |= words.as_ref().is_some_and(|words| !words.is_empty());
         let Some(eval) = eval.filter(|_| !unasked) else { return };
         let record = self.records.running(eval);
-        record.stopped |= aside.stopped;
+        record.stopped |= payload.stopped;
         match words {
             Some(words) if words.is_empty() => {}
             Some(words) => record.reports.push(words),

@@ -1,11 +1,11 @@
-//! The machine played by hand: what goes in, what comes out, at what time.
+//! The machine played by hand: events in, actions out, at given times.
 
 use super::*;
 use crate::adapter::ghci::Ghci;
 use expect_test::{Expect, expect};
 use process::activity::Activity;
 
-/// A session with a clock of its own. Everything the machine wants is written down.
+/// A session with a clock of its own, which writes down all actions.
 struct Play {
     machine: Machine,
     now: Instant,
@@ -24,7 +24,7 @@ impl Play {
         Play { machine, now, log: Vec::new(), waiter: 0, claims: Vec::new() }
     }
 
-    /// One that is ready, at line 5.
+    /// A session that is ready, at line 5.
     fn ready() -> Play {
         let mut play = Play::new();
         play.mark(4).out("unknown command ':hob-0123456789ab-1'\nuse :? for help.\n").mark(5);
@@ -104,12 +104,12 @@ impl Play {
         self.on(Event::Interrupt { eval, waiter: Waiter(9) })
     }
 
-    /// What a look at the session shows: how much of a processor it takes.
+    /// The answer to an observation: the share of a processor that the session takes.
     fn rest(&mut self, had: f64) -> &mut Play {
         self.on(Event::Watched(Activity { wanted: had, had, young: Vec::new() }))
     }
 
-    /// Forgets all but signals and answers.
+    /// Drops all actions but signals and answers.
     fn quiet(&mut self) -> &mut Play {
         self.log.retain(|line| !["Probe", "Watch", "write"].iter().any(|start| line.starts_with(start)));
         self
@@ -198,7 +198,7 @@ fn an_interrupt_is_a_protocol() {
         write "sum [1..]\n"
         Signal { guarded: true }
         write ":hob-0123456789ab-2\n""#]]);
-    // Nothing is at hand that computes; a late signal's prompt comes, and the second barrier outlasts it.
+    // Nothing computes; a late signal's prompt comes, and the second barrier outlasts it.
     play.barrier(2, 7).mark(7).pass(30).rest(0.0).barrier(3, 8).check(expect![[r#"
         Watch { window: 30ms, age: 50ms }
         write ":hob-0123456789ab-3\n"
@@ -212,7 +212,7 @@ fn an_interrupt_is_a_protocol() {
 #[test]
 fn a_signal_that_came_before_the_code_was_read_is_sent_again() {
     let mut play = Play::ready();
-    // The REPL has not read the code, then has; the signal hits its prompt, which comes once more.
+    // The REPL has not read the code, then has; the signal hits its prompt, which repeats.
     play.eval("sum [1..]").interrupt(None).pass(20).on(Event::Unread).pass(5).mark(5).pass(20).check(expect![[r#"
         write "sum [1..]\n"
         Signal { guarded: true }
@@ -232,7 +232,7 @@ fn one_signal_and_then_patience() {
     let mut play = Play::ready();
     play.eval("main").pass(50).interrupt(None);
     play.log.clear();
-    // It cleans up: prints, sleeps. Nobody is sent anything meanwhile, and whoever asks as well waits too.
+    // The evaluation cleans up: prints, sleeps. No signal is sent meanwhile, and a second caller waits too.
     for _ in 0..9 {
         play.out("cleaning\n").pass(1000).on(Event::Probed(Probed::Sleeping));
     }
@@ -241,7 +241,7 @@ fn one_signal_and_then_patience() {
     play.pass(1).quiet().check(expect![[r#"
         interrupted 9: NotYet Some(1) after 10s, sleeps
         interrupted 9: NotYet Some(1) after 10s, sleeps"#]]);
-    // Asked again, it gets another.
+    // Asked again, it sends another signal.
     play.pass(5000).interrupt(None).quiet().check(expect!["Signal { guarded: true }"]);
     play.err("Interrupted.\n").mark(6).barrier(2, 7);
     for _ in 0..3 {
@@ -277,7 +277,7 @@ fn between_two_pieces_is_interrupted_too() {
         interrupted 9: Interrupted Some(1) after 30ms"#]]);
     assert_eq!(play.machine.history(), [] as [&str; 0]);
     assert_eq!(play.machine.record(1).expect("remembered").notes, ["2 more pieces of the code did not run."]);
-    // It ends before a signal is sent at all.
+    // The evaluation ends before a signal is sent at all.
     play.eval("import A\nx = 1").interrupt(None).mark(9).quiet().check(expect![[r#"
         answer 2 with #2 interrupted "" ""
         interrupted 9: Interrupted Some(2) after 0ns"#]]);
@@ -295,7 +295,7 @@ fn what_a_program_prints_is_no_interrupt() {
         .mark(6)
         .quiet()
         .check(expect![[r#"answer 1 with #1 done "" "Interrupted.\n""#]]);
-    // Nor is what it printed before the signal, if it comes to its own end.
+    // Nor does what it printed before the signal, if it ends by itself.
     play.eval("worker").err("Interrupted.\n").pass(1100).interrupt(None).mark(7).barrier(2, 8).pass(30).rest(0.0);
     play.barrier(3, 9).quiet().check(expect![[r#"
         Signal { guarded: true }
@@ -356,7 +356,7 @@ fn what_goes_on_behind_the_prompt_is_told_until_it_ends() {
         answer 1 with #1 interrupted "" "Interrupted.\n"
         interrupted 9: Uninterruptible Some(1) after 10s, computes"#]]);
     assert_eq!(play.machine.state(), SessionState::Uninterruptible);
-    // It takes code nevertheless, and says why its output may be mixed.
+    // The session takes code nevertheless, and says why its output may be mixed.
     play.eval("1").mark(9).quiet().check(expect![[r#"answer 2 with #2 done "" """#]]);
     assert!(play.machine.record(2).expect("remembered").notes[0].starts_with("Something of #1"));
     play.pass(1000).rest(1.0).pass(5000).rest(0.0);
@@ -377,7 +377,7 @@ fn a_thread_that_the_repl_has_given_up_is_running() {
         interrupted 9: Uninterruptible Some(1) after 10.2s, goes on, and the REPL has given it up"#]]);
     let status = |play: &Play| play.machine.record(1).expect("remembered").status;
     assert_eq!((play.machine.state(), status(&play)), (SessionState::Uninterruptible, Status::Running));
-    // Asked again, we look again; a signal would hit the prompt.
+    // Asked again, it observes again; a signal would hit the prompt.
     play.interrupt(None)
         .rest(0.05)
         .quiet()
@@ -438,7 +438,7 @@ fn where_it_is_taken_back_input_goes_in_at_once() {
     marks(&mut play, 7, "+");
     play.log.clear();
     play.pass(10).on(Event::Probed(Probed::Waiting)).quiet().check(expect![[r#"feed "one\ntwo\nthree\n""#]]);
-    // The first piece reads one line; the second gets what it left, and leaves something too.
+    // The first piece reads one line; the second gets the rest, and leaves something too.
     marks(&mut play, 8, "+10");
     play.barrier(2, 9);
     marks(&mut play, 10, "+");

@@ -50,7 +50,7 @@ async fn a_package_of_two_modules() {
         assert_eq!(line(&eval(&session, "two + 1").await), "done | \"3\\n\" | \"\"");
     }
 
-    // cabal tells the end of its child in words and by a status of its own.
+    // cabal reports the end of its child in words and by a status of its own.
     let ended = eval(&session, "Foreign.Storable.peek (Foreign.Ptr.nullPtr :: Foreign.Ptr.Ptr Int)").await;
     assert_eq!(ended.status, Status::Exited, "{ended:?}");
     assert!(!session.info().state.is_alive());

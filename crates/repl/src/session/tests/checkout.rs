@@ -1,4 +1,4 @@
-//! What a checkout can make a session run merely by being where it starts: nothing.
+//! A checkout cannot make a session run anything merely by being its directory.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::pieces::session;
 use super::*;
 use crate::result::Status;
 
-/// Modules that a start could reach for: those that Python itself, its `site` and our driver import, directly or not.
+/// Modules that a start could load: those that Python itself, its `site` and our driver import, directly or not.
 const MODULES: &[&str] = &[
     "_ast",
     "_bootlocale",
@@ -61,7 +61,7 @@ const MODULES: &[&str] = &[
     "zipimport",
 ];
 
-/// A directory full of modules that tell that they ran.
+/// A directory full of modules that report when they run.
 fn hostile() -> tempfile::TempDir {
     let temp = tempfile::tempdir().expect("room");
     for module in MODULES {
@@ -82,7 +82,7 @@ fn ran(directory: &Path) -> String {
     std::fs::read_to_string(directory.join("ran")).unwrap_or_default()
 }
 
-/// All the versions of Python that are installed, by the names that they are started by.
+/// All installed versions of Python, by the names that start them.
 fn pythons() -> Vec<String> {
     let names = (8..=14).map(|minor| format!("python3.{minor}")).chain(["python3".to_owned()]);
     let works = |name: &String| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());
@@ -111,7 +111,7 @@ async fn python_imports_nothing_of_the_project_while_it_starts() {
         for options in [&[][..], &["-S"], &["-I"], &["-E", "-s"], safe] {
             let temp = hostile();
             let session = python(&name, options, temp.path(), &[("PYTHONSTARTUP", ".pythonstartup.py")]);
-            // Everything that a driver does in its life: values, traces, places of errors, children.
+            // Everything a driver does: values, traces, places of errors, children.
             for (code, expected) in [
                 ("6 * 7", r#"done | "" | """#),
                 ("print('out')", r#"done | "out\n" | """#),
@@ -125,7 +125,7 @@ async fn python_imports_nothing_of_the_project_while_it_starts() {
                 assert!(result.exception.is_none_or(|text| text.contains(": ")), "{name} {options:?}: {code}");
             }
             assert_eq!(ran(temp.path()), "", "{name} {options:?}");
-            // And what the code itself imports is what bare Python gives it.
+            // And what the code itself imports is the same as in bare Python.
             if !options.contains(&"-I") && !options.contains(&"-P") {
                 let exit = eval(&session, "import json").await;
                 assert_eq!(
@@ -142,7 +142,7 @@ async fn python_imports_nothing_of_the_project_while_it_starts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_sees_what_a_bare_one_sees() {
-    // Run by both. Modules compiled into Python cannot be shadowed by a file, so it does not matter who imported them.
+    // Run by both. Modules compiled into Python cannot be shadowed by a file, so their importer does not matter.
     let code = "import sys\n\
                 found = sorted(n for n, m in list(sys.modules.items()) if getattr(m, '__file__', None) and n != '__main__')\n\
                 names = sorted(n for n in globals() if n not in ('found', 'sys', '__file__', '__cached__'))\n\
@@ -161,7 +161,7 @@ async fn python_sees_what_a_bare_one_sees() {
             let session = python(&name, &[], temp.path(), &env);
             let ours = eval(&session, code).await;
             assert_eq!(ours.status, Status::Done, "{name}: {ours:?}");
-            // Reading its program from a pipe is what comes nearest to a prompt.
+            // Reading the program from a pipe is closest to a prompt.
             let mut bare = Command::new(&name);
             bare.current_dir(temp.path()).env_clear().stdin(std::process::Stdio::piped());
             let kept = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
@@ -169,7 +169,7 @@ async fn python_sees_what_a_bare_one_sees() {
             let mut bare = bare.stdout(std::process::Stdio::piped()).spawn().expect("it is installed");
             std::io::Write::write_all(&mut bare.stdin.take().expect("a pipe"), code.as_bytes()).expect("it reads");
             let bare = String::from_utf8(bare.wait_with_output().expect("it ends").stdout).expect("text");
-            // Ours may have `linecache` beside, so that traces that code prints show its lines.
+            // Ours may also have `linecache`, so that traces printed by code show its lines.
             let without = |text: &str| text.replace(" 'linecache',", "");
             assert_eq!(without(&ours.stdout), without(&bare), "{name}, PYTHONPATH={path:?}");
             session.stop("the test is over").await;
@@ -181,7 +181,7 @@ async fn python_sees_what_a_bare_one_sees() {
 async fn bash_reads_nothing_of_the_project_while_it_starts() {
     let temp = hostile();
     std::fs::write(temp.path().join("env.sh"), "echo hostile >> ran\n").expect("room");
-    // Variables of the caller's, for a shell that is not interactive, and for one that is.
+    // Variables of the caller for a non-interactive shell, and for an interactive one.
     let session = session("bash", temp.path(), &[("BASH_ENV", "env.sh"), ("ENV", "env.sh"), ("INPUTRC", ".inputrc")]);
     assert_eq!(line(&eval(&session, "echo fine").await), r#"done | "fine\n" | """#);
     assert_eq!(ran(temp.path()), "");
@@ -192,7 +192,7 @@ async fn bash_reads_nothing_of_the_project_while_it_starts() {
 async fn ghci_reads_nothing_of_the_project_while_it_starts() {
     let temp = hostile();
     std::fs::write(temp.path().join(".ghci"), ":! echo hostile >> ran\n").expect("room");
-    // The libraries that it names are loaded, and run what they want then.
+    // The libraries that it names are loaded, and then run what they want.
     let version = Command::new("ghc").arg("--numeric-version").output().expect("it runs").stdout;
     let version = String::from_utf8(version).expect("a number");
     let name = format!(".ghc.environment.{}-linux-{}", std::env::consts::ARCH, version.trim());
@@ -200,7 +200,7 @@ async fn ghci_reads_nothing_of_the_project_while_it_starts() {
     let session = session("ghci", temp.path(), &[]);
     assert_eq!(line(&eval(&session, "6 * 7").await), r#"done | "42\n" | """#);
     assert_eq!(ran(temp.path()), "");
-    // It is there for whoever wants it.
+    // The file is there on request.
     eval(&session, ":script .ghci").await;
     assert_eq!(ran(temp.path()), "hostile\n");
     session.stop("the test is over").await;

@@ -1,4 +1,4 @@
-//! Ends that come from elsewhere, or in an odd moment.
+//! Ends that come from outside, or at an odd moment.
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -37,7 +37,7 @@ async fn termination_from_outside_is_no_ordinary_end() {
         assert_eq!(ended.notes, ["It was ended by signal 15 (SIGTERM), which somebody else sent."], "{code}");
         assert_eq!(line(&eval(&session, "1+1").await), "done | \"2\\n\" | \"\"", "{code}");
     }
-    // At its prompt it ends over it.
+    // At its prompt the REPL ends over it.
     terminate(&session);
     let mut seen = session.watch();
     let ended =
@@ -63,8 +63,8 @@ async fn a_closed_output_is_an_end_whatever_is_set() {
 async fn input_that_runs_as_code_can_be_interrupted() {
     let session = ghci();
     eval(&session, "import Control.Concurrent").await;
-    // The program reads one character, which its code does not tell; what is left of the line is code for GHCi, which
-    // takes its time.
+    // The program reads one character, which its code does not show; the rest of the line is code for GHCi, which takes
+    // its time.
     eval(&session, "ask :: IO Char\nask = getChar").await;
     let running = eval(&session, "ask").await;
     assert_eq!(running.status, Status::WaitingForInput, "{running:?}");
@@ -93,7 +93,7 @@ async fn a_shell_that_is_replaced_by_a_shell_goes_on() {
     assert_eq!(waiting.status, Status::WaitingForInput, "{waiting:?}");
     session.input("in\n".to_owned(), false).await.expect("it reads");
     assert_eq!(session.wait(None, LONG, 100).await.expect("an answer").stdout, "<in>\n");
-    // Anything else in its place is what it is.
+    // Any other program in its place stays what it is.
     let waiting = eval(&session, "exec cat").await;
     assert_eq!(waiting.status, Status::WaitingForInput);
     assert_eq!(waiting.notes, ["The REPL was replaced by `cat`; repl_restart starts it anew."]);

@@ -1,4 +1,5 @@
-//! Standard input that is given beforehand: it goes in as fast as it is read, and what is not read is taken back.
+//! Standard input that is given beforehand: it is handed over as fast as it is read, and what is not read is taken
+//! back.
 
 use std::time::Instant;
 
@@ -76,7 +77,7 @@ async fn what_is_not_read_is_taken_back() {
         assert_eq!(result.notes, notes, "{code}");
         assert_eq!(line(&eval(&ghci, "1+1").await), "done | \"2\\n\" | \"\"", "{code}");
     }
-    // What GHCi said comes beside it.
+    // GHCi's own words come separately.
     let code = "import System.IO\nx <- getLine\nhPutStrLn stderr \"*** Exception: no\" >> getLine >>= ioError . userError\nputStrLn x";
     let result = ghci.eval(with(code, "one\ntwo\nthree\n")).await.expect("an answer");
     assert_eq!((result.status, result.exception.as_deref()), (Status::Error, Some("user error (two)")), "{result:?}");

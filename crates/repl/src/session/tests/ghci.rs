@@ -1,4 +1,4 @@
-//! GHCi: what agents do, and what programs do to it.
+//! GHCi: what agents do with it, and what programs do to it.
 
 use super::*;
 use crate::result::{Completion, Status};
@@ -92,7 +92,7 @@ async fn what_a_program_prints_is_told_from_what_ghci_says_whatever_extensions_a
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_starts_whatever_the_flags() {
-    // The last: where base shows only what everyone uses.
+    // The last case: base shows only its public modules.
     let part = "base (Prelude,System.IO,Foreign.C.String,System.Environment,Control.Exception)";
     for flags in [
         &["-XRebindableSyntax", "-XOverloadedStrings", "-XOverloadedLists"][..],
@@ -112,7 +112,7 @@ async fn it_starts_whatever_the_flags() {
         )
         .await;
     }
-    // Without base there is nothing to print a marker with.
+    // Without base a marker cannot be printed.
     check_start(
         &["-hide-all-packages"],
         Completion::Marker,
@@ -127,8 +127,8 @@ async fn it_starts_whatever_the_flags() {
     .await;
 }
 
-/// What the prompt is made of stays out of the way: each instance more in GHC's memory makes every evaluation slower, and
-/// shows in answers and errors. To hear what GHCi says takes the types of encoders, and with them those of bytes.
+/// The parts of the prompt stay out of the way: each further instance in GHC's memory makes every evaluation slower,
+/// and shows in answers and errors. Hearing GHCi takes the types of encoders, and with them those of bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_prompt_brings_no_instances_along_but_those_of_bytes() {
     let mut plain = std::process::Command::new("ghci")
@@ -141,7 +141,7 @@ async fn the_prompt_brings_no_instances_along_but_those_of_bytes() {
     let plain = String::from_utf8(plain.wait_with_output().expect("it ends").stdout).expect("UTF-8");
     assert!(plain.contains("instance Num Double"), "{plain}");
     let here = eval(&ghci(), ":info! Num").await.stdout;
-    // GHC lists them in no order.
+    // GHC lists them in any order.
     let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<String>>();
     let mut expected = sorted(&plain);
     expected.extend(["8", "16", "32", "64"].map(|n| format!("instance Num GHC.Word.Word{n} -- Defined in ‘GHC.Word’")));
@@ -157,12 +157,12 @@ async fn a_session_at_the_limit_of_its_heap_goes_on() {
     for _ in 0..40 {
         match &*line(&eval(&session, "1+1").await) {
             "done | \"2\\n\" | \"\"" => right += 1,
-            // A collection in the midst of an evaluation may meet the limit.
+            // A collection during an evaluation may meet the limit.
             other => assert_eq!(other, "error | \"\" | \"*** Exception: heap overflow\\n\""),
         }
     }
     assert!(right >= 20, "{right}");
-    // What it had defined is still there.
+    // Earlier definitions still exist.
     for attempt in 0.. {
         match &*line(&eval(&session, "head xs").await) {
             "done | \"1\\n\" | \"\"" => break,
@@ -199,7 +199,7 @@ async fn an_evaluation_that_stops_at_a_breakpoint_has_not_ended() {
     assert!(notes.contains("stopped it at a breakpoint (Stops.twice, ") && notes.contains(":continue"), "{notes}");
     assert_eq!(eval(&session, "n + 1").await.stdout, "5\n", "what is local there is in scope");
     assert_eq!(line(&eval(&session, ":continue").await), "done | \"8\\n\" | \"\"");
-    // Not what a program says of one.
+    // A program's own words about a breakpoint do not count.
     let said = eval(&session, "putStrLn \"Stopped in Stops.twice, Stops.hs:3:11-15\\n_result :: Int = _\"").await;
     assert_eq!((said.status, said.notes), (Status::Done, Vec::new()));
     assert_eq!(eval(&session, ":step twice 3").await.status, Status::Interrupted);

@@ -1,5 +1,5 @@
-//! Programs that do what programs do: read input, exit, crash, close their streams, leave children behind, print what
-//! looks like our own words.
+//! Programs that read input, exit, crash, close their streams, leave children behind, or print what looks like hob's
+//! own words.
 
 use std::time::Instant;
 
@@ -15,12 +15,12 @@ async fn check_end(code: &str, status: Status, reason: &str) {
     let begun = Instant::now();
     let result = eval(&session, code).await;
     let took = begun.elapsed();
-    // On a busy machine a program that has closed a stream may not come to its own end before it is ended.
+    // On a busy machine a program that has closed a stream may be killed before it ends by itself.
     let closed = code.contains("hClose") && result.status == Status::Killed;
     assert!(result.status == status || closed, "{code}: {result:?}");
     assert!(session.info().reason.as_deref() == Some(reason) || closed, "{code}: {result:?}");
     println!("{code}: {} after {took:?}", result.status.name());
-    // The dead stay readable and say so.
+    // Ended sessions stay readable and say so.
     assert_eq!(session.wait(Some(result.eval), LONG, 1000).await.expect("remembered").status, result.status);
     let refused = session.eval(EvalRequest::new("1")).await.expect_err("it is dead");
     assert!(matches!(refused, SessionError::Ended { .. }), "{refused}");
@@ -49,7 +49,7 @@ async fn ends() {
         "somebody else killed it (signal 9, SIGKILL)",
     )
     .await;
-    // Below the handles, too: GHCi could say nothing any more.
+    // Closed below the handles, too: GHCi can say nothing any longer.
     for closing in ["System.Posix.IO.closeFd 2", "System.Posix.IO.closeFd 1 >> System.Posix.IO.closeFd 2"] {
         check_end(closing, Status::Exited, "it exited with status 1").await;
     }
@@ -113,7 +113,7 @@ async fn input_is_given_beforehand_and_the_rest_is_no_code() {
     let result = session.eval(request("getLine", "hello\nputStrLn \"never\"\n")).await.expect("an answer");
     assert_eq!(line(&result), "done | \"\\\"hello\\\"\\n\" | \"\"");
     assert_eq!(result.notes, ["The program did not read 17 bytes of its input."]);
-    // The rest of a line that was read in part runs as code; nobody can take it back, but it is told and kept apart.
+    // The rest of a partly read line runs as code; it cannot be taken back, but it is noted and kept separate.
     let result = session.eval(request("getChar", "x1 + 1\n")).await.expect("an answer");
     assert_eq!(line(&result), "done | \"'x'\" | \"\"".replace("\\n", "").replace("'x'", "'x'\\n"));
     assert_eq!(line(&eval(&session, "2+2").await), "done | \"4\\n\" | \"\"");
@@ -142,7 +142,7 @@ async fn a_child_that_outlives_and_a_thread_that_prints_later() {
     let thread =
         "forkIO (threadDelay 100000 >> putStrLn \"late\" >> hPutStrLn stderr \"late too\") >> putStrLn \"now\"";
     assert!(eval(&session, thread).await.stdout.contains("now\n"));
-    // Waits for a value, not for a time: the log tells when the thread has printed.
+    // Waits for a value, not for a time: the log shows when the thread has printed.
     let mut end = session.output().end();
     let printed =
         |text: &str| String::from_utf8_lossy(&session.output().read_blocking(&Query::default()).bytes()).contains(text);
@@ -237,7 +237,7 @@ async fn a_thread_that_floods_spoils_nothing_but_its_own_output() {
     }
     let endless = EvalRequest { wait: Duration::from_millis(50), ..EvalRequest::new("forever (threadDelay 1000)") };
     assert_eq!(session.eval(endless).await.expect("taken").status, Status::Running);
-    // Standard error is not buffered, so GHCi's own word for it may be torn to pieces by the flood; but it ends.
+    // Standard error is unbuffered, so the flood may tear GHCi's own word for it to pieces; but the evaluation ends.
     let report = session.interrupt(100).await.expect("an answer");
     let ended = report.eval.expect("it ran").status;
     assert!(matches!(ended, Status::Interrupted | Status::Done), "{ended:?}, {:?}", report.outcome);
@@ -273,7 +273,7 @@ async fn odd_code_keeps_the_session_in_step() {
         ":script /dev/null",
         ":set args a b\nSystem.Environment.getArgs",
     ] {
-        // Whatever it gives, the next one is right.
+        // Whatever the result, the next one is right.
         let odd = session.eval(EvalRequest { wait: LONG, ..EvalRequest::new(code) }).await;
         if let Ok(result) = &odd {
             assert!(result.status.is_final(), "{code:?}: {result:?}");

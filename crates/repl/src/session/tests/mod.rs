@@ -31,7 +31,7 @@ use crate::result::EvalResult;
 /// Long enough for anything on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Interrupts what runs, once more where that is lost: a signal that comes while a shell has started a process and that is
+/// Interrupts what runs, once more if the signal is lost: one that comes while a shell has started a process that is
 /// not another program yet is heard by neither.
 pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptReport {
     loop {
@@ -42,7 +42,7 @@ pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptRepor
     }
 }
 
-/// How a test starts a program.
+/// A session of this command, as tests start it.
 pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> SessionSpec {
     let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let forced = [("LC_ALL", "C.UTF-8"), ("TERM", "dumb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -87,7 +87,7 @@ pub(crate) fn line(result: &EvalResult) -> String {
     format!("{} | {:?} | {:?}", result.status.name(), result.stdout, result.stderr)
 }
 
-/// Waits until the session stands as wished.
+/// Waits until the session is in the wished state.
 pub(crate) async fn until(session: &Handle, wish: impl Fn(SessionState) -> bool) {
     let mut seen = session.watch();
     let waited = tokio::time::timeout(LONG, seen.wait_for(|info| wish(info.state))).await;

@@ -1,5 +1,5 @@
-//! Odd pieces of code, and the status that each has in the bare program: what is evaluated here is started beside it, on
-//! the same installed program, and must end the same way and print the same.
+//! Odd pieces of code with the status that each has in the bare program. Each is evaluated in a session and run in the
+//! same installed program, and must end the same way and print the same.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -63,11 +63,11 @@ fn bare_python(code: &str) -> Bare {
     let failed = String::from_utf8_lossy(&output.stderr).into_owned();
     let status = match ended(&output).as_str() {
         "exited 0" if !code.contains("SystemExit\n") && !code.ends_with("SystemExit") => "done".to_owned(),
-        // Without a standard error the status alone says it.
+        // Without a standard error only the status tells.
         "exited 1" if !code.starts_with("exit(") && (!failed.is_empty() || code.contains("stderr = None")) => {
             "error".to_owned()
         }
-        // Code that raises what an interrupt raises: nobody has interrupted it.
+        // Code that raises what an interrupt raises, without an interrupt.
         "interrupted" => "error".to_owned(),
         other => other.to_owned(),
     };
@@ -77,7 +77,7 @@ fn bare_python(code: &str) -> Bare {
 fn bare_bash(code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
     std::fs::write(temp.path().join("piece.sh"), code).expect("room");
-    // As somebody would who sits before it: what ends a script returns to the prompt.
+    // As for a person at the prompt: what ends a script returns to the prompt.
     let lines = ". ./piece.sh\nx=$?; exec 1>&- 1>left; /usr/bin/env echo \"$x\"\n";
     std::fs::write(temp.path().join("lines"), lines).expect("room");
     let input = std::fs::File::open(temp.path().join("lines")).expect("just written");
@@ -93,16 +93,16 @@ fn bare_bash(code: &str) -> Bare {
         Err(_) => ended(&output),
     };
     let stdout = String::from_utf8_lossy(&output.stdout);
-    // A trap on DEBUG that stays sees the lines behind the piece, too.
+    // A trap on DEBUG that stays also sees the lines after the piece.
     let stdout = stdout.split("debug: x=$?\n").next().unwrap_or_default().to_owned();
     Bare { status, stdout }
 }
 
-/// The same of a session of ours. What a session that ended says of it has no status where it was asked to.
+/// The same in a session. If the code asked a session to end, its result has no status.
 async fn evaluated(profile: &str, code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
     let session = session(profile, temp.path(), &[]);
-    // So that it does not begin in a fresh shell.
+    // So that the piece does not run in a fresh shell.
     eval(&session, if profile == "bash" { ":" } else { "pass" }).await;
     let result = eval(&session, code).await;
     let query = Query { eval: Some(Some(result.eval)), max_bytes: 4 << 20, ..Query::default() };
@@ -121,7 +121,7 @@ async fn evaluated(profile: &str, code: &str) -> Bare {
             reason.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
         status = format!("{status} {}", if number.is_empty() { "by request" } else { &number });
     } else {
-        // Whatever it was, the next one is right.
+        // Whatever happened, the next result is right.
         let next = if profile == "bash" { "[[ 4 == 5 ]] || ((1))" } else { "assert 20 + 22 == 42" };
         let after = eval(&session, next).await;
         if after.status != Status::Done {
@@ -129,7 +129,7 @@ async fn evaluated(profile: &str, code: &str) -> Bare {
         }
         session.stop("the test is over").await;
     }
-    // Nothing of ours is shown.
+    // Nothing of hob's own is shown.
     let shown = format!("{}{}{}", result.stdout, result.stderr, result.exception.as_deref().unwrap_or_default());
     assert!(!shown.replace("$__hob_line", "").contains("hob"), "{code:?}: {shown}");
     Bare { status, stdout }

@@ -1,4 +1,4 @@
-//! Every built-in profile that is not GHCi's, on the real program: what each must do before it may be called built in.
+//! Every built-in profile except GHCi's, on the real program: what each must do to be built in.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,18 +28,18 @@ fn line(result: &EvalResult) -> String {
     format!("{} | {:?} | {:?}{value}", result.status.name(), result.stdout, result.stderr)
 }
 
-/// What is tried, in one language's words.
+/// The test cases in one language.
 struct Sample<'a> {
     version: &'a str,
-    /// Code and the line it must give.
+    /// Code and its result line.
     evaluations: &'a [(&'a str, &'a str)],
-    /// Reads a line and shows it.
+    /// Code that reads a line and shows it.
     read: &'a str,
-    /// What the line `ho b` gives.
+    /// Its result for the line `ho b`.
     read_gives: &'a str,
-    /// Endless ones, that an interrupt must end.
+    /// Endless code that an interrupt must end.
     endless: &'a [&'a str],
-    /// A sum, and its line.
+    /// A sum and its result line.
     sum: (&'a str, &'a str),
     exit: &'a str,
 }
@@ -52,7 +52,7 @@ async fn check(profile: &str, sample: Sample<'_>) {
     let version = session.info().version.expect("a version");
     assert!(version.starts_with(sample.version), "{version}");
 
-    // Standard input, found out and answered.
+    // Standard input, detected and answered.
     let waiting = eval(&session, sample.read).await;
     assert_eq!(waiting.status, Status::WaitingForInput, "{waiting:?}");
     session.input("ho b\n".to_owned(), false).await.expect("something reads");
@@ -144,7 +144,7 @@ async fn python_says_where_the_syntax_is_wrong() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_shows_a_long_value_within_the_budget_and_keeps_the_rest() {
     let session = session("python");
-    // Cut where there is little room; it is kept.
+    // Cut where there is little room, but kept.
     let request = EvalRequest { wait: LONG, max_bytes: 100, ..EvalRequest::new("list(range(1000))") };
     let result = session.eval(request).await.expect("an answer");
     let value = result.value.expect("a value");
@@ -154,7 +154,7 @@ async fn python_shows_a_long_value_within_the_budget_and_keeps_the_rest() {
     assert_eq!(result.notes.last().map(String::as_str), Some(note));
     let whole = session.wait(Some(result.eval), LONG, 12_000).await.expect("it is remembered");
     assert_eq!((whole.value.map(|value| value.len()), whole.notes.contains(&note.to_owned())), (Some(4890), false));
-    // Printed where it is long: then it is output, with exact counts.
+    // Long values are printed: then they are output, with exact counts.
     for code in ["import io; sys.stdout = io.StringIO(); list(range(100000))", "_"] {
         let code = format!("import sys\n{code}");
         let result = eval(&session, &code).await;

@@ -1,4 +1,4 @@
-//! What a session sets for itself holds for its own code: it neither hits nor shows what hob writes there.
+//! A session's own settings hold for its own code: they neither affect nor show the lines that hob writes.
 
 use std::path::Path;
 
@@ -72,7 +72,7 @@ async fn bash_functions_and_aliases_of_the_names_of_builtins_break_nothing() {
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{endless}: {report:?}");
         assert_eq!(line(&eval(&session, "echo c").await), r#"done | "c\n" | """#, "after {endless}");
     }
-    // One that would keep all code from the shell goes, and that is said.
+    // A function that would keep all code from the shell is removed, with a note.
     assert_eq!(line(&eval(&session, "unset -f builtin; eval() { :; }").await).split(" | ").next(), Some("done"));
     assert_eq!(line(&eval(&session, "echo d").await), r#"done | "d\n" | """#);
     session.stop("the test is over").await;
@@ -102,7 +102,7 @@ async fn bash_functions_of_the_names_of_builtins_are_not_called_by_hob() {
             check("bash", &evaluations).await.stop("the test is over").await;
         }
     }
-    // Two that call each other for good, but only when they are called.
+    // Two that call each other for ever, but only when called.
     let evaluations = [
         ("builtin() { echo B; }; echo() { builtin echo E; }", r#"done | "" | """#),
         ("true; set -T; g() { :; }; trap g DEBUG", r#"done | "" | """#),
@@ -211,7 +211,7 @@ async fn bash_runs_nothing_that_a_trap_prints() {
         ("trap - DEBUG", r#"done | "it's\n; exit 9; \n" | """#),
     ];
     let session = check("bash", &evaluations).await;
-    // What a trace adds where it goes to the output is not run either.
+    // Nor is anything run that a trace adds where it goes to the output.
     eval(&session, "PS4='exit 9; ' BASH_XTRACEFD=1; trap 'echo D' DEBUG; set -x").await;
     assert_eq!(eval(&session, "echo a; false").await.exception.as_deref(), Some("exit status 1"));
     assert_eq!(eval(&session, "echo b").await.status, Status::Done);
@@ -232,7 +232,7 @@ async fn bash_tells_the_status_whatever_the_session_forbids_itself() {
         ];
         check("bash", &evaluations).await.stop("the test is over").await;
     }
-    // Without any way to answer it ends.
+    // Without any way to answer, the session ends.
     let session = session("bash", Path::new("/"), &[]);
     let result = eval(&session, ": gone; exec 1>&-; for fd in {3..255}; do eval \"exec $fd>&-\"; done").await;
     assert!(result.status.is_final() && result.status != Status::Done, "{result:?}");
@@ -253,7 +253,7 @@ async fn descriptors_of_ours_that_code_closes_are_made_anew_or_the_end_is_told()
     let taken = "import os\nfor n in range(5, 64):\n    try:\n        if 'pipe' in os.readlink('/proc/self/fd/%d' % n): os.close(n)\n    except OSError: pass";
     let session = session("python", Path::new("/"), &[]);
     let result = eval(&session, taken).await;
-    // Without the descriptor of code nothing can be asked any more.
+    // Without the code descriptor nothing can be asked any longer.
     assert_eq!(result.status, Status::Done, "{result:?}");
     until(&session, |state| !state.is_alive()).await;
     assert_eq!(session.info().reason.as_deref(), Some("it exited with status 1"));
@@ -426,7 +426,7 @@ async fn python_says_which_exception_it_was_also_of_iterators() {
     }
     let code = "import sys\n(type(sys.last_value).__name__, [1 for _ in iter(lambda: next(iter([])), 1)])";
     assert_eq!(eval(&session, code).await.value.as_deref(), Some("('GeneratorExit', [])"));
-    // What `repr` raises is no end of anything either.
+    // What `repr` raises ends nothing either.
     let result = eval(&session, "class A:\n    def __repr__(self): raise StopIteration\nA()").await;
     assert_eq!((result.status, result.exception.as_deref()), (Status::Error, Some("StopIteration")));
     session.stop("the test is over").await;

@@ -113,7 +113,7 @@ async fn code_that_does_not_react_is_said_so_and_a_restart_helps() {
 #[tokio::test]
 async fn a_refusal_that_comes_when_the_time_is_over_is_the_answer() {
     let real = ghci();
-    // The session's place is taken by the test, so that the order is sure.
+    // The test takes the place of the session, so that the order is certain.
     let (commands, mut received) = tokio::sync::mpsc::channel(4);
     let handle = Handle { commands, shared: real.shared.clone() };
     let asked = tokio::spawn(async move { handle.eval(request("1", Duration::ZERO)).await });

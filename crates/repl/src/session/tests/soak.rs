@@ -1,9 +1,9 @@
-//! Interrupts at random over programs of every kind, in each REPL: those that clean up, collect garbage, flood, catch
-//! everything, sleep, read, wait for children, come to their own end. Every answer is checked against what the program
-//! printed and what the kernel shows.
+//! Interrupts at random over programs of every kind, in each REPL: programs that clean up, collect garbage, flood,
+//! catch everything, sleep, read, wait for children, or end by themselves. Every answer is checked against what the
+//! program printed and what the kernel shows.
 //!
-//! Sized for every run; `HOB_STRESS_INTERRUPTS` raises the count, `HOB_STRESS_BUSY` sets busy loops beside them,
-//! `HOB_STRESS_SEED` repeats a run, `HOB_STRESS_ONLY` takes the programs that contain a text.
+//! Sized for every run; `HOB_STRESS_INTERRUPTS` raises the count, `HOB_STRESS_BUSY` adds busy loops, `HOB_STRESS_SEED`
+//! repeats a run, `HOB_STRESS_ONLY` selects the programs that contain a text.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command};
@@ -16,25 +16,25 @@ use super::*;
 use crate::result::Status;
 use crate::session::{InterruptOutcome, InterruptReport};
 
-/// What is interrupted.
+/// The program to interrupt.
 struct Program {
     code: &'static str,
-    /// Given to it when it asks.
+    /// The input when it asks.
     input: &'static str,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It ends when it is interrupted, or comes to its own end.
+    /// Ends when interrupted, or by itself.
     Plain,
-    /// Once it has printed `begun`, it prints `cleaned` before it ends.
+    /// Prints `cleaned` before it ends, once it has printed `begun`.
     Cleans,
-    /// It goes on as if nothing had been, up to its own end, where it prints `end`.
+    /// Ignores the interrupt and runs to its own end, where it prints `end`.
     Deaf,
-    /// It catches the interrupt and asks for input; the line makes it end.
+    /// Catches the interrupt and asks for input; the line makes it end.
     Asks(&'static str),
-    /// It collects garbage without a pause, so that it may not see the signal for as long as one waits.
+    /// Collects garbage without a pause, so that it may not see the signal for as long as the test waits.
     Collects,
 }
 
@@ -52,7 +52,7 @@ const fn reads(code: &'static str) -> Program {
     Program { code, input: "some\n", kind: Plain }
 }
 
-/// `MS` stands for a number up to 400, `SEC` for as many milliseconds in seconds.
+/// `MS` stands for a number up to 400, `SEC` for the same number of milliseconds in seconds.
 const GHCI: &[Program] = &[
     plain("sum [1..]"),
     plain("mapM_ print [1..]"),
@@ -151,7 +151,7 @@ const BASH: &[Program] = &[
     of(Deaf, "trap '' INT; sleep SEC; trap - INT; echo end"),
 ];
 
-/// Busy loops, ended with the test, and without its help where it is killed.
+/// Busy loops, ended with the test, and by themselves if the test is killed.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -165,14 +165,14 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It may have been ended by somebody else.
+            // It may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// The processes of a session, and how long their threads had a processor, in nanoseconds.
+/// The processes of a session, and the processor time of their threads in nanoseconds.
 fn processes(leader: u32) -> (Vec<u32>, u64) {
     let mut found = (Vec::new(), 0);
     for entry in std::fs::read_dir("/proc").expect("procfs").flatten() {
@@ -191,7 +191,7 @@ fn processes(leader: u32) -> (Vec<u32>, u64) {
     found
 }
 
-/// Why it is not true that the session is ready, if so.
+/// Why the session is not ready although it says so.
 async fn is_not_ready(session: &Handle) -> Option<String> {
     const WINDOW: Duration = Duration::from_millis(40);
     let info = session.info();
@@ -210,14 +210,14 @@ async fn is_not_ready(session: &Handle) -> Option<String> {
         if u128::from(had) < WINDOW.as_nanos() / 2 {
             return None;
         }
-        // GHC collects garbage by itself when it has been at rest for a moment.
+        // GHC collects garbage by itself after a moment of rest.
         if begun.elapsed() > Duration::from_secs(5) {
             return Some(format!("it computes: {had} ns in {WINDOW:?}"));
         }
     }
 }
 
-/// Why an answer is not true, if so.
+/// Why an answer is untrue, if it is.
 fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Option<String> {
     let printed = |word: &str| ended.stdout.lines().any(|line| line == word);
     let interrupted = ended.status == Status::Interrupted;
@@ -238,7 +238,7 @@ fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Optio
     Some(wrong.to_owned())
 }
 
-/// Interrupts these programs at random moments. `next` is an evaluation, and what it has to give.
+/// Interrupts these programs at random moments. `next` is an evaluation and its result.
 async fn interrupts(name: &str, session: Handle, programs: &[Program], next: impl Fn(u64) -> (String, String)) {
     let mut random = Random::seeded();
     let _busy = Busy::loops();
@@ -256,7 +256,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         let request = EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) };
         let stdin = (!program.input.is_empty()).then(|| program.input.to_owned());
         let running = session.eval(EvalRequest { stdin, ..request }).await.expect("taken");
-        // A third at once, while it is read and begun; the others up to beyond the end of many.
+        // A third immediately, while the code is read and begun; the others up to beyond the end of many.
         let delay = if random.below(3) == 0 { random.below(40) } else { random.below(400) };
         tokio::time::sleep(Duration::from_millis(delay)).await; // sleeps: the moment is what is tested
         if matches!(program.kind, Asks(_)) {
@@ -270,22 +270,23 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         }
         *outcomes.entry(outcome_name(report.outcome)).or_default() += 1;
         let mut report = report;
-        // A signal that comes while a shell has started a process and that is not another program yet is lost on both:
-        // then the answer says that it goes on, and it is asked again.
+        // A signal is lost on both the shell and its child while that is not another program yet: then the answer says
+        // that the evaluation goes on, and the interrupt is repeated.
         while shell && matches!(report.outcome, InterruptOutcome::NotYet | InterruptOutcome::Uninterruptible) {
             let runs = report.eval.as_ref().is_some_and(|eval| eval.eval == running.eval && !eval.status.is_final());
             assert!(runs, "{case}: {report:?}");
             again += 1;
             report = match session.interrupt_one(Some(running.eval), 20_000).await {
                 Ok(report) => report,
-                // It has ended meanwhile.
+                // The evaluation has ended meanwhile.
                 Err(_) => {
                     InterruptReport { outcome: InterruptOutcome::Idle, eval: None, took: Duration::ZERO, rest: None }
                 }
             };
         }
         let mut ended = session.wait(Some(running.eval), LONG, 20_000).await.expect("it is remembered");
-        // Of GHC by itself, too, one in fifty such loops with a nursery of this size sees its signal after many seconds.
+        // Even without hob, one in fifty such loops with a nursery of this size sees its signal only after many
+        // seconds.
         while program.kind == Collects && !ended.status.is_final() {
             again += 1;
             let _ = session.interrupt_one(Some(running.eval), 20_000).await;
@@ -301,7 +302,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         }
         let (code_after, expected) = next(n);
         let after = eval(&session, &code_after).await;
-        // The library that runs commands complains from a thread of its own about children that were interrupted.
+        // The library that runs commands complains from a thread of its own about interrupted children.
         let spilt = after.between.is_some() && !code.contains("callCommand");
         if said(&after) != expected || spilt {
             println!("{case}: {:?}, then {after:?}", report.outcome);

@@ -96,7 +96,7 @@ async fn the_evaluation_after_an_interrupt_is_right() {
             report.eval,
             next.between
         );
-        // The library that runs commands complains from a thread of its own about children that were interrupted.
+        // The library that runs commands complains from a thread of its own about interrupted children.
         let complains = code.contains("callCommand");
         assert!(next.between.is_none() || complains, "after {code:?}: {:?}", next.between);
     }

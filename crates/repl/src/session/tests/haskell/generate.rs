@@ -1,10 +1,10 @@
-//! Pieces by chance: functions whose patterns, guards and bodies hold everything that a cutter could mistake, in any
-//! order with types, classes, operators, comments and statements, well laid out or spoilt.
+//! Random pieces: functions whose patterns, guards and bodies contain everything that a cutter could mistake, in any
+//! order with types, classes, operators, comments and statements, well laid out or broken.
 
 use super::super::stress::Random;
 use super::Piece;
 
-/// A type, with what its values and patterns look like.
+/// A type and its values and patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Type {
     Int,
@@ -20,12 +20,11 @@ const TYPES: [Type; 6] = [Type::Int, Type::String, Type::Char, Type::List, Type:
 struct Making<'a> {
     random: &'a mut Random,
     lines: Vec<String>,
-    /// Functions to `Int` that are defined, with what they take.
+    /// Defined functions to `Int`, with their argument types.
     functions: Vec<(String, Type)>,
     names: usize,
 }
 
-/// The `n`th piece.
 pub(super) fn piece(random: &mut Random, n: u64) -> Piece {
     let mut making = Making { random, lines: Vec::new(), functions: Vec::new(), names: 0 };
     if making.one_in(4) {
@@ -99,7 +98,7 @@ impl Making<'_> {
         }
     }
 
-    /// A pattern and an expression of `Int` that uses what it binds.
+    /// A pattern, and an expression of `Int` that uses what it binds.
     fn pattern(&mut self, type_: Type) -> (String, String) {
         if self.one_in(3) {
             let pattern = match type_ {
@@ -304,7 +303,7 @@ impl Making<'_> {
         }
     }
 
-    /// Something that GHC refuses, at the end: what stands before it has a meaning.
+    /// Adds something that GHC refuses at the end: what precedes it has a meaning.
     fn spoil(&mut self) {
         let lines = self.pick(&[
             "broken x = (x + 1",

@@ -1,5 +1,5 @@
-//! Haskell means the same in a session as in a file: pieces of code, each given to a session in one evaluation and to GHC
-//! in a file of its own. `pieces.txt` holds those that are kept by hand, `generate` makes more: `HOB_STRESS_PIECES` says
+//! Haskell means the same in a session as in a file: pieces of code, each given to a session in one evaluation and to
+//! GHC in a file of its own. `pieces.txt` holds hand-written pieces, `generate` makes more: `HOB_STRESS_PIECES` says
 //! how many, `HOB_STRESS_SEED` repeats a run.
 
 mod generate;
@@ -22,14 +22,12 @@ struct Piece {
     lines: Vec<String>,
 }
 
-/// What it came to.
+/// The outcome of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Outcome {
-    /// It printed this.
     Printed(String),
-    /// The same, then an exception.
+    /// Output, then an exception.
     Exception(String),
-    /// The compiler refused it.
     Refused,
 }
 
@@ -49,7 +47,7 @@ fn kept() -> Vec<Piece> {
 }
 
 impl Piece {
-    /// What a session is given.
+    /// The code for a session.
     fn code(&self) -> String {
         let bare = |line: &String| {
             let marked = ["? ", "| ", "> ", "% "].iter().find_map(|mark| line.strip_prefix(mark));
@@ -58,7 +56,7 @@ impl Piece {
         self.lines.iter().map(bare).collect::<Vec<_>>().join("\n")
     }
 
-    /// What GHC is given.
+    /// The file for GHC.
     fn file(&self, module: &str) -> String {
         let mut head = String::new();
         for extension in &self.extensions {
@@ -66,7 +64,7 @@ impl Piece {
         }
         let mut body = String::new();
         let mut run: Vec<String> = Vec::new();
-        // An expression is shown when its last line was seen.
+        // An expression is shown once its last line was seen.
         let mut shown = false;
         for line in &self.lines {
             if shown && !line.starts_with("| ") {
@@ -98,7 +96,7 @@ impl Piece {
         let first = run.first().map_or(0, |line| line.len() - line.trim_start().len());
         let last = run.pop().unwrap_or_default();
         run.push(format!("{}{}", " ".repeat(first - margin), last));
-        // What the piece binds may have any indentation: so has the rest.
+        // Bindings of the piece may have any indentation, and so may the rest.
         let only_comment = |line: &str| {
             let line = line.trim();
             line.is_empty() || line.starts_with("--") || line.starts_with("{-") && line.ends_with("-}")
@@ -112,7 +110,7 @@ impl Piece {
     }
 }
 
-/// What GHC makes of all these files.
+/// The outcomes of all these files by GHC.
 fn by_file(pieces: &[Piece], directory: &Path) -> Vec<Outcome> {
     let mut script = String::new();
     for (n, piece) in pieces.iter().enumerate() {
@@ -147,7 +145,7 @@ fn by_file(pieces: &[Piece], directory: &Path) -> Vec<Outcome> {
     outcomes
 }
 
-/// What a session makes of one.
+/// The outcome of one piece in a session.
 async fn by_session(session: &Handle, piece: &Piece) -> (Outcome, EvalResult) {
     let set = |sign: &str| piece.extensions.iter().map(|name| format!(" -X{sign}{name}")).collect::<String>();
     if !piece.extensions.is_empty() {
@@ -183,7 +181,7 @@ fn unfolded(stdout: &str) -> String {
     text
 }
 
-/// The pieces that mean something else in a session, told.
+/// The pieces that mean something else in a session, described.
 async fn differences(pieces: &[Piece]) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let expected = by_file(pieces, directory.path());
@@ -191,7 +189,7 @@ async fn differences(pieces: &[Piece]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (piece, expected) in pieces.iter().zip(expected) {
         let (found, result) = by_session(&session, piece).await;
-        // Where a file is refused, a session has run what stands before.
+        // If a file is refused, a session has run what precedes the error.
         if found != expected {
             wrong.push(format!(
                 "== {}\n{}\n-- in a file: {expected:?}\n-- in a session: {found:?}\n{}",
