@@ -113,10 +113,10 @@ pub struct Barrier {
 /// The payload of a marker on standard error: `[+[N]][!][?|"…"]`, in this order.
 ///
 /// - `+27`: the program left 27 bytes of its input unread, which were taken back and do not run as code; `+`: no bytes.
-/// Without a `+` nothing is taken back.
+///   Without a `+` nothing is taken back.
 /// - `!`: the REPL stopped the evaluation at a breakpoint.
 /// - `"…"`: what the REPL itself said, as a literal that [`Adapter::words`] reads. `?`: some of that may have been
-/// missed. Neither: it said nothing, if it is heard at all.
+///   missed. Neither: it said nothing, if it is heard at all.
 ///
 /// The payload comes from the REPL's process, where a program can do anything: any other form says as little as `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

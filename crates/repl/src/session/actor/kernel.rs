@@ -27,8 +27,8 @@ impl Actor {
     }
 
     /// Translates the kernel's answer for the machine.
-    pub(super) fn probe_answer(&mut self, probe_answer: Option<(Prober, Doing, Option<String>)>) -> Probed {
-        let Some((prober, doing, command)) = probe_answer else { return Probed::Unknown };
+    pub(super) fn probe_answer(&mut self, answer: Option<(Prober, Doing, Option<String>)>) -> Probed {
+        let Some((prober, doing, command)) = answer else { return Probed::Unknown };
         self.state.prober = Some(prober);
         match (doing, command, &self.state.command) {
             (Doing::WaitingForInput, Some(now), Some(before)) if now != *before => {
