@@ -7,7 +7,7 @@ use process::SpawnError;
 
 use crate::not_started::{hints, message, not_started};
 use crate::profile::ProfileError;
-use crate::session::{SessionError, SessionInfo, StartError};
+use crate::session::{HOB_ENDS, SessionError, SessionInfo, StartError};
 
 /// Why there is no session to talk to.
 #[derive(Debug, thiserror::Error)]
@@ -130,7 +130,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             format!("Wait with repl_wait{stop}; `limits.queued_evaluations` in hob.toml sets the limit.")
         }
         // The daemon ends, and its connections with it.
-        SessionError::Ended { reason, .. } if reason == crate::sessions::HOB_ENDS => {
+        SessionError::Ended { reason, .. } if reason == HOB_ENDS => {
             "Call again in a moment: that starts a new daemon, and repl_eval a new session.".to_owned()
         }
         SessionError::Ended { .. } => "repl_restart starts it anew; repl_read still has its output.".to_owned(),

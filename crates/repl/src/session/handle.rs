@@ -335,6 +335,9 @@ pub struct InputOutcome {
     pub closed: bool,
 }
 
+/// The reason of sessions that end with the daemon.
+pub(crate) const HOB_ENDS: &str = "hob ends";
+
 /// Why a session did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {

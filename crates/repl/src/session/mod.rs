@@ -20,6 +20,7 @@ mod show;
 mod start;
 
 pub use event::{SessionEvent, SessionInfo, SessionState, Stream};
+pub(crate) use handle::HOB_ENDS;
 pub use handle::{EvalRequest, Handle, InputOutcome, InterruptOutcome, InterruptReport, RawOutput, SessionError};
 pub use launch::Launch;
 pub use start::StartError;

@@ -27,7 +27,7 @@ use crate::error::ReplError;
 use crate::numbers::EvalNumbers;
 use crate::profile::{DriverKind, Profiles};
 use crate::resources::Published;
-use crate::session::{Handle, SessionError, SessionInfo, SessionSpec};
+use crate::session::{HOB_ENDS, Handle, SessionError, SessionInfo, SessionSpec};
 use crate::settings::ReplSettings;
 pub(crate) use eval::check_started;
 pub use restart::Replayed;
@@ -36,8 +36,6 @@ use start::StartLock;
 /// The session of callers that name none.
 pub const DEFAULT_SESSION: &str = "main";
 
-/// Why sessions end with the daemon.
-pub(crate) const HOB_ENDS: &str = "hob ends";
 /// How long shutdown waits for the last output to reach the disk.
 const FLUSH: Duration = Duration::from_millis(500);
 

@@ -11,11 +11,11 @@ use process::output::{OutputLog, Query, Stream};
 use project::Caller;
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Entry, HOB_ENDS, Journal, Repl, SessionKey, StartPlan, StartRequest, Started};
+use super::{Entry, Journal, Repl, SessionKey, StartPlan, StartRequest, Started};
 use crate::error::ReplError;
 use crate::resolve::{self, Wanted};
 
-use crate::session::{EventSink, Handle, SessionError, SessionEvent, SessionInfo, SessionSpec, start};
+use crate::session::{EventSink, HOB_ENDS, Handle, SessionError, SessionEvent, SessionInfo, SessionSpec, start};
 
 /// Held while the session of a name is started or ended. Fair: first come, first served.
 pub(super) type StartLock = Arc<tokio::sync::Mutex<()>>;

@@ -145,8 +145,8 @@ impl Actor {
                 Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),
                 Wake::Exit => self.exited().await,
-                Wake::Probed(probe_answer) => {
-                    let probed = self.probe_answer(probe_answer);
+                Wake::Probed(answer) => {
+                    let probed = self.probe_answer(answer);
                     // Output that was printed before the program waited comes first.
                     self.read();
                     self.on(Event::Probed(probed));
@@ -184,8 +184,8 @@ impl Actor {
             () = err.readable() => Wake::Readable,
             command = self.commands.recv(), if !self.state.orphaned => Wake::Command(command),
             () = self.inputs.writable() => Wake::Writable,
-            probe_answer = joined(&mut self.state.probe) => {
-                Wake::Probed(probe_answer)
+            answer = joined(&mut self.state.probe) => {
+                Wake::Probed(answer)
             }
             activity = joined(&mut self.state.watch) => Wake::Watched(activity),
             measured = joined(&mut self.state.measure) => Wake::Measured(measured),
