@@ -238,7 +238,7 @@ async fn interrupted_at_random(profile: &str, prepare: &str, codes: &[&str], nex
             codes[usize::try_from(below(codes.len() as u64)).expect("small")].replace("MS", &below(40).to_string());
         let running = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) }).await;
         let running = running.expect("taken");
-        tokio::time::sleep(Duration::from_millis(below(40))).await;
+        tokio::time::sleep(Duration::from_millis(below(40))).await; // sleeps: a random moment
         let report = interrupt(profile, &session).await;
         match report.outcome {
             InterruptOutcome::Interrupted => hit += 1,
