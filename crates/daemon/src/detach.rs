@@ -37,7 +37,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     let _ = rustix::process::setsid();
     close_inherited_on_exec()?;
     // Started from within a session of another daemon's, it must not end with that.
-    ::process::leave();
+    ::process::unmark();
     let mut command = Command::new("/proc/self/exe");
     if !handed::is_handed_over() {
         // Started by hand.
@@ -97,7 +97,7 @@ fn close_inherited_on_exec() -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
         if number > 2 {
-            #[allow(unsafe_code)]
+            #[expect(unsafe_code, reason = "a descriptor known by its number alone is borrowed raw")]
             // SAFETY: the descriptor was open when the directory was read and this process has one thread; the one
             // that reads the directory itself may be gone, and then the call fails with EBADF, which is ignored.
             let descriptor = unsafe { BorrowedFd::borrow_raw(number) };

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::lifecycle::{Daemon, ServeError};
 use crate::parts::{HttpAgent, Run};
-use crate::{crowds, listener, secrets};
+use crate::{listener, secrets, trim_memory};
 
 /// How long the body of a request may take to arrive: it comes from this machine.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -69,7 +69,7 @@ impl Http {
             ..HttpLimits::default()
         };
         let (open, count) = watch::channel(0);
-        tokio::spawn(crowds::give_back_after_each(count));
+        tokio::spawn(trim_memory::after_each_crowd(count));
         let options = HttpOptions {
             open: Some(open),
             sse: true,

@@ -5,7 +5,6 @@
 
 mod connections;
 mod control;
-mod crowds;
 mod detach;
 mod http;
 mod journal;
@@ -17,6 +16,7 @@ pub mod parts;
 mod secrets;
 mod standalone;
 mod status;
+mod trim_memory;
 
 pub use lifecycle::{Options, ServeError, serve};
 pub use parts::{ChoiceError, declared, enabled, faults, health, sections};

@@ -164,7 +164,7 @@ fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result
         Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Journal::in_memory(),
         Err(source) => return Err(ServeError::Log { path: project.log_dir(), source }),
     };
-    ::process::allocator::one_heap();
+    ::process::allocator::single_arena();
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(ServeError::Start)?;
 
@@ -288,7 +288,7 @@ async fn serve_until_stopped(
     });
 
     tokio::spawn(::process::subreaper::task());
-    tokio::spawn(crate::crowds::give_back_after_each(daemon.connections.count()));
+    tokio::spawn(crate::trim_memory::after_each_crowd(daemon.connections.count()));
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
     // Nobody waits for it: another project may be on a disk that does not answer.

@@ -29,7 +29,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
     let stdio = mcp::transport::stdio::take().map_err(StandaloneError::Stdio)?;
     log::start_on_stderr();
     let config = Config::load(project, &parts::sections())?;
-    ::process::allocator::one_heap();
+    ::process::allocator::single_arena();
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper().map_err(StandaloneError::Stdio)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -36,7 +36,7 @@ static LOST: OnceLock<io::Error> = OnceLock::new();
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 // Looks before that runtime begins: what stands in this section is run first.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "placing a function in .init_array is unsafe")]
 #[used]
 // SAFETY: the section holds functions of this signature, and this one makes one system call and stores one value.
 #[unsafe(link_section = ".init_array")]

@@ -5,9 +5,9 @@
 ///
 /// For a program whose work passes through one worker thread: its threads hardly ever want memory at the same moment, so
 /// there is nothing to gain from several heaps, and one of them stays warm and small. Does nothing with other libraries.
-pub fn one_heap() {
+pub fn single_arena() {
     #[cfg(target_env = "gnu")]
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "glibc's mallopt has no safe wrapper")]
     // SAFETY: it sets a number of the allocator's under its own lock, and is never wrong to ask for.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
@@ -16,9 +16,9 @@ pub fn one_heap() {
 
 /// Gives what is free back to the system (malloc_trim(3)), also in the midst of the heap: one piece in use near its end
 /// keeps everything below it otherwise. Takes a moment, in which nobody else gets memory. Does nothing with other libraries.
-pub fn give_back() {
+pub fn trim() {
     #[cfg(target_env = "gnu")]
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "glibc's malloc_trim has no safe wrapper")]
     // SAFETY: it takes the allocator's own lock, touches only what is free, and may be called at any time.
     unsafe {
         libc::malloc_trim(0);

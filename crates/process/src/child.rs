@@ -117,7 +117,7 @@ pub(crate) struct Started {
 
 /// Forks and executes, and tells the reaper that this child has an owner.
 pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started> {
-    let (child, pid) = subreaper::owned(|| {
+    let (child, pid) = subreaper::spawn_owned(|| {
         let child = command.spawn()?;
         let pid = child.id().expect("a child that was not awaited has a number").cast_signed();
         Ok((child, pid))
@@ -156,6 +156,6 @@ async fn await_end(mut child: tokio::process::Child, pid: i32, exit: watch::Send
             Exit { code: None, signal: None, core: false, at: SystemTime::now() }
         }
     };
-    subreaper::disowned(pid);
+    subreaper::unregister(pid);
     exit.send_replace(Some(ended));
 }

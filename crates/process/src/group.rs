@@ -122,8 +122,8 @@ impl Group {
     }
 
     /// The same as seen at most `age` ago, or now if nothing of it was there yet.
-    pub(crate) fn near_members_lately(&self, age: Duration) -> Vec<Member> {
-        match self.0.identity.near_members_lately(&self.known(), age) {
+    pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
+        match self.0.identity.near_members_cached(&self.known(), age) {
             none if none.is_empty() => self.near_members(),
             members => self.remember(members),
         }
@@ -154,7 +154,7 @@ impl Group {
     }
 
     /// Nothing is left: the guardian may go, the record too.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn release(&self) {
         let mut held = self.held();
         held.ended = true;
         if let Some(guardian) = held.guardian.take() {

@@ -27,10 +27,11 @@ const REPLACEMENTS: u32 = 3;
 
 /// Our side. Dropping it without [`Guardian::farewell`] ends the session.
 #[derive(Debug)]
-pub(crate) struct Guardian(Arc<Post>);
+pub(crate) struct Guardian(Arc<Supervisor>);
 
+/// Starts guardian processes, one after the other, and tells each what it needs to know.
 #[derive(Debug)]
-struct Post {
+struct Supervisor {
     program: PathBuf,
     args: Vec<OsString>,
     nonce: Nonce,
@@ -48,15 +49,15 @@ struct Line {
 impl Guardian {
     /// Starts it: `program args… NONCE`.
     pub(crate) fn start(program: &Path, args: &[OsString], nonce: &Nonce) -> io::Result<Guardian> {
-        let post = Arc::new(Post {
+        let supervisor = Arc::new(Supervisor {
             program: program.to_owned(),
             args: args.to_vec(),
             nonce: nonce.clone(),
             line: Mutex::default(),
         });
-        let (child, pid) = post.man()?;
-        tokio::spawn(replace(child, pid, Arc::downgrade(&post)));
-        Ok(Guardian(post))
+        let (child, pid) = supervisor.spawn()?;
+        tokio::spawn(replace(child, pid, Arc::downgrade(&supervisor)));
+        Ok(Guardian(supervisor))
     }
 
     /// Tells it the session's first process.
@@ -74,16 +75,16 @@ impl Guardian {
     }
 }
 
-impl Post {
+impl Supervisor {
     /// Starts a guardian process and connects the line to it.
-    fn man(&self) -> io::Result<(tokio::process::Child, i32)> {
+    fn spawn(&self) -> io::Result<(tokio::process::Child, i32)> {
         let Ready { read, write, told } = self.ready()?;
         let mut command = tokio::process::Command::new(&self.program);
         // No environment: above all not the session's nonce, by which it would be found and ended itself.
         command.arg0("hob").args(&self.args).arg(self.nonce.as_str()).env_clear().current_dir("/");
         command.stdin(Stdio::from(read)).stdout(Stdio::null()).stderr(Stdio::null());
         in_own_session(&mut command);
-        let (child, pid) = subreaper::owned(|| {
+        let (child, pid) = subreaper::spawn_owned(|| {
             let child = command.spawn()?;
             let pid = child.id().expect("a child that was not awaited has a number").cast_signed();
             Ok((child, pid))
@@ -142,21 +143,21 @@ impl Line {
 }
 
 /// Awaits the guardian's end, and puts another in its place if that was not wanted.
-async fn replace(mut child: tokio::process::Child, mut pid: i32, post: Weak<Post>) {
+async fn replace(mut child: tokio::process::Child, mut pid: i32, supervisor: Weak<Supervisor>) {
     for left in (0..=REPLACEMENTS).rev() {
         let ended = child.wait().await;
-        subreaper::disowned(pid);
-        let Some(post) = post.upgrade() else { return };
-        if post.line().farewell {
+        subreaper::unregister(pid);
+        let Some(supervisor) = supervisor.upgrade() else { return };
+        if supervisor.line().farewell {
             return;
         }
-        let nonce = &post.nonce;
+        let nonce = &supervisor.nonce;
         if left == 0 {
             tracing::error!(%nonce, ?ended, "the session's guardian died again and is not replaced");
             return;
         }
         tracing::warn!(%nonce, ?ended, "the session's guardian died and is replaced");
-        match post.man() {
+        match supervisor.spawn() {
             Ok(next) => (child, pid) = next,
             Err(error) => {
                 tracing::error!(%nonce, %error, "the session's guardian could not be replaced");
@@ -166,7 +167,7 @@ async fn replace(mut child: tokio::process::Child, mut pid: i32, post: Weak<Post
     }
 }
 
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "pre_exec is unsafe: between fork and exec only async-signal-safe calls are sound")]
 fn in_own_session(command: &mut tokio::process::Command) {
     // SAFETY: only system calls, no lock, no allocation.
     unsafe {
@@ -238,7 +239,7 @@ fn listen(mut session: Identity) -> Option<Identity> {
 }
 
 /// Only the end of its pipe, or KILL, ends a guardian.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "rustix sets no signal dispositions")]
 fn ignore_signals() {
     // SAFETY: plain system calls; a guardian has one thread and executes no other program.
     unsafe {
@@ -254,13 +255,13 @@ mod tests {
 
     #[test]
     fn a_replacement_finds_what_to_watch_in_its_pipe_when_it_starts() {
-        let post = Post {
+        let supervisor = Supervisor {
             program: PathBuf::from("/proc/self/exe"),
             args: Vec::new(),
             nonce: Nonce::random(),
             line: Mutex::new(Line { watch: Some((42, 4711)), ..Line::default() }),
         };
-        let Ready { read, write, .. } = post.ready().expect("a pipe");
+        let Ready { read, write, .. } = supervisor.ready().expect("a pipe");
         drop(write);
         let mut said = String::new();
         std::fs::File::from(read).read_to_string(&mut said).expect("it ends");

@@ -104,7 +104,7 @@ impl Group {
         });
         let (swept, left) = sweep.await.unwrap_or((0, 0));
         if left == 0 && rung != Rung::Stuck {
-            self.let_go();
+            self.release();
         }
         let exit = *exit.borrow();
         Ended { rung, exit, took: began.elapsed(), swept, left }

@@ -31,7 +31,7 @@ pub mod probe;
 pub use child::{Child, Exit, Extra};
 pub use group::Group;
 pub use ladder::{Ended, Ladder, Rung};
-pub use mark::leave;
+pub use mark::unmark;
 pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;

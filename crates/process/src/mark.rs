@@ -3,7 +3,7 @@
 //! A process that has left its session, cleared its environment and lost its parent tells by nothing of its own where it
 //! came from. But limits are inherited by whatever a process starts, and there is one that the kernel has not heeded
 //! since Linux 2.4: the number of file locks (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The
-//! hard one stays, so that whoever means to outlive the session can take it off ([`leave`]).
+//! hard one stays, so that whoever means to outlive the session can take it off ([`unmark`]).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -21,12 +21,12 @@ impl Mark {
 
     /// Puts it on this process, for what it executes and starts. Where the limit is taken for something else, the session
     /// goes without.
-    pub(crate) fn put_on(self) {
+    pub(crate) fn apply(self) {
         let _ = set(Some(self.0));
     }
 
     /// Whether a process carries it. Another user's is not told.
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "rustix's prlimit knows no RLIMIT_LOCKS of another process")]
     pub(crate) fn is_on(self, pid: i32) -> bool {
         let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: nothing is set, and what is asked for is written to a value of our own.
@@ -37,7 +37,7 @@ impl Mark {
 
 /// Takes the mark off this process, for what it starts from now on: for what is started from within a session and must
 /// outlive it, such as another daemon.
-pub fn leave() {
+pub fn unmark() {
     let _ = set(None);
 }
 
@@ -55,9 +55,9 @@ mod tests {
         let me = std::process::id().cast_signed();
         let (mark, other) = (Mark::of(&Nonce::random()), Mark::of(&Nonce::random()));
         assert!(!mark.is_on(me));
-        mark.put_on();
+        mark.apply();
         assert!(mark.is_on(me) && !other.is_on(me));
-        leave();
+        unmark();
         assert!(!mark.is_on(me));
     }
 }

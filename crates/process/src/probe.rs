@@ -36,12 +36,12 @@ pub struct Prober {
 const BUSY_PART: u32 = 20;
 
 /// How old a list of processes may be at most: sessions that are watched at the same time share one.
-const LATELY: Duration = Duration::from_millis(500);
+const CACHE_AGE: Duration = Duration::from_millis(500);
 
 /// How old the list of processes may be for a look that comes so long after the one before: half as old, while somebody
 /// looks again and again. Whoever looks after a pause asks about something new.
-fn trusted(since: Duration) -> Duration {
-    if since < LATELY { since / 2 } else { Duration::ZERO }
+fn cache_age(since: Duration) -> Duration {
+    if since < CACHE_AGE { since / 2 } else { Duration::ZERO }
 }
 
 impl Prober {
@@ -69,11 +69,11 @@ impl Prober {
 
     async fn sample(&self) -> Option<(Doing, Duration)> {
         let group = self.group.clone();
-        let age = self.last.map_or(Duration::ZERO, |(then, _)| trusted(then.elapsed()));
+        let age = self.last.map_or(Duration::ZERO, |(then, _)| cache_age(then.elapsed()));
         tokio::task::spawn_blocking(move || {
             // Which processes there are may be known from the last look at any session; what each does is not.
             let now = |member: Member| Member::read(member.pid).filter(|now| now.key() == member.key());
-            let members: Vec<_> = group.near_members_lately(age).into_iter().filter_map(now).collect();
+            let members: Vec<_> = group.near_members_cached(age).into_iter().filter_map(now).collect();
             let cpu = members.iter().map(thread_time).sum();
             (!members.is_empty()).then(|| (verdict(&members, group.input()), cpu))
         })
@@ -95,7 +95,7 @@ pub struct Memory {
 pub fn memory(group: &Group) -> Memory {
     let page = rustix::param::page_size() as u64;
     let mut memory = Memory::default();
-    for member in group.near_members_lately(LATELY) {
+    for member in group.near_members_cached(CACHE_AGE) {
         // Its number may be another's by now, for which the next look makes up.
         let pages = procfs::read_small(member.pid, "statm", 256).and_then(|text| number_after(&text, 1));
         memory.resident += pages.unwrap_or(0) * page;

@@ -93,11 +93,11 @@ impl Identity {
     /// The same without a look at limits and environments, which is much cheaper and misses only what left the session and lost its
     /// parent before it was known.
     pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
-        self.near_members_lately(known, Duration::ZERO)
+        self.near_members_cached(known, Duration::ZERO)
     }
 
     /// The same as seen at most `age` ago, by whichever session looked last.
-    pub(crate) fn near_members_lately(&self, known: &Known, age: Duration) -> Vec<Member> {
+    pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
         self.find(&everything(age), |member| known.contains(&member.key()))
     }
 

@@ -321,7 +321,7 @@ fn set_before_exec(
         if let Some(limit) = &address_space {
             rustix::process::setrlimit(rustix::process::Resource::As, *limit)?;
         }
-        mark.put_on();
+        mark.apply();
         Ok(())
     };
     // SAFETY: the closure makes only system calls; it takes no lock and allocates nothing (an error number converts

@@ -68,7 +68,7 @@ pub struct Adopted {
 pub fn adopted() -> Vec<Adopted> {
     let owned = owned_children();
     let nonce = |pid| procfs::variable(pid, nonce::SESSION_VARIABLE)?.parse().ok();
-    strangers(&owned)
+    adopted_children(&owned)
         .filter(|found| !found.is_zombie())
         .map(|process| Adopted { nonce: nonce(process.pid), process })
         .collect()
@@ -83,11 +83,11 @@ pub fn reap_adopted() -> usize {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         matches!(rustix::process::waitid(WaitId::Pid(pid), options), Ok(Some(_)))
     };
-    strangers(&owned).filter(Member::is_zombie).filter(reap).count()
+    adopted_children(&owned).filter(Member::is_zombie).filter(reap).count()
 }
 
-/// Starts a child that will be awaited by its owner, who calls [`disowned`] afterwards.
-pub(crate) fn owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io::Result<(T, i32)> {
+/// Starts a child that will be awaited by its owner, who calls [`unregister`] afterwards.
+pub(crate) fn spawn_owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io::Result<(T, i32)> {
     let mut owned = owned_children();
     let (child, pid) = start()?;
     owned.get_or_insert_default().insert(pid);
@@ -95,7 +95,7 @@ pub(crate) fn owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io::Resu
 }
 
 /// The child was awaited; its number may be used again.
-pub(crate) fn disowned(pid: i32) {
+pub(crate) fn unregister(pid: i32) {
     if let Some(owned) = owned_children().as_mut() {
         owned.remove(&pid);
     }
@@ -106,7 +106,7 @@ fn owned_children() -> MutexGuard<'static, Option<HashSet<i32>>> {
 }
 
 /// Our children that came from elsewhere.
-fn strangers(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member> {
+fn adopted_children(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member> {
     let me = std::process::id().cast_signed();
     // Not by `getsid`, whose wrapper knows no 0: in a container whose session leader is outside, that is the answer.
     let session = Member::read(me).map_or(0, |own| own.session);

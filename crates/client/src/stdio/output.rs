@@ -115,7 +115,7 @@ impl Output {
 }
 
 /// Bytes on their way out of a socket or a terminal (TIOCOUTQ, which is SIOCOUTQ: tty_ioctl(4), unix(7)).
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "rustix names no TIOCOUTQ")]
 fn outgoing(file: &File) -> u64 {
     use rustix::ioctl::{Getter, Opcode, ioctl};
     const TIOCOUTQ: Opcode = 0x5411;

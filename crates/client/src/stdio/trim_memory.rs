@@ -34,7 +34,7 @@ fn code(line: &str) -> Option<(usize, usize)> {
     Some((usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
 }
 
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "madvise acts on raw addresses")]
 fn forget(start: usize, end: usize) {
     let address = std::ptr::with_exposed_provenance_mut::<c_void>(start);
     // SAFETY: the range is one that the kernel says is a private mapping of a file that cannot be written to through it
@@ -71,7 +71,7 @@ mod tests {
         assert!(after < before, "{before} pages before, {after} after");
     }
 
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "reads raw addresses")]
     fn touch(address: usize) {
         // SAFETY: the address is one of this program's own code, which can be read.
         let _ = unsafe { std::ptr::with_exposed_provenance::<u8>(address).read_volatile() };

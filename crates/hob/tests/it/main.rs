@@ -3,8 +3,11 @@
 //! Start with `transcripts/`: what a user sees, as Markdown that is run. The modules beside it test what a transcript
 //! cannot show.
 
-// All of this binary is tests, their helpers too.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "the lints' exception for tests leaves out their helpers"
+)]
 
 mod another_user;
 mod checkouts;
