@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Rlimit;
@@ -44,10 +45,13 @@ pub struct Spec {
     pub guard: Guard,
     /// Where the record for [`records::sweep`] is written while the session lives.
     pub records: Option<PathBuf>,
-    /// A limit on the child's address space in bytes. A backstop only: some runtimes reserve far more than they use.
-    pub address_space: Option<u64>,
+    /// How nice the child and everything it starts are at least, from 0 (as nice as this process) to [`NICEST`]. Priority
+    /// is only ever lowered: a child of a nicer process stays as nice as that one.
+    pub nice: i32,
 }
 
+/// The lowest priority there is (setpriority(2)).
+pub const NICEST: i32 = 19;
 /// Stands in the arguments for the path of [`Spec::given`].
 pub const GIVEN_PATH: &str = "@HOB-GIVEN-PATH@";
 /// What every pipe takes at once.
@@ -102,6 +106,9 @@ pub enum SpawnError {
     /// The working directory must be absolute.
     #[error("working directory {0} is not an absolute path")]
     CwdRelative(PathBuf),
+    /// [`Spec::nice`] is out of range.
+    #[error("niceness {0} is out of range; give 0 to {NICEST}, where 0 changes nothing and {NICEST} yields most")]
+    Nice(i32),
     /// The guardian could not be started.
     #[error("start the guardian process: {0}")]
     Guardian(io::Error),
@@ -137,7 +144,7 @@ impl Spec {
             given: None,
             guard: Guard::SelfExe,
             records: None,
-            address_space: None,
+            nice: 0,
         }
     }
 
@@ -158,6 +165,9 @@ impl Spec {
     /// The guardian runs before the child does, so there is no moment in which our death leaves the child behind.
     pub fn spawn(self) -> Result<Child, SpawnError> {
         check_cwd(&self.cwd)?;
+        if !(0..=NICEST).contains(&self.nice) {
+            return Err(SpawnError::Nice(self.nice));
+        }
         let program = self.find_program()?;
         let system = |source: io::Error| SpawnError::System { program: program.clone(), source };
 
@@ -188,8 +198,7 @@ impl Spec {
             inherited.push(theirs);
         }
         command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
-        let address_space = self.address_space.map(|bytes| Rlimit { current: Some(bytes), maximum: Some(bytes) });
-        set_before_exec(&mut command, inherited, limits::original_open_files(), address_space, Mark::of(&self.nonce));
+        set_before_exec(&mut command, inherited, limits::original_open_files(), self.nice, Mark::of(&self.nonce));
 
         let guardian = match &self.guard {
             Guard::Without => None,
@@ -300,12 +309,12 @@ fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
 }
 
 /// What the child does between fork and exec.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "pre_exec is unsafe: between fork and exec only async-signal-safe calls are sound")]
 fn set_before_exec(
     command: &mut tokio::process::Command,
     inherited: Vec<OwnedFd>,
     open_files: Option<Rlimit>,
-    address_space: Option<Rlimit>,
+    nice: i32,
     mark: Mark,
 ) {
     let prepare = move || {
@@ -318,8 +327,8 @@ fn set_before_exec(
         if let Some(limit) = &open_files {
             rustix::process::setrlimit(rustix::process::Resource::Nofile, *limit)?;
         }
-        if let Some(limit) = &address_space {
-            rustix::process::setrlimit(rustix::process::Resource::As, *limit)?;
+        if nice > 0 {
+            lower_priority(nice)?;
         }
         mark.apply();
         Ok(())
@@ -329,9 +338,25 @@ fn set_before_exec(
     unsafe { command.pre_exec(prepare) };
 }
 
+/// Makes this process at least this nice, and with it what it starts. Only system calls: it runs between fork and exec.
+fn lower_priority(nice: i32) -> rustix::io::Result<()> {
+    let now = rustix::process::getpriority_process(None)?;
+    if now < nice {
+        rustix::process::setpriority_process(None, nice)?;
+    }
+    // Where the kernel groups processes by session (sched(7), autogroup), niceness counts only within one, and the child
+    // has one to itself: the group's own niceness is what others feel. Best effort, as not every kernel groups them.
+    let digits = [b'0' + (nice / 10) as u8, b'0' + (nice % 10) as u8];
+    if let Ok(group) = rustix::fs::open(c"/proc/self/autogroup", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        // A leading zero would make the number octal.
+        let _ = rustix::io::write(&group, &digits[usize::from(nice < 10)..]);
+    }
+    Ok(())
+}
+
 /// Marks every descriptor from this number up to be closed at exec: ours are so from birth, but those that our own parent
 /// left open in us are not.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "rustix has no close_range")]
 pub(crate) fn close_on_exec_from(first: u32) {
     // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent left
     // open stays open.
@@ -340,7 +365,7 @@ pub(crate) fn close_on_exec_from(first: u32) {
 
 /// Every signal to its default and none blocked: an ignored or blocked one would be inherited through exec (a shell's
 /// background job ignores SIGINT, which then could never interrupt a program).
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "rustix sets no signal dispositions")]
 pub(crate) fn default_signals() {
     // SAFETY: plain system calls on values of our own; numbers that the C library keeps for itself are refused harmlessly.
     unsafe {

@@ -70,6 +70,33 @@ async fn the_file_limit_is_the_users_not_ours() {
     child.group.end(None, &Ladder::default()).await;
 }
 
+/// As the kernel counts it: the nineteenth field of `stat`, of which the second may hold spaces.
+fn niceness(pid: i32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_niceness_is_inherited_and_only_ever_rises() {
+    let ours = niceness(std::process::id().cast_signed());
+    for wanted in [0, 7, process::NICEST] {
+        let mut spec = shell("setsid sleep 1000 & echo $!; wait");
+        spec.nice = wanted;
+        let mut child = spec.spawn().unwrap();
+        let grandchild: i32 = line(child.stdout.as_mut().unwrap()).await.parse().unwrap();
+        assert_eq!((niceness(child.pid), niceness(grandchild)), (ours.max(wanted), ours.max(wanted)));
+        child.group.end(None, &Ladder::at_once()).await;
+    }
+    for (wanted, refused) in [
+        (-1, expect!["niceness -1 is out of range; give 0 to 19, where 0 changes nothing and 19 yields most"]),
+        (20, expect!["niceness 20 is out of range; give 0 to 19, where 0 changes nothing and 19 yields most"]),
+    ] {
+        let mut spec = shell("true");
+        spec.nice = wanted;
+        refused.assert_eq(&spec.spawn().unwrap_err().to_string());
+    }
+}
+
 #[tokio::test]
 async fn extra_pipes_are_found_by_their_variables() {
     if !have("bash", "extra_pipes_are_found_by_their_variables") {
