@@ -12,8 +12,8 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::daemon::Daemon;
 use crate::journal::Entry;
-use crate::lifecycle::Daemon;
 use crate::status::Status;
 
 /// The notification that carries one entry of the journal.

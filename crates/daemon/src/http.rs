@@ -15,9 +15,10 @@ use project::{Caller, Hello, Known, Role};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
-use crate::lifecycle::{Daemon, ServeError};
+use crate::daemon::Daemon;
 use crate::parts::{HttpAgent, Run};
-use crate::{listener, secrets, trim_memory};
+use crate::secrets::{self, SecretError};
+use crate::trim_memory;
 
 /// How long the body of a request may take to arrive: it comes from this machine.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -28,6 +29,17 @@ const EVERYBODY: &str = "bearer";
 const RUN: &str = "hob-run";
 /// What the principal of an agent begins with, as on the daemon's socket.
 const AGENT: &str = "agent ";
+
+/// Why HTTP cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    #[error("HTTP is served on this machine only, and {address} is not: name 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
+    NotLoopback { address: SocketAddr },
+    #[error("serve HTTP at {address}: {source}; name another port, or 0 for a free one")]
+    Bind { address: SocketAddr, source: io::Error },
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+}
 
 /// A bound address.
 pub(crate) struct Http {
@@ -41,11 +53,11 @@ pub(crate) struct Http {
 
 impl Http {
     /// Binds an address of this machine.
-    pub(crate) fn bind(project: &project::Project, address: SocketAddr) -> Result<Http, ServeError> {
+    pub(crate) fn bind(project: &project::Project, address: SocketAddr) -> Result<Http, HttpError> {
         if !address.ip().is_loopback() {
-            return Err(ServeError::NotLoopback { address });
+            return Err(HttpError::NotLoopback { address });
         }
-        let failed = |source: io::Error| ServeError::Http { address, source };
+        let failed = |source: io::Error| HttpError::Bind { address, source };
         let (token, token_file) = secrets::http_token(project)?;
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
@@ -115,7 +127,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
         };
         ConnectionOptions {
             caller: Arc::new(caller),
-            limits: listener::limits(&daemon),
+            limits: daemon.connection_limits(),
             ..ConnectionOptions::default()
         }
     })

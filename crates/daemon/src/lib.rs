@@ -1,23 +1,26 @@
 //! One process per project: it holds the parts, serves them to every connection, and knows when to end.
 //!
-//! Start with [`serve`]: [`lifecycle`](self) says how a daemon begins and ends, `listener.rs` how a connection is
-//! let in, `parts/` what there is to serve. [`standalone`] serves one agent on stdio without a daemon.
+//! Start with [`serve`]: `lifecycle.rs` begins and ends a daemon, whose state is `daemon.rs`; `listener.rs` lets a
+//! connection in; `parts/` is what there is to serve. [`standalone`] serves one agent on stdio without a daemon.
 
 mod connections;
 mod control;
+mod daemon;
 mod detach;
 mod http;
 mod journal;
 mod lifecycle;
 mod listener;
 mod log;
-mod offer;
+
 pub mod parts;
 mod secrets;
 mod standalone;
 mod status;
+mod tool_summary;
 mod trim_memory;
 
+pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
 pub use parts::{ChoiceError, declared, enabled, faults, health, sections};
 pub use process::guardian;

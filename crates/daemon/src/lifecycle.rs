@@ -7,7 +7,7 @@ use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,10 +21,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::connections::Connections;
-use crate::http::Http;
+use crate::daemon::Daemon;
+use crate::http::{Http, HttpError};
 use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
-use crate::secrets::SecretError;
 use crate::{detach, listener, log, parts};
 
 /// How long to wait for another daemon that is at its beginning or its end.
@@ -64,52 +64,9 @@ pub enum ServeError {
     )]
     HeldByOther { pid: u32 },
     #[error(transparent)]
-    Secret(#[from] SecretError),
-    #[error("HTTP is served on this machine only, and {address} is not: name 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
-    NotLoopback { address: SocketAddr },
-    #[error("serve HTTP at {address}: {source}; name another port, or 0 for a free one")]
-    Http { address: SocketAddr, source: io::Error },
+    Http(#[from] HttpError),
     #[error("start the daemon: {0}; `hob doctor` checks what it needs")]
     Start(#[source] io::Error),
-}
-
-/// What every task of the daemon can reach.
-pub(crate) struct Daemon {
-    pub project: Project,
-    pub config: Config,
-    /// Names this life: another value means that the sessions of before are gone.
-    pub life: String,
-    pub started: Instant,
-    pub journal: Arc<Journal>,
-    pub connections: Arc<Connections>,
-    pub parts: Parts,
-    /// Where HTTP is served, and the file of its token.
-    pub http: Option<(SocketAddr, PathBuf)>,
-    /// Why the daemon ends, once it does.
-    pub stop: watch::Sender<Option<String>>,
-}
-
-impl Daemon {
-    /// Begins the graceful end. The first reason stays.
-    pub(crate) fn begin_stop(&self, reason: impl Into<String>) {
-        self.stop.send_if_modified(|stop| match stop {
-            Some(_) => false,
-            None => {
-                *stop = Some(reason.into());
-                true
-            }
-        });
-    }
-
-    /// What would be lost if the daemon ended now, for people; nothing when it would not be missed.
-    pub(crate) fn busy(&self) -> Option<String> {
-        let sessions = self.parts.live();
-        match sessions.len() {
-            0 => None,
-            1 => Some(format!("the session {}", sessions[0])),
-            count => Some(format!("{count} sessions ({})", sessions.join(", "))),
-        }
-    }
 }
 
 /// Serves the project until told to end. With `background`, this process ends at once and another one serves.
@@ -309,14 +266,6 @@ async fn serve_until_stopped(
     listener.run(http).await;
     signalled.abort();
     Ok(())
-}
-
-/// Everything the listener does after it has stopped accepting: sessions end in good order, within bounds.
-pub(crate) async fn wind_down(daemon: &Daemon) {
-    let reason = daemon.stop.borrow().clone().unwrap_or_default();
-    tracing::info!(%reason, "stopping");
-    daemon.journal.record(Record::DaemonStopping { reason });
-    daemon.parts.shutdown().await;
 }
 
 struct Signals {

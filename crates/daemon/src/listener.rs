@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::server::{ConnectionOptions, End, Limits};
+use mcp::server::{ConnectionOptions, End};
 use project::hello::{self, Hello, HelloAck};
 use project::socket::{self, Bound};
 use project::{Caller, Lock, Role};
@@ -16,8 +16,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::control;
+use crate::daemon::Daemon;
 use crate::http::Http;
-use crate::lifecycle::{Daemon, wind_down};
 
 /// How long a connection may take to its first line.
 const HELLO_TIME: Duration = Duration::from_secs(10);
@@ -87,7 +88,7 @@ impl Listener {
         }
         // From here on a front-end starts a daemon of its own, which waits for the lock.
         self.bound.remove();
-        wind_down(&self.daemon).await;
+        self.daemon.wind_down().await;
         leave.send_replace(true);
         let all_left = async { while connections.join_next().await.is_some() {} };
         if timeout(LEAVE_TIME, all_left).await.is_err() {
@@ -138,7 +139,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         return;
     };
     let caller = Caller::new(&daemon.project, &hello, daemon.connections.next_number(), peer.pid);
-    let server = match daemon.parts.server(&daemon, &hello) {
+    let server = match daemon.parts.server(&hello, |server| control::add_methods(server, &daemon)) {
         Ok(server) => server,
         Err(error) => return refuse(&daemon, &mut stream, &error.to_string()).await,
     };
@@ -153,7 +154,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     };
     let accepted = HelloAck::accepted(number, &daemon.life);
     let accepted = match hello.role {
-        Role::Mcp => daemon.parts.offers.add_to(accepted, server.registry()),
+        Role::Mcp => daemon.parts.tool_summaries.add_to(accepted, server.registry()),
         Role::Control => accepted,
     };
     if !answer(&mut stream, &accepted).await {
@@ -162,7 +163,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     let options = ConnectionOptions {
         principal: principal(&caller),
         caller: Arc::new(caller),
-        limits: limits(&daemon),
+        limits: daemon.connection_limits(),
         initial: rest,
         shutdown: Some(leaving),
         ..ConnectionOptions::default()
@@ -191,19 +192,6 @@ async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
     if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {
         answer(&mut stream, &making_room).await;
         daemon.begin_stop(why);
-    }
-}
-
-/// The configured limits of one connection.
-pub(crate) fn limits(daemon: &Daemon) -> Limits {
-    let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    let limits = &daemon.config.limits;
-    Limits {
-        line: limit(limits.line_bytes),
-        line_hint: "send less in one message, or raise limits.line_bytes in hob.toml",
-        running: limit(limits.calls_running),
-        waiting: limit(limits.calls_waiting),
-        ..Limits::default()
     }
 }
 

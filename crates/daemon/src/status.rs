@@ -7,7 +7,7 @@ use project::{Role, VERSION, hello};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::lifecycle::Daemon;
+use crate::daemon::Daemon;
 use crate::parts::{self, Toolset};
 
 /// A snapshot of a daemon.

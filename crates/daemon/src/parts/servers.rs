@@ -12,11 +12,9 @@ use serde_json::{Map, Value, json};
 use super::choice::Catalog;
 use super::{ChoiceError, HttpAgent, PARTS, Part, Run, Setup, Surface};
 use crate::connections::Connections;
-use crate::control;
 use crate::journal::Journal;
-use crate::lifecycle::Daemon;
-use crate::offer::Offers;
 use crate::secrets::Seal;
+use crate::tool_summary::ToolSummaries;
 
 /// The parts of a daemon.
 pub(crate) struct Parts {
@@ -26,7 +24,7 @@ pub(crate) struct Parts {
     /// What seals the tickets of open questions; a random one for this life if it cannot be kept.
     seal: Option<Seal>,
     /// What front-ends are told of the tools they get.
-    pub(crate) offers: Offers,
+    pub(crate) tool_summaries: ToolSummaries,
 }
 
 impl Parts {
@@ -42,14 +40,19 @@ impl Parts {
         let catalog = Catalog::of(&parts, super::enabled(config))?;
         let seal = Seal::of(project);
         let seal = seal.inspect_err(|error| tracing::warn!(%error, "open questions end with this daemon")).ok();
-        Ok(Parts { parts, catalog, servers: Mutex::default(), seal, offers: Offers::default() })
+        Ok(Parts { parts, catalog, servers: Mutex::default(), seal, tool_summaries: ToolSummaries::default() })
     }
 
-    /// The server for a connection, or why there is none.
-    pub(crate) fn server(&self, daemon: &Arc<Daemon>, hello: &Hello) -> Result<Server, ChoiceError> {
+    /// The server for a connection, or why there is none. `add_control` adds the daemon's own methods, for a connection of
+    /// the command line.
+    pub(crate) fn server(
+        &self,
+        hello: &Hello,
+        add_control: impl FnOnce(Server) -> Server,
+    ) -> Result<Server, ChoiceError> {
         match hello.role {
             Role::Mcp => self.server_with(hello, Surface::Agent, |server| server),
-            Role::Control => self.server_with(hello, Surface::Control, |server| control::add_methods(server, daemon)),
+            Role::Control => self.server_with(hello, Surface::Control, add_control),
         }
     }
 

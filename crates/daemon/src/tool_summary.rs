@@ -1,5 +1,5 @@
-//! What a front-end has to know of the tools it is offered, so that it can do right when its daemon goes away: which
-//! calls may be made again, and whether the next daemon's list is another one.
+//! What the hello line tells a front-end about its tools, for when its daemon goes away: which calls may be made again, and
+//! whether the next daemon's list is another one.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,35 +8,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp::tool::{self, Declaration, Registry};
 use project::{HelloAck, Repeat, RepeatRule};
 
-/// What was said of each registry. It takes longer than the rest of a greeting, so it is kept.
+/// The summary of each registry, kept: computing one takes longer than the rest of a greeting.
 #[derive(Default)]
-pub(crate) struct Offers(Mutex<HashMap<usize, Offer>>);
+pub(crate) struct ToolSummaries(Mutex<HashMap<usize, ToolSummary>>);
 
 #[derive(Clone)]
-struct Offer {
-    /// The registry's, when this was true of it.
+struct ToolSummary {
+    /// The registry's revision that this is of.
     revision: u64,
     listing: String,
     read_only: Vec<String>,
     repeat: Vec<RepeatRule>,
 }
 
-impl Offers {
-    /// The same answer, with what there is to say of these tools.
+impl ToolSummaries {
+    /// The answer with the summary of these tools.
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
-        let mut offers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = offers.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| Offer::of(registry, revision));
+        let mut summaries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known =
+            summaries.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| ToolSummary::of(registry, revision));
         if known.revision != revision {
-            *known = Offer::of(registry, revision);
+            *known = ToolSummary::of(registry, revision);
         }
-        let Offer { listing, read_only, repeat, .. } = known.clone();
+        let ToolSummary { listing, read_only, repeat, .. } = known.clone();
         HelloAck { listing, read_only, repeat: Some(repeat), ..ack }
     }
 }
 
-impl Offer {
-    fn of(registry: &Registry, revision: u64) -> Offer {
+impl ToolSummary {
+    fn of(registry: &Registry, revision: u64) -> ToolSummary {
         let tools = registry.list();
         let declarations = || tools.iter().map(|tool| tool.declaration());
         let mut hasher = DefaultHasher::new();
@@ -44,13 +45,13 @@ impl Offer {
         let read_only = declarations().filter(|declaration| declaration.effect.read_only);
         let mut repeat: Vec<RepeatRule> = Vec::new();
         for Declaration { name, repeat: declared, .. } in declarations().filter(|tool| !tool.effect.read_only) {
-            let Some(how) = said(*declared) else { continue };
+            let Some(how) = repeat_of(*declared) else { continue };
             match repeat.iter_mut().find(|rule| rule.how == how) {
                 Some(rule) => rule.tools.push(name.clone()),
                 None => repeat.push(RepeatRule { tools: vec![name.clone()], how }),
             }
         }
-        Offer {
+        ToolSummary {
             revision,
             listing: format!("{:016x}", hasher.finish()),
             read_only: read_only.map(|declaration| declaration.name.clone()).collect(),
@@ -59,8 +60,8 @@ impl Offer {
     }
 }
 
-/// What there is to say of how a lost call may be made again.
-fn said(declared: tool::Repeat) -> Option<Repeat> {
+/// How a lost call may be made again; `None` without a word of the tool.
+fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
     let owned = str::to_owned;
     Some(match declared {
         tool::Repeat::UNKNOWN => return None,
@@ -75,7 +76,7 @@ fn said(declared: tool::Repeat) -> Option<Repeat> {
     })
 }
 
-/// Everything of a tool that a client is told.
+/// Hashes everything about a tool that a client is told.
 fn hash(declaration: &Declaration, hasher: &mut DefaultHasher) {
     let Declaration { name, title, description, input_schema, output_schema, effect, icons, meta, .. } = declaration;
     let schemas = (input_schema.to_string(), output_schema.as_ref().map(ToString::to_string));
@@ -92,8 +93,8 @@ mod tests {
         let tools = repl::tools(Repl::new(ReplOptions::default()));
         let find = |name: &str| tools.iter().find(|tool| tool.declaration().name == name).expect("it exists").clone();
         let registry = |names: &[&str]| Arc::new(Registry::new(names.iter().map(|name| find(name))));
-        let offers = Offers::default();
-        let said = |registry: &Arc<Registry>| offers.add_to(HelloAck::accepted(1, "life"), registry);
+        let summaries = ToolSummaries::default();
+        let said = |registry: &Arc<Registry>| summaries.add_to(HelloAck::accepted(1, "life"), registry);
         let (one, same) = (registry(&["repl_eval", "repl_read"]), registry(&["repl_read", "repl_eval"]));
         assert_eq!(said(&one).read_only, ["repl_read"]);
         assert_eq!(said(&one).listing, said(&same).listing);

@@ -1,0 +1,75 @@
+//! The state of a running daemon, which every task of it can reach. What happens to it is `lifecycle.rs`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp::server::Limits;
+use project::journal::Record;
+use project::{Config, Project};
+use tokio::sync::watch;
+
+use crate::connections::Connections;
+use crate::journal::Journal;
+use crate::parts::Parts;
+
+/// A running daemon.
+pub(crate) struct Daemon {
+    pub project: Project,
+    pub config: Config,
+    /// Names this life: another value means that the sessions of the life before are gone.
+    pub life: String,
+    pub started: Instant,
+    pub journal: Arc<Journal>,
+    pub connections: Arc<Connections>,
+    pub parts: Parts,
+    /// Where HTTP is served, and the file of its token.
+    pub http: Option<(SocketAddr, PathBuf)>,
+    /// Why the daemon ends, once it does.
+    pub stop: watch::Sender<Option<String>>,
+}
+
+impl Daemon {
+    /// Begins the graceful end. The first reason stays.
+    pub(crate) fn begin_stop(&self, reason: impl Into<String>) {
+        self.stop.send_if_modified(|stop| match stop {
+            Some(_) => false,
+            None => {
+                *stop = Some(reason.into());
+                true
+            }
+        });
+    }
+
+    /// Ends the parts in good order, within bounds, once nothing is accepted any more.
+    pub(crate) async fn wind_down(&self) {
+        let reason = self.stop.borrow().clone().unwrap_or_default();
+        tracing::info!(%reason, "stopping");
+        self.journal.record(Record::DaemonStopping { reason });
+        self.parts.shutdown().await;
+    }
+
+    /// The sessions that would be lost if the daemon ended now, in words; `None` without sessions.
+    pub(crate) fn busy(&self) -> Option<String> {
+        let sessions = self.parts.live();
+        match sessions.len() {
+            0 => None,
+            1 => Some(format!("the session {}", sessions[0])),
+            count => Some(format!("{count} sessions ({})", sessions.join(", "))),
+        }
+    }
+
+    /// The configured limits of one connection.
+    pub(crate) fn connection_limits(&self) -> Limits {
+        let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+        let limits = &self.config.limits;
+        Limits {
+            line: limit(limits.line_bytes),
+            line_hint: "send less in one message, or raise limits.line_bytes in hob.toml",
+            running: limit(limits.calls_running),
+            waiting: limit(limits.calls_waiting),
+            ..Limits::default()
+        }
+    }
+}
