@@ -1,4 +1,4 @@
-//! Secrets of a project that only its user can read: what seals tickets, and the token of HTTP. They stand outside the
+//! SecretsDir of a project that only its user can read: what seals tickets, and the token of HTTP. They stand outside the
 //! project's directory, into which a checkout could bring its own.
 
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use project::stale::Secrets;
+use project::SecretsDir;
 use project::visible::path as shown;
 use project::{Project, private};
 
@@ -26,19 +26,19 @@ pub struct SecretError {
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
-    Ok((hexadecimal(&bytes), path))
+    Ok((hex::encode(&bytes), path))
 }
 
 /// What seals tickets of open questions, the same over restarts of the daemon.
 pub(crate) struct Seal {
     pub(crate) key: [u8; BYTES],
-    _kept: Secrets,
+    _kept: SecretsDir,
 }
 
 impl Seal {
     pub(crate) fn of(project: &Project) -> Result<Seal, SecretError> {
         let failed = |path: PathBuf| move |source| SecretError { path, source };
-        let kept = Secrets::hold(project).map_err(failed(project.state_dir().to_owned()))?;
+        let kept = SecretsDir::hold(project).map_err(failed(project.state_dir().to_owned()))?;
         let path = kept.seal_key_path();
         Ok(Seal { key: secret(&path).map_err(failed(path))?, _kept: kept })
     }
@@ -55,7 +55,7 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     let draft = path.with_extension(format!("new-{}", std::process::id()));
     let _ = fs::remove_file(&draft);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let written = writeln!(file, "{}", hexadecimal(&fresh)).and_then(|()| {
+    let written = writeln!(file, "{}", hex::encode(&fresh)).and_then(|()| {
         // What is there and was not taken is not a secret any more.
         let _ = fs::remove_file(path);
         // Unlike a rename it never replaces what another process has just made.
@@ -74,22 +74,7 @@ fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     let text = private::read(path, 256)?;
     // What is no text is no secret of ours.
     let text = text.and_then(|text| String::from_utf8(text).ok());
-    Ok(text.and_then(|text| bytes_of(text.trim_end())))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn bytes_of(text: &str) -> Option<[u8; BYTES]> {
-    if text.len() != 2 * BYTES || !text.is_ascii() {
-        return None;
-    }
-    let mut bytes = [0; BYTES];
-    for (n, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * n..2 * n + 2], 16).ok()?;
-    }
-    Some(bytes)
+    Ok(text.and_then(|text| hex::decode(text.trim_end()).ok()?.try_into().ok()))
 }
 
 #[cfg(test)]

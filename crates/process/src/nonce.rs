@@ -20,7 +20,7 @@ impl Nonce {
     pub fn random() -> Nonce {
         let mut bytes = [0u8; 16];
         getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
-        Nonce(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Nonce(format!("{:032x}", u128::from_ne_bytes(bytes)))
     }
 
     /// The 32 digits.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::user_config::is_absent;
+use crate::regular::is_absent;
 use crate::visible::path as shown;
 use crate::{PathError, Project, VERSION, owner};
 

@@ -40,6 +40,11 @@ pub(crate) fn text(file: File, most: u64) -> io::Result<String> {
     }
 }
 
+/// Whether an error says that there is no such file.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

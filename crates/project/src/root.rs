@@ -7,7 +7,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::paths::PathError;
+use sha2::{Digest, Sha256};
+
+use crate::path_error::PathError;
 use crate::visible::path as shown;
 use crate::{git, owner, runtime_dir};
 
@@ -86,6 +88,17 @@ pub(crate) fn find(
         return Err(FindError::NotUtf8 { path: root });
     }
     Ok((root, found_by))
+}
+
+/// 16 hexadecimal digits that name a root.
+pub(crate) fn hash_of(root: &Path) -> String {
+    hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8])
+}
+
+/// Whether the last part of a path is such a name.
+pub(crate) fn is_hash(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Files that belong to a project of some kind: what stands beside them is its root. `*` stands for anything.

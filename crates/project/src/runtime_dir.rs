@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::owner;
-use crate::paths::PathError;
+use crate::path_error::PathError;
 
 /// The runtime directory, whether it is there or not; an error where what is there is not private.
 pub(crate) fn directory() -> Result<PathBuf, PathError> {

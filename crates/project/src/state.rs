@@ -17,9 +17,9 @@ use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::identity::Identity;
-use crate::paths::PathError;
-use crate::stale;
-use crate::user_config::is_absent;
+use crate::path_error::PathError;
+use crate::regular::is_absent;
+use crate::root_note;
 use crate::{owner, private, runtime_dir};
 
 /// The file that says which directory the root is, beside the one that says where it is.
@@ -81,7 +81,7 @@ fn create_in(places: &Places, path: &Path, root: &Path) -> Result<(), PathError>
     usable(path)?;
     set_aside(path, root)?;
     // Before any daemon has used it, it is not too late for the one that the project had before.
-    if path.join(stale::ROOT).symlink_metadata().is_err() {
+    if path.join(root_note::ROOT).symlink_metadata().is_err() {
         if let Some(above) = path.parent() {
             let failed = |source| PathError::Create { path: path.to_owned(), source };
             DirBuilder::new().recursive(true).mode(0o700).create(above).map_err(failed)?;
@@ -172,18 +172,18 @@ impl Places {
 fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
     let Some(identity) = Identity::of(root) else { return Ok(false) };
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
-    for old in entries.filter(|old| stale::is_state(old)) {
+    for old in entries.filter(|old| root_note::is_state(old)) {
         let is_link = old.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink());
         if is_link || !matches!(known(&old), Known::Is(known) if known.is_directory_of(&identity)) {
             continue;
         }
         // It may also be this very root seen under two paths; what was set aside of it is its own once it is back.
-        let Some(former) = stale::root_of(&old) else { continue };
+        let Some(former) = root_note::root_of(&old) else { continue };
         let is_back = former == root && old.extension().is_some();
         if !is_back && Identity::of(&former).is_some_and(|there| there.is_directory_of(&identity)) {
             continue;
         }
-        let Some((file, _)) = stale::sole_use(&old) else { return Err(PathError::InUse { path: old }) };
+        let Some((file, _)) = root_note::sole_use(&old) else { return Err(PathError::InUse { path: old }) };
         if replace_with(path, &old).is_err() {
             continue;
         }
@@ -201,13 +201,13 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     if !is_of_another(path, root) {
         return Ok(());
     }
-    let sole_use = stale::sole_use(path);
+    let sole_use = root_note::sole_use(path);
     if sole_use.is_none() {
-        if stale::root_of(path).is_some() {
+        if root_note::root_of(path).is_some() {
             return Err(PathError::InUse { path: path.to_owned() });
         }
         // Somebody is just making it; but where the file that names the root is there and not to be read, nobody does.
-        if path.join(stale::ROOT).symlink_metadata().is_err() {
+        if path.join(root_note::ROOT).symlink_metadata().is_err() {
             return Ok(());
         }
     }
@@ -242,7 +242,7 @@ pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     let mut aside: Vec<_> = beside
         .map(|entry| entry.path())
         .filter(|other| {
-            stale::is_state(other)
+            root_note::is_state(other)
                 && other.extension().is_some()
                 && other.file_stem().is_some_and(|stem| *stem == *name)
         })
@@ -301,7 +301,8 @@ pub(crate) fn remember(path: &Path, root: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::hash_of;
+    use crate::root::hash_of;
+    use crate::secrets_dir::SecretsDir;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
@@ -331,11 +332,11 @@ mod tests {
         let of = |root: &Path| place.join(hash_of(root));
         let make = |root: &Path| {
             fs::create_dir_all(&place).unwrap();
-            if !of(root).join(stale::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
+            if !of(root).join(root_note::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
                 private_directory(&of(root)).unwrap();
             }
             remember(&of(root), root).unwrap();
-            stale::Secrets::hold_in(of(root), root).unwrap()
+            SecretsDir::hold_in(of(root), root).unwrap()
         };
         let held = make(&first);
         fs::write(of(&first).join("mail.db"), "mail").unwrap();
@@ -367,11 +368,11 @@ mod tests {
         let make = |root: &Path| {
             set_aside(&of(root), root).unwrap();
             fs::create_dir_all(&place).unwrap();
-            if !of(root).join(stale::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
+            if !of(root).join(root_note::ROOT).exists() && !adopt(&place, &of(root), root).unwrap() {
                 private_directory(&of(root)).unwrap();
             }
             remember(&of(root), root).unwrap();
-            stale::Secrets::hold_in(of(root), root).unwrap()
+            SecretsDir::hold_in(of(root), root).unwrap()
         };
         fs::create_dir(&root).unwrap();
         let held = make(&root);
@@ -433,7 +434,7 @@ mod tests {
         let make = || {
             create_in(&place, &path, &root).unwrap();
             remember(&path, &root).unwrap();
-            drop(stale::Secrets::hold_in(path.clone(), &root).unwrap());
+            drop(SecretsDir::hold_in(path.clone(), &root).unwrap());
         };
         fs::create_dir(&root).unwrap();
         make();
@@ -464,7 +465,7 @@ mod tests {
         let make = || {
             create_in(&place, &path, &root).unwrap();
             remember(&path, &root).unwrap();
-            drop(stale::Secrets::hold_in(path.clone(), &root).unwrap());
+            drop(SecretsDir::hold_in(path.clone(), &root).unwrap());
         };
         let mode = |mode| fs::set_permissions(&note, fs::Permissions::from_mode(mode)).unwrap();
         fs::create_dir(&root).unwrap();

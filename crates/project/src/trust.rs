@@ -1,35 +1,20 @@
-//! What a project's `hob.toml` asks for beyond the safe set, and what the user granted.
+//! What the user granted to the `hob.toml` of a project, beyond what every checkout may say.
 //!
-//! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in the user's configuration directory, in a
-//! file of their own that only hob writes: `trust.toml` beside `config.toml`. An edit of `hob.toml`, by whomever,
-//! withdraws them. A file that another user wrote, or may put another in the place of, grants nothing.
+//! A grant is for one root, the directory that stands there, and one exact text (its SHA-256). Grants live in `trust.toml`
+//! beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A file of grants
+//! that another user wrote, or may replace, grants nothing.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use toml::de::DeTable;
 
 use crate::Project;
-use crate::config::{Config, ConfigError, Section, parse};
+use crate::config_error::{ConfigError, parse};
 use crate::identity::Identity;
+pub use crate::request::{Places, Request};
 use crate::{owner, private, user_config, visible};
-
-/// One thing that counts only when granted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Request {
-    /// The setting, as `repl.profiles.NAME`.
-    pub key: String,
-    /// The line in `hob.toml` where it stands, from 1.
-    pub line: usize,
-    /// What granting it allows, for people: `runs the command ["x", "y"]`.
-    pub asks: String,
-    /// What is not to be had until then, by its name.
-    #[serde(skip)]
-    pub withholds: Option<String>,
-}
 
 /// Why a grant was not written.
 #[derive(Debug, thiserror::Error)]
@@ -80,10 +65,12 @@ impl Grant {
 impl Trust {
     /// Reads the user's grants; an absent file holds none.
     pub fn load() -> Result<Trust, ConfigError> {
-        match path() {
-            Some(path) => Trust::load_from(&path),
-            None => Ok(Trust::default()),
-        }
+        Trust::path().map_or_else(|_| Ok(Trust::default()), |path| Trust::load_from(&path))
+    }
+
+    /// The file of the grants.
+    pub(crate) fn path() -> Result<PathBuf, TrustError> {
+        user_config::directory().map(|directory| directory.join("trust.toml")).ok_or(TrustError::NoPlace)
     }
 
     fn load_from(path: &Path) -> Result<Trust, ConfigError> {
@@ -97,30 +84,21 @@ impl Trust {
         self.grants.iter().any(|grant| grant.is_for(project.root()) && grant.sha256 == sha256)
     }
 
-    /// Grants what the project's `hob.toml` asks for, as it reads now. `shown` are the requests that the user saw:
-    /// if the file asks for anything else by now, nothing is granted.
-    pub fn grant(project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
-        Trust::grant_in(&path().ok_or(TrustError::NoPlace)?, project, sections, shown)
-    }
-
-    fn grant_in(file: &Path, project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
-        let (text, asked) = Config::asked(project, sections)?;
-        if asked != shown {
-            return Err(TrustError::Changed { path: project.config_path() });
-        }
+    /// Grants to this text of the project's `hob.toml` what it asks for, in this file of grants.
+    pub(crate) fn grant(file: &Path, project: &Project, text: &str) -> Result<(), TrustError> {
         user_config::refuse_foreign_place(file)?;
         let mut trust = Trust::load_from(file)?;
         trust.grants.retain(|grant| grant.root != project.root());
         let identity = Identity::of(project.root()).filter(Identity::is_certain);
         let Some(identity) = identity else { return Err(TrustError::Uncertain { root: project.root().to_owned() }) };
         let directory = Some(identity.to_string());
-        trust.grants.push(Grant { root: project.root().to_owned(), sha256: sha256(&text), directory });
+        trust.grants.push(Grant { root: project.root().to_owned(), sha256: sha256(text), directory });
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
     /// Withdraws what was granted to the project. Returns whether there was anything.
     pub fn revoke(project: &Project) -> Result<bool, TrustError> {
-        let file = path().ok_or(TrustError::NoPlace)?;
+        let file = Trust::path()?;
         let mut trust = Trust::load_from(&file)?;
         let before = trust.grants.len();
         trust.grants.retain(|grant| grant.root != project.root());
@@ -139,57 +117,14 @@ impl Trust {
     }
 }
 
-/// Where the settings of a file stand.
-pub struct Places<'a> {
-    /// Where each line ends.
-    ends: Vec<usize>,
-    tree: Option<DeTable<'a>>,
-}
-
-impl<'a> Places<'a> {
-    pub(crate) fn of(text: &'a str) -> Places<'a> {
-        // A file that does not parse asks for nothing.
-        let tree = DeTable::parse(text).ok().map(|tree| tree.into_inner());
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
-        Places { ends, tree }
-    }
-
-    /// The line of the key at the end of a path, or of the last one on the way that is found.
-    pub(crate) fn line(&self, path: &[&str]) -> usize {
-        let mut line = 1;
-        let mut table = self.tree.as_ref();
-        for key in path {
-            let Some((at, value)) = table.and_then(|table| table.get_key_value(*key)) else {
-                break;
-            };
-            line = 1 + self.ends.partition_point(|end| *end < at.span().start);
-            table = value.get_ref().as_table();
-        }
-        line
-    }
-
-    /// A request of the setting at the end of a path: what granting it allows, for people.
-    pub fn request(&self, path: &[&str], asks: String) -> Request {
-        let key = path.iter().map(|key| visible(key)).collect::<Vec<_>>().join(".");
-        Request { key, line: self.line(path), asks, withholds: None }
-    }
-}
-
-fn path() -> Option<PathBuf> {
-    Some(user_config::directory()?.join("trust.toml"))
-}
-
 fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(Sha256::digest(text.as_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
     use crate::config::tests::SECTIONS;
     use std::fs;
 
@@ -207,12 +142,12 @@ mod tests {
         assert_eq!(asked.len(), 1);
 
         assert!(!Trust::load_from(&file).unwrap().covers(&project, text));
-        assert!(matches!(Trust::grant_in(&file, &project, SECTIONS, &[]), Err(TrustError::Changed { .. })));
-        Trust::grant_in(&file, &project, SECTIONS, &asked).unwrap();
+        assert!(matches!(Config::grant_in(&file, &project, SECTIONS, &[]), Err(TrustError::Changed { .. })));
+        Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         let trust = Trust::load_from(&file).unwrap();
         assert!(trust.covers(&project, text));
         assert!(!trust.covers(&project, &text.replace("mine", "yours")));
-        Trust::grant_in(&file, &project, SECTIONS, &asked).unwrap();
+        Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 1);
         // Another directory of the same name and text has other programs.
         fs::rename(&root, temp.path().join("elsewhere")).unwrap();
@@ -225,7 +160,7 @@ mod tests {
             assert!(matches!(Trust::load_from(&file), Err(ConfigError::NotMine { owner: 12345, .. })));
             fs::remove_file(&file).unwrap();
             std::os::unix::fs::chown(file.parent().unwrap(), Some(12345), None).unwrap();
-            assert!(matches!(Trust::grant_in(&file, &project, SECTIONS, &asked), Err(TrustError::Config(_))));
+            assert!(matches!(Config::grant_in(&file, &project, SECTIONS, &asked), Err(TrustError::Config(_))));
             assert!(!file.exists());
         }
     }

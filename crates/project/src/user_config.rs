@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::config::{ConfigError, FILE_MAX, parse};
-use crate::{owner, regular};
+use crate::config_error::{ConfigError, FILE_MAX, parse};
+use crate::owner;
+use crate::regular::{self, is_absent};
 
 /// The user's configuration, as far as it says nothing of projects: that is [`crate::Config`]'s.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -89,10 +90,6 @@ pub(crate) fn refuse_foreign_place(path: &Path) -> Result<(), ConfigError> {
         Some(foreign) => Err(ConfigError::ForeignPlace { path: path.to_owned(), foreign }),
         None => Ok(()),
     }
-}
-
-pub(crate) fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl TrustCommand {
             terminal::line("Nothing granted.");
             return Ok(Exit::Failed);
         }
-        Trust::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
+        Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
         terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
         running(project);
         Ok(Exit::Done)

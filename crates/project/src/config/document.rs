@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use toml::de::{DeTable, Error, ValueDeserializer};
+use toml::de::{DeTable, ValueDeserializer};
 
 use super::duration::Limit;
 use super::limits::LimitsTable;
 use super::section::{File, Section, Table};
-use super::{Config, ConfigError, Source};
-use crate::trust::{Places, Request};
-use crate::visible;
+use super::{Config, Source};
+use crate::config_error::{ConfigError, wrong, wrong_at};
+use crate::request::{Places, Request};
 
 /// A file, read and not merged.
 #[derive(Default)]
@@ -96,19 +95,4 @@ impl Document {
         }
         self.parts.into_iter().try_for_each(|table| table.apply(config, file))
     }
-}
-
-/// Parses a file's text, with the line of the first mistake.
-pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigError> {
-    toml::from_str(text).map_err(|error| wrong(path, text, &error))
-}
-
-fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
-    let at = error.span().map_or(0, |span| span.start);
-    wrong_at(path, text, at, &error.message().trim_end().replace('\n', ", "))
-}
-
-fn wrong_at(path: &Path, text: &str, offset: usize, message: &str) -> ConfigError {
-    let line = 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
-    ConfigError::Wrong { path: path.to_owned(), line, message: visible(message) }
 }

@@ -13,57 +13,20 @@ pub mod value;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use self::document::Document;
-pub(crate) use self::document::parse;
 pub use self::duration::Limit;
 pub use self::limits::Limits;
 pub use self::section::{File, Section, Settings};
-use crate::trust::Request;
-use crate::user_config::is_absent;
-use crate::visible::path as shown;
-use crate::{Project, Trust, UserConfig, owner, regular};
-
-/// The largest configuration file that is read, in bytes.
-pub(crate) const FILE_MAX: u64 = 1024 * 1024;
-
-/// A configuration that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
-    Wrong { path: PathBuf, line: usize, message: String },
-    #[error("{}, line {line}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
-    Range { path: PathBuf, line: usize, key: &'static str, value: u64, range: RangeInclusive<u64> },
-    #[error("read {}: {source}; make it a text file that you can read, or move it away", shown(path))]
-    Read { path: PathBuf, source: io::Error },
-    #[error(
-        "{} belongs to user {owner}, not to you (user {}): refused, because whoever wrote it would decide for you; move it \
-         away, or take it over with chown. If HOME or XDG_CONFIG_HOME is another user's, set it to a directory of your own",
-        shown(path),
-        owner::me()
-    )]
-    NotMine { path: PathBuf, owner: u32 },
-    #[error(
-        "{}: {foreign}, who could put another file in its place: refused, because whoever did would decide for you; set HOME or \
-         XDG_CONFIG_HOME to a directory of your own",
-        shown(path)
-    )]
-    ForeignPlace { path: PathBuf, foreign: owner::Foreign },
-    #[error(
-        "{} is a link that leads out of the project, to {}; nothing of that is read: put a file in its place, or link to one inside of the project",
-        shown(path),
-        shown(to)
-    )]
-    LeadsOut { path: PathBuf, to: PathBuf },
-    #[error("{} has more than {FILE_MAX} bytes; no configuration is that long, so move it away", shown(path))]
-    TooLong { path: PathBuf },
-    #[error("{}: {why}", shown(path))]
-    Refused { path: PathBuf, why: String },
-}
+pub use crate::config_error::ConfigError;
+use crate::config_error::FILE_MAX;
+use crate::regular::{self, is_absent};
+use crate::request::Request;
+use crate::trust::TrustError;
+use crate::{Project, Trust, UserConfig};
 
 /// Where a setting came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,8 +98,27 @@ impl Config {
         Config::asked(project, sections).map(|(_, requests)| requests)
     }
 
-    /// The same with the text that asks.
-    pub(crate) fn asked(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
+    /// Grants what the project's `hob.toml` asks for, as it reads now. `shown` are the requests that the user saw: if the
+    /// file asks for anything else by now, nothing is granted.
+    pub fn grant(project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
+        Config::grant_in(&Trust::path()?, project, sections, shown)
+    }
+
+    pub(crate) fn grant_in(
+        file: &Path,
+        project: &Project,
+        sections: &[Section],
+        shown: &[Request],
+    ) -> Result<(), TrustError> {
+        let (text, asked) = Config::asked(project, sections)?;
+        if asked != shown {
+            return Err(TrustError::Changed { path: project.config_path() });
+        }
+        Trust::grant(file, project, &text)
+    }
+
+    /// The requests, with the text that they stand in.
+    fn asked(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
         let path = project.config_path();
         let Some(text) = read_of(project)? else { return Ok((String::new(), Vec::new())) };
         let file = File::new(&path, Source::Project, &text);
@@ -172,7 +154,7 @@ pub(crate) fn read_of(project: &Project) -> Result<Option<String>, ConfigError> 
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Option<String>, ConfigError> {
+fn read(path: &Path) -> Result<Option<String>, ConfigError> {
     let failed = |source| ConfigError::Read { path: path.to_owned(), source };
     match regular::read(path, FILE_MAX) {
         Ok(text) => Ok(Some(text)),

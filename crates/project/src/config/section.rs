@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{Error, ValueDeserializer};
 
 use super::{Config, ConfigError, Source};
-use crate::trust::{Places, Request};
+use crate::request::{Places, Request};
 
 /// What is configured for a part, with its defaults.
 pub trait Settings: Clone + Debug + Default + Send + Sync + 'static {

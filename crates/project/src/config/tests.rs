@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 use serde::Deserialize;
 
 use super::*;
-use crate::trust::Places;
+use crate::request::Places;
 
 /// A part that is made up: beds, and tools that run commands.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,0 +1,68 @@
+//! The directory of a project's secrets, and the right to keep some there while the project lasts.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::FlockOperation;
+
+use crate::paths::Project;
+use crate::root_note::{ROOT, is_at, lock, open, write_root};
+use crate::state;
+
+/// How long to wait for another process that looks: it takes a moment.
+const TURN_TIME: Duration = Duration::from_secs(1);
+
+/// The key that seals the tickets of open questions. Unlike a token, which stands in the configuration of a client, the key
+/// is worth nothing without its project.
+pub(crate) const SEAL_KEY: &str = "seal-key";
+
+/// The directory of a project's secrets, in use: it is not removed.
+#[derive(Debug)]
+pub struct SecretsDir {
+    path: PathBuf,
+    _root: File,
+}
+
+impl SecretsDir {
+    /// Makes the directory, if need be, and holds it until this is dropped.
+    ///
+    /// # Errors
+    /// When it cannot be made or written to.
+    pub fn hold(project: &Project) -> io::Result<SecretsDir> {
+        let path = project.create_state_dir().map_err(io::Error::other)?;
+        state::remember(path, project.root())?;
+        SecretsDir::hold_in(path.to_owned(), project.root())
+    }
+
+    pub(crate) fn hold_in(path: PathBuf, root: &Path) -> io::Result<SecretsDir> {
+        let end = Instant::now() + TURN_TIME;
+        loop {
+            DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+            match open(&path.join(ROOT), true) {
+                Ok(file) if !lock(&file, FlockOperation::NonBlockingLockShared) => {}
+                // Otherwise it was removed in between.
+                Ok(mut file) if is_at(&file, &path.join(ROOT)) => {
+                    write_root(&mut file, root)?;
+                    // Only the removal of stale state asks; where this fails, the project is still there to be seen.
+                    let _ = file.set_modified(SystemTime::now());
+                    return Ok(SecretsDir { path, _root: file });
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            if Instant::now() > end {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Where the key is that seals the tickets of open questions.
+    pub fn seal_key_path(&self) -> PathBuf {
+        self.path.join(SEAL_KEY)
+    }
+}
