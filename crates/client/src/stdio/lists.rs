@@ -1,8 +1,9 @@
-//! What an agent was told of the server's lists, so that it hears of it when another daemon has others: after an
-//! upgrade or a change of the configuration there are other tools, and no session of before is a resource any more.
+//! What an agent was told of the server's lists, so that it hears when another daemon has others: after an upgrade or a
+//! change of the configuration there are other tools, and the sessions that were resources are gone.
 
 use mcp::wire::{Envelope, Id, build};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// The lists that a server promised to tell of when they change (`initialize`, its `capabilities`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,14 +60,14 @@ impl Changed {
             build::notification(out, RESOURCES, None);
         }
         if self.resources {
-            subscribed.for_each(|uri| build::notification(out, UPDATED, Some(&format!("{{{}}}", uri_member(uri)))));
+            subscribed.for_each(|uri| notify(out, UPDATED, &Params { meta: None, uri: Some(uri) }));
         }
     }
 
     /// Tells an agent on its subscription `id`, which `listen` opened.
     pub(super) fn tell_listen(self, out: &mut Vec<u8>, id: &Id, listen: &[u8]) {
         #[derive(Deserialize)]
-        struct Params {
+        struct Listen {
             notifications: Wanted,
         }
         #[derive(Deserialize)]
@@ -78,25 +79,39 @@ impl Changed {
             resource_subscriptions: Vec<String>,
         }
         let params = Envelope::peek(listen).and_then(|envelope| envelope.params());
-        let wanted = params.and_then(|params| serde_json::from_str::<Params>(params.get()).ok());
-        let Some(Params { notifications: wanted }) = wanted else { return };
-        let meta = |more: &str| format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}{more}}}"#);
+        let wanted = params.and_then(|params| serde_json::from_str::<Listen>(params.get()).ok());
+        let Some(Listen { notifications: wanted }) = wanted else { return };
+        let meta = serde_json::from_str(id.as_json()).ok().map(|subscription| Meta { subscription });
         if self.tools && wanted.tools_list_changed {
-            build::notification(out, TOOLS, Some(&meta("")));
+            notify(out, TOOLS, &Params { meta, uri: None });
         }
         if self.resources && wanted.resources_list_changed {
-            build::notification(out, RESOURCES, Some(&meta("")));
+            notify(out, RESOURCES, &Params { meta, uri: None });
         }
         if self.resources {
             for uri in &wanted.resource_subscriptions {
-                build::notification(out, UPDATED, Some(&meta(&format!(",{}", uri_member(uri)))));
+                notify(out, UPDATED, &Params { meta, uri: Some(uri) });
             }
         }
     }
 }
 
-fn uri_member(uri: &str) -> String {
-    let mut member = b"\"uri\":".to_vec();
-    build::push_string(&mut member, uri);
-    String::from_utf8_lossy(&member).into_owned()
+/// The parameters of these notifications.
+#[derive(Serialize)]
+struct Params<'a> {
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<Meta<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Meta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+    subscription: &'a RawValue,
+}
+
+fn notify(out: &mut Vec<u8>, method: &str, params: &Params) {
+    let params = serde_json::to_string(params).expect("strings and JSON text are JSON");
+    build::notification(out, method, Some(&params));
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use mcp::wire::{Envelope, Id, build};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::peek;
@@ -60,11 +61,21 @@ impl Questions {
     pub(super) fn abandon(&mut self) -> Vec<u8> {
         let mut lines = Vec::new();
         for id in self.open.drain().map(|(id, _)| id) {
-            let params = format!(r#"{{"requestId":{},"reason":"the daemon that asked is gone"}}"#, id.as_json());
+            let Ok(request_id) = serde_json::from_str(id.as_json()) else { continue };
+            let cancelled = Cancelled { request_id, reason: "the daemon that asked is gone" };
+            let params = serde_json::to_string(&cancelled).expect("strings and JSON text are JSON");
             build::notification(&mut lines, "notifications/cancelled", Some(&params));
         }
         lines
     }
+}
+
+/// The parameters of a notification that takes a request back.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled<'a> {
+    request_id: &'a RawValue,
+    reason: &'a str,
 }
 
 /// `line` with `part`, a slice of it, replaced.

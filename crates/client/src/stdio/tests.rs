@@ -5,6 +5,7 @@ use super::*;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,6 +54,7 @@ impl Fake {
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let record = Arc::new(Record::default());
         let path = project.socket_path().unwrap();
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path.parent().unwrap()).unwrap();
         let thread = {
             let record = record.clone();
             thread::spawn(move || {
