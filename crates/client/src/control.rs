@@ -1,5 +1,5 @@
-//! Typed calls to the daemon for the command line, hooks and faces: JSON-RPC on a connection of role `control`.
-//! One call at a time.
+//! Typed calls to the daemon for the command line and hooks: JSON-RPC on a connection of role `control`, one call at a
+//! time.
 
 use std::cell::Cell;
 use std::io::{self, Read, Write};

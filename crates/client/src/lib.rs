@@ -1,8 +1,8 @@
-//! The other end of the daemon: finds it or starts it, speaks to it, and is the small program that an agent starts.
+//! Clients of the daemon: finding or starting it, speaking to it, and the small program that an agent starts.
 //!
-//! Blocking code on a thread or two, without an async runtime: a front-end lives as long as its agent, many at once,
-//! and has to be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is what the command line
-//! uses.
+//! Blocking code on a thread or two, without an async runtime: many front-ends run at once, each as long as its agent,
+//! so a front-end has to be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is what the
+//! command line uses.
 
 mod connect;
 pub mod control;

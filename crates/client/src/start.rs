@@ -168,7 +168,7 @@ fn reap(mut child: Child) {
         return;
     }
     let reaper = thread::Builder::new().name("reaper".to_owned()).stack_size(64 * 1024);
-    // Without the thread (out of resources) a zombie remains until this process ends; no more.
+    // Without the thread (out of resources) only a zombie remains until this process ends.
     let _ = reaper.spawn(move || child.wait());
 }
 

@@ -1,5 +1,5 @@
 //! `hob wait`: blocks until a message is there, over as many daemons as it takes. The waiting is the kernel's: one read
-//! on a socket, with its time-out. It only looks; whoever wants the message calls `check_messages`.
+//! on a socket, with its time-out. It only looks: the message is taken by `check_messages`.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::connect::ConnectError;
 use crate::control::{Control, ControlError};
 
-/// How long a daemon that went away is left to be started by somebody else.
+/// How long another program may take to start a daemon that went away, before this one does.
 const BY_ANOTHER: Duration = Duration::from_secs(1);
 /// Between two looks for it.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What is told of a message.
 const MESSAGE: &str = "notification.message";
-/// What is told when no more come, such as when the name was taken over.
+/// The reason why no further messages come, such as that the name was taken over.
 const END: &str = "notification.end";
 
 /// What to wait for.
@@ -33,7 +33,7 @@ pub struct Wait {
 }
 
 /// Waits. Shows the parameters of the notification (`message_id`, `from`, `priority`, `preview`, `timestamp`, `seq`)
-/// before it hangs up, since somebody waits for that; `None` when nothing came in time.
+/// before it hangs up, since the caller waits for them; `None` when nothing came in time.
 pub fn wait<T>(
     project: &Project,
     hello: &Hello,
@@ -78,7 +78,8 @@ fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlEr
     }
 }
 
-/// After a daemon went away: whoever needs one starts it, and we are there again; if nobody does, we need one.
+/// Connects again after a daemon went away. Another program that needs a daemon starts one; if none does in time, this
+/// one does.
 fn again(project: &Project, hello: &Hello, deadline: Option<Instant>) -> Result<Control, ControlError> {
     let until = Instant::now() + BY_ANOTHER;
     let until = deadline.map_or(until, |deadline| until.min(deadline));

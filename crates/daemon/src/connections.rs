@@ -1,4 +1,4 @@
-//! Who is connected now: numbers, counts, and how long nobody has been.
+//! The open connections: their numbers, how many there are, and the limit.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ impl Connections {
     /// Takes a place for a caller, or says how many there are already.
     pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Place, usize> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever wants to know why nobody gets in, or to end it, still gets in.
+        // The command line still gets in, to show why agents do not, or to end the daemon.
         let limit = match caller.role {
             Role::Mcp => self.limit,
             Role::Control => self.limit.saturating_add(CONTROL_ROOM),

@@ -1,4 +1,4 @@
-//! How the daemon leaves the process that wanted it: an own session, nothing inherited, an orphan of init.
+//! Detaching the daemon from the process that started it: a session of its own, nothing inherited, init as its parent.
 //!
 //! Two steps, both of this same binary. The first (`hob serve --background`, started by a front-end) becomes a
 //! session leader, starts the second and ends at once, so that the daemon is nobody's child, no session leader, and

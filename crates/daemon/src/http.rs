@@ -1,7 +1,7 @@
 //! The same tools over HTTP, for clients that cannot start a program: on this machine only, with a token.
 //!
-//! Everybody who knows the project's token is one caller, who stands in the project's root and is no agent. Whoever knows
-//! an agent's token is that agent, where its name's holder stands.
+//! All callers with the project's token are one caller, in the project's root and without an agent's name. A caller
+//! with an agent's token is that agent, in the worktree of its name.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -96,8 +96,8 @@ impl Http {
     }
 }
 
-/// Lets in who knows the project's token, and who knows an agent's. An agent's token is read anew each time, so that one
-/// that was made or taken back counts from the next request on.
+/// Admits the project's token and those of agents. An agent's token is read anew each time, so that one that was made
+/// or taken back counts from the next request on.
 fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     Arc::new(move |headers| {
         let said = http::bearer(headers)?;
@@ -108,7 +108,7 @@ fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     })
 }
 
-/// Who is served: an agent where its holder stands, or nobody in particular in the project's root.
+/// The caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
 fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     let anybody = Caller::new(&daemon.project, &hello, 0, 0);
     // One run for all of them: a request that stands alone is no run of its own.
@@ -122,7 +122,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
         let agent = visitor.principal.strip_prefix(AGENT);
         let caller = match agent.and_then(|agent| daemon.parts.http_agent(agent, run_of(&visitor))) {
             Some(agent) => as_agent(caller, agent),
-            // Nobody in particular, or taken back since it was let in.
+            // The project's token, or an agent's that was taken back since.
             None => caller,
         };
         ConnectionOptions {
@@ -135,7 +135,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
 
 fn run_of<'a>(visitor: &Visitor<'a>) -> Run<'a> {
     match visitor.on {
-        // Without a word of theirs all its requests are one run, as far as anybody can tell.
+        // Requests that name no run are all one run: nothing else tells them apart.
         ServedOn::Request => Run::Said(visitor.headers.get(RUN).map_or(b"", |said| said.as_bytes())),
         ServedOn::Session | ServedOn::Connection => Run::Standing,
     }

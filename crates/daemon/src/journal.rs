@@ -1,4 +1,4 @@
-//! What happened, as typed records: kept for late readers, sent to subscribers, and written as JSON lines.
+//! The journal of a daemon: typed records, kept for late readers, sent to subscribers and written as JSON lines.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -21,8 +21,8 @@ const KEPT: usize = 512;
 /// How many entries a subscriber may fall behind before it is told that it missed some.
 const BEHIND: usize = 1024;
 
-/// How long a record may wait before it is in the file. Of some there may be thousands a second, and each would pay for a
-/// write of its own while somebody waits for its answer.
+/// How long a record may wait before it is in the file. Some come by the thousand a second, and each would cost its
+/// caller a write.
 const GATHERED: Duration = Duration::from_millis(20);
 
 /// The journal's file beside the log.
@@ -44,7 +44,7 @@ impl Entry {
     }
 }
 
-/// A record of whomever.
+/// A record of the daemon or of a part.
 trait Written: Debug + Send + Sync {
     fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>>;
 }
@@ -111,7 +111,7 @@ impl Journal {
             state.kept.pop_front();
         }
         state.kept.push_back(Arc::clone(&entry));
-        // Sent under the lock, so that subscribers see entries in order. Nobody listening is no error.
+        // Sent under the lock, so that subscribers see entries in order. It is no error if there are none.
         let _ = self.subscribers.send(entry);
         drop(state);
         match runtime::Handle::try_current() {

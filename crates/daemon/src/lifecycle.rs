@@ -1,4 +1,4 @@
-//! How a daemon begins and ends: the lock, the log, the socket, readiness; then idle time, signals, `hob stop`.
+//! Start and end of a daemon: the lock, the log, the socket, readiness; then idle time, signals, `hob stop`.
 //!
 //! It binds first and loads later, so that a front-end waits only for the socket. Ending is graceful once (sessions
 //! are ended in good order) and at once when asked a second time.
@@ -85,12 +85,12 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
     }
     take_input();
     run(options.project, Announce::FrontEnd, options.http).inspect_err(|error| {
-        // Before readiness this is what the front-end shows; afterwards nobody reads it and the log has it.
+        // Before readiness the front-end shows this; afterwards it is in the log.
         let _ = detach::say_failed(&error.to_string());
     })
 }
 
-/// Reads what whoever started this process handed over; from then on there is nothing to be read.
+/// Reads what the starting process handed over, and then puts /dev/null in place of stdin.
 fn take_input() {
     handed::take();
     // Without it a session could not read the secret either: the pipe is empty.
@@ -150,7 +150,7 @@ fn logs(dir: &Path, limit: u64, announce: Announce) -> io::Result<Arc<Journal>> 
     Ok(journal)
 }
 
-/// Nobody has chosen toolsets by then: what is wrong stands in a file.
+/// The text of a wrong toolset at the start. No connection has chosen any yet, so the mistake stands in a file.
 fn misconfigured(error: &ChoiceError) -> String {
     match error {
         ChoiceError::UnknownToolset { name, known } => {
@@ -162,8 +162,8 @@ fn misconfigured(error: &ChoiceError) -> String {
     }
 }
 
-/// Takes the lock; `None` when another daemon serves. One that holds the lock and does not serve is at its beginning
-/// or its end: it is waited for. One that serves the project where it was before it was moved is ended.
+/// Takes the lock; `None` when another daemon serves. A daemon that holds the lock and does not serve is starting or
+/// ending, and is waited for. A daemon that serves the project at the path it was moved from is ended.
 fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     let deadline = Instant::now() + PLACE_TIME;
     let mut ended = false;
@@ -248,16 +248,16 @@ async fn serve_until_stopped(
     tokio::spawn(crate::trim_memory::after_each_crowd(daemon.connections.count()));
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
-    // Nobody waits for it: another project may be on a disk that does not answer.
+    // In the background: another project may be on a disk that does not answer.
     tokio::task::spawn_blocking(move || stale::clean_up(&project));
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
-    // Clients over HTTP come and go: whoever serves them wants it to stay.
+    // Clients over HTTP come and go, so a daemon that serves them stays.
     if http.is_none() {
         tokio::spawn(stop_when_idle(daemon.clone()));
     }
     if let (Some(http), Announce::Nobody) = (&http, announce) {
         let (url, token) = (Http::url(http.address), shown(&http.token_file));
-        // Nobody may be listening there, and that is fine.
+        // Stderr may be closed, and that is fine.
         let _ = writeln!(
             io::stderr(),
             "Serving {url} too; the token is in {token}. `hob init --http` shows how to connect."
@@ -272,8 +272,8 @@ struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
-    /// Heard so that it does not end the daemon: a write beyond the limit on files' sizes, which whoever started the first
-    /// front-end may have had, then fails as one on a full disk does.
+    /// Handled so that it does not end the daemon: a write beyond an inherited limit on file sizes then fails as one on
+    /// a full disk does.
     _too_large: Signal,
 }
 
@@ -304,7 +304,7 @@ async fn stop_on_signal(daemon: Arc<Daemon>, mut signals: Signals) {
     process::exit(1);
 }
 
-/// Ends the daemon when nobody has been connected and nothing has been alive for the configured time.
+/// Ends the daemon after the configured time without connections and live sessions.
 async fn stop_when_idle(daemon: Arc<Daemon>) {
     let Limit::After(limit) = daemon.config.idle else { return };
     let mut count = daemon.connections.count();

@@ -175,8 +175,8 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     });
 }
 
-/// Who may answer what was asked, and reach the jobs it began: an agent of the same name, else whoever works in the
-/// same worktree. Not a connection, and not a process: questions and jobs outlive both.
+/// Who may answer what was asked, and reach the jobs it began: an agent of the same name, else any caller in the same
+/// worktree. Not a connection or a process: questions and jobs outlive both.
 fn principal(caller: &Caller) -> String {
     match &caller.name {
         Some(name) => format!("agent {name}"),
@@ -184,11 +184,12 @@ fn principal(caller: &Caller) -> String {
     }
 }
 
-/// Whoever comes now means the project that stands here now, and this daemon serves the one that stood here before.
+/// Refuses a connection and ends this daemon: the caller means the project that stands here now, and this daemon serves
+/// the one that stood here before.
 async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
     let why = format!("this daemon served what stood at {} before", project::visible::path(daemon.project.root()));
     let making_room = HelloAck { making_room: true, ..HelloAck::refused(&why, &daemon.life) };
-    // A sweep only looks whether anybody listens.
+    // A clean-up only tests whether a daemon listens, and sends nothing.
     if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {
         answer(&mut stream, &making_room).await;
         daemon.begin_stop(why);

@@ -1,5 +1,5 @@
-//! SecretsDir of a project that only its user can read: what seals tickets, and the token of HTTP. They stand outside the
-//! project's directory, into which a checkout could bring its own.
+//! Secrets of a project that only its user can read: the key that seals tickets, and the token of HTTP. They lie
+//! outside the project's directory, where a checkout could bring its own.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -21,8 +21,8 @@ pub struct SecretError {
     source: io::Error,
 }
 
-/// The token that HTTP clients of this project's daemon have to know, and the file that holds it (mode 0600). Made when
-/// it is first asked for; whoever deletes the file gets another one.
+/// The token that HTTP clients of this project's daemon have to know, and the file that holds it (mode 0600). Made at
+/// the first request; deleting the file makes a new one.
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
@@ -69,7 +69,7 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     }
 }
 
-/// What the file holds, if nobody else can have read or written it.
+/// The content of the file, if no other user can have read or written it.
 fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     let text = private::read(path, 256)?;
     // What is no text is no secret of ours.
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(secret(&path).unwrap(), first);
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
-        // What others could have read, or is no secret, is replaced.
+        // A secret that others could have read, or that is malformed, is replaced.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let second = secret(&path).unwrap();
         assert_ne!(second, first);

@@ -45,7 +45,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
             ConnectionOptions { caller: Arc::new(Caller::new(project, hello, 1, 0)), ..ConnectionOptions::default() };
         let end = mcp::transport::stdio::serve(&server, stdio, options).await;
         parts.shutdown().await;
-        // However it ended, there is nobody left to tell.
+        // The agent has gone, however it ended.
         end.map(drop).map_err(StandaloneError::Stdio)
     });
     // A thread may still be blocked in a read of stdin.

@@ -24,7 +24,7 @@ pub struct Status {
     pub toolsets: Vec<ToolsetLine>,
     /// The systems whose tools can be imitated.
     pub profiles: Vec<ToolsetLine>,
-    /// What `hob.toml` asks for and nobody has granted; `hob trust` shows and grants it.
+    /// What `hob.toml` asks for without a grant; `hob trust` shows and grants it.
     pub withheld: Vec<project::trust::Request>,
     /// Whether that was granted since this daemon started: the next one knows it.
     pub granted_since: bool,

@@ -1,7 +1,7 @@
-//! What goes on in a session that should be at rest: how much of the processors its threads want, and which processes
-//! of it are younger than a given moment.
+//! Activity of a session that should be at rest: how much of the processors its threads want, and which of its
+//! processes are younger than a given age.
 //!
-//! A thread that waits for a processor counts like one that has it: on a busy machine, who computes for ever gets little.
+//! A thread that waits for a processor counts like one that has it: on a busy machine even an endless loop gets little.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use crate::group::Group;
 use crate::probe::threads;
 use crate::procfs::{self, Member};
 
-/// A thread that had less of a processor than one part in so many is at rest: what it waited for one does not count.
+/// A thread that had less than one part in `REST_PART` of a processor is at rest: the time that it waited for one does
+/// not count.
 const REST_PART: u64 = 20;
 
 /// What was seen between two looks.

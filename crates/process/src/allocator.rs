@@ -1,10 +1,10 @@
-//! How the allocator of glibc keeps its memory, and gives it back.
+//! The allocator of glibc: one arena, and returning what is free.
 
 /// Keeps one heap for all threads (mallopt(3), `M_ARENA_MAX`) instead of one for each. Call once at start, before there
 /// are threads.
 ///
-/// For a program whose work passes through one worker thread: its threads hardly ever want memory at the same moment, so
-/// there is nothing to gain from several heaps, and one of them stays warm and small. Does nothing with other libraries.
+/// For a program whose work passes through one worker thread: its threads rarely allocate at the same moment, so
+/// several heaps gain nothing, and a single one stays warm and small. Does nothing with other C libraries.
 pub fn single_arena() {
     #[cfg(target_env = "gnu")]
     #[expect(unsafe_code, reason = "glibc's mallopt has no safe wrapper")]
@@ -14,8 +14,8 @@ pub fn single_arena() {
     }
 }
 
-/// Gives what is free back to the system (malloc_trim(3)), also in the midst of the heap: one piece in use near its end
-/// keeps everything below it otherwise. Takes a moment, in which nobody else gets memory. Does nothing with other libraries.
+/// Returns free memory to the system (malloc_trim(3)), also from the middle of the heap, where one piece in use near
+/// its end would keep everything below. Other threads cannot allocate meanwhile. Does nothing with other C libraries.
 pub fn trim() {
     #[cfg(target_env = "gnu")]
     #[expect(unsafe_code, reason = "glibc's malloc_trim has no safe wrapper")]

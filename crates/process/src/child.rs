@@ -108,7 +108,7 @@ fn signal_name(number: i32) -> &'static str {
     }
 }
 
-/// A child that runs and whose end no one awaits yet.
+/// A running child whose end is not awaited yet.
 pub(crate) struct Started {
     child: tokio::process::Child,
     pid: i32,

@@ -28,7 +28,7 @@ struct Inner {
     held: Mutex<Held>,
 }
 
-/// What has to be let go at the end.
+/// What is released at the end.
 #[derive(Default)]
 struct Held {
     guardian: Option<Guardian>,
@@ -93,9 +93,9 @@ impl Group {
         Ok(rustix::process::kill_process_group(pid, signal)?)
     }
 
-    /// From now on a signal also reaches the process groups that the first process starts for itself, as a shell does
-    /// once it controls jobs: without a terminal nobody else knows which of them stands in front. Those that are there
-    /// already stand behind.
+    /// From now on a signal also reaches the process groups that the first process starts, as a shell with job control
+    /// does: without a terminal the kernel does not know which of them is in the foreground. Groups that exist already
+    /// count as background.
     pub fn note_jobs(&self) {
         let jobs = self.jobs().iter().map(Member::key).collect();
         self.held().jobs = Some(jobs);
@@ -116,12 +116,12 @@ impl Group {
         self.remember(self.0.identity.members(&self.known()))
     }
 
-    /// The same without a look at environments: cheaper, and enough to see what a session does and costs.
+    /// The members without reading environments: cheaper, and enough to see what a session does and costs.
     pub(crate) fn near_members(&self) -> Vec<Member> {
         self.remember(self.0.identity.near_members(&self.known()))
     }
 
-    /// The same as seen at most `age` ago, or now if nothing of it was there yet.
+    /// The near members as seen at most `age` ago, or now if there were none yet.
     pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
         match self.0.identity.near_members_cached(&self.known(), age) {
             none if none.is_empty() => self.near_members(),
@@ -153,7 +153,7 @@ impl Group {
         self.held().record = Some(path);
     }
 
-    /// Nothing is left: the guardian may go, the record too.
+    /// Dismisses the guardian and removes the record, once nothing is left of the session.
     pub(crate) fn release(&self) {
         let mut held = self.held();
         held.ended = true;

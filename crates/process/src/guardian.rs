@@ -1,8 +1,9 @@
-//! The guardian: one tiny process per session that ends it when this process is gone, however that came to be.
+//! The guardian: one tiny process per session that ends the session when this process is gone, however it ended.
 //!
 //! Two sides: [`Guardian`] is ours, [`run`] is the body of the guardian process. Between them is a pipe, its standard
-//! input, with two kinds of lines: `watch PID START` and `farewell`. At the end of file without a farewell it ends the
-//! session. It is started before the session's first process, and knows the session by its nonce until it is told more.
+//! input, with two kinds of lines: `watch PID START` and `farewell`. At the end of file without a farewell the guardian
+//! ends the session. It is started before the session's first process, and knows the session by its nonce until it is
+//! told more.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -100,8 +101,8 @@ impl Supervisor {
         Ok((child, pid))
     }
 
-    /// A pipe that holds all there is to say so far. A guardian that is started on it knows the session from its first
-    /// moment, even if we are gone in the next.
+    /// A pipe that holds everything known so far. A guardian that is started on it knows the session from its first
+    /// moment, even if this process ends in the next.
     fn ready(&self) -> io::Result<Ready> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let told = self.line().watch;
@@ -134,7 +135,7 @@ impl Line {
         }
     }
 
-    /// A few bytes into an empty pipe never block; a guardian that is gone is replaced by its keeper.
+    /// A few bytes into an empty pipe never block; a guardian that is gone is replaced.
     fn say(&mut self, text: &str) {
         if let Some(pipe) = &mut self.pipe {
             let _ = pipe.write_all(text.as_bytes());
@@ -142,7 +143,7 @@ impl Line {
     }
 }
 
-/// Awaits the guardian's end, and puts another in its place if that was not wanted.
+/// Awaits the guardian's end, and starts another one unless the session is over.
 async fn replace(mut child: tokio::process::Child, mut pid: i32, supervisor: Weak<Supervisor>) {
     for left in (0..=REPLACEMENTS).rev() {
         let ended = child.wait().await;

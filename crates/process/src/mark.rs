@@ -1,9 +1,9 @@
 //! A session's mark on its processes, which neither `setsid` nor an empty environment takes off.
 //!
-//! A process that has left its session, cleared its environment and lost its parent tells by nothing of its own where it
-//! came from. But limits are inherited by whatever a process starts, and there is one that the kernel has not heeded
-//! since Linux 2.4: the number of file locks (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The
-//! hard one stays, so that whoever means to outlive the session can take it off ([`unmark`]).
+//! A process that has left its session, cleared its environment and lost its parent shows no trace of where it came
+//! from. But limits are inherited, and the kernel has not heeded one of them since Linux 2.4: the number of file locks
+//! (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The hard value stays, so that a process that
+//! is to outlive the session can take the mark off ([`unmark`]).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The environment variable that carries the nonce. Who starts something from within a session that must outlive it,
-/// such as another daemon, takes it out of that one's environment.
+/// The environment variable that carries the nonce. A process that is started from within a session and must outlive
+/// it, such as another daemon, gets an environment without it.
 pub const SESSION_VARIABLE: &str = "HOB_SESSION";
 
 /// 128 random bits as 32 hexadecimal digits. Stands in `HOB_SESSION` of the child and is inherited by what it starts, so

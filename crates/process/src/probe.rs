@@ -1,5 +1,5 @@
-//! What a session's processes are doing, as the kernel knows it: waiting for input, sleeping, or computing; and what they
-//! cost. Nothing is guessed from text.
+//! What the processes of a session do, according to the kernel: wait for input, sleep or compute; and how much memory
+//! they take. Nothing is guessed from text.
 //!
 //! A program waits for input when one of its threads stands in `read`, `poll` or `select` on the session's input pipe, or
 //! when its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
@@ -32,14 +32,14 @@ pub struct Prober {
     last: Option<(Instant, Duration)>,
 }
 
-/// A session that used less of a processor than one part in so many, between two looks, was asleep.
+/// A session that used less than one part in `BUSY_PART` of a processor between two looks was asleep.
 const BUSY_PART: u32 = 20;
 
-/// How old a list of processes may be at most: sessions that are watched at the same time share one.
+/// The greatest age of a list of processes: sessions that are watched at the same time share one.
 const CACHE_AGE: Duration = Duration::from_millis(500);
 
-/// How old the list of processes may be for a look that comes so long after the one before: half as old, while somebody
-/// looks again and again. Whoever looks after a pause asks about something new.
+/// How old the list of processes may be for a look that comes `since` after the one before: half as old during repeated
+/// looks. A look after a pause asks about something new.
 fn cache_age(since: Duration) -> Duration {
     if since < CACHE_AGE { since / 2 } else { Duration::ZERO }
 }

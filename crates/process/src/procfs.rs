@@ -1,7 +1,7 @@
 //! What `/proc` says about processes, and signals that cannot hit the wrong one.
 //!
 //! A process is named by its number and its start time together, because numbers are used again. [`Identity`] names a
-//! whole session; [`Identity::members`] finds everything that belongs to it, however far it ran away.
+//! whole session; [`Identity::members`] finds everything that belongs to it, escaped descendants too.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -157,7 +157,7 @@ impl Identity {
                     member.signal(Signal::CONT);
                 }
             }
-            // One look misses what gets a number lower than its parent's: the numbers begin anew after the highest.
+            // One look misses a process whose number is lower than its parent's: after the highest, numbers start over.
             if clean == 2 || last {
                 return (signalled.len(), members.len());
             }
@@ -226,8 +226,8 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     false
 }
 
-/// All processes but this one, as they were at most `age` ago. Reading them takes milliseconds on a full machine: who does
-/// not mind shares the last look.
+/// All processes but this one, as they were at most `age` ago. Reading them takes milliseconds on a full machine, so a
+/// caller that allows some age shares the last look.
 fn everything(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,9 +249,9 @@ pub(crate) fn processes() -> impl Iterator<Item = i32> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
 }
 
-/// The same from the lowest to the highest, each asked for only when the one before was dealt with: what starts meanwhile
-/// is among them. [`processes`] is cheaper, but all read at once: old before it is gone through, it never meets what lives
-/// for a millisecond and leaves another behind.
+/// All processes from the lowest number to the highest, each read only when the one before was dealt with, so that new
+/// ones are among them. [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a
+/// millisecond and leaves another behind.
 fn one_by_one() -> impl Iterator<Item = i32> {
     /// Room for a number with what the kernel says about it, which two do not fit in, and what alignment can take of it.
     const ONE: usize = 32 + 7;
@@ -267,7 +267,7 @@ fn one_by_one() -> impl Iterator<Item = i32> {
                     Ok(Ok(pid)) => return Some(pid),
                     _ => room = ONE,
                 },
-                // A name that is longer than any number: it gets what it needs, and no more.
+                // A name that is longer than any number gets just the room it needs.
                 Err(Errno::INVAL) if room < LONGEST => room += 8,
                 Err(_) => return None,
             }

@@ -1,4 +1,4 @@
-//! What to start and how: [`Spec`], and the act of starting it.
+//! [`Spec`]: what to start and how, and starting it.
 //!
 //! The child gets a session and process group of its own, pipes whose ends on its side stay blocking, exactly the
 //! environment that the spec names, default signal dispositions, an empty signal mask and the file limit of its user.
@@ -26,7 +26,7 @@ use crate::{limits, procfs, records};
 /// A program to start. Nothing is inherited: give the whole environment.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// A name to be found in the `PATH` of [`Spec::env`], or a path (relative ones from [`Spec::cwd`]).
+    /// A name that is looked up in the `PATH` of [`Spec::env`], or a path, relative to [`Spec::cwd`].
     pub program: OsString,
     /// Arguments after the program's name.
     pub args: Vec<OsString>,
@@ -73,7 +73,7 @@ pub enum Guard {
     SelfExe,
     /// Another program that calls [`crate::guardian::run`], with the arguments that lead there.
     Program(PathBuf, Vec<OsString>),
-    /// None: the session may outlive a killed parent. For short commands and tests.
+    /// No guardian: the session may outlive a killed parent. For short commands and tests.
     Without,
 }
 
@@ -277,8 +277,8 @@ fn check_cwd(cwd: &Path) -> Result<(), SpawnError> {
     rustix::fs::access(cwd, rustix::fs::Access::EXEC_OK).map_err(|errno| wrong(errno.into()))
 }
 
-/// How much a program can print while we are busy, in bytes: with the usual 64 KiB it and we would wait for each other
-/// all the time during a flood. The kernel allows as much to everybody.
+/// How many bytes a program can print while this process is busy: with the usual 64 KiB both would keep waiting for
+/// each other during a flood. The kernel allows this size to every user.
 const OUTPUT_PIPE: usize = 1 << 20;
 
 /// A pipe with one end on each side. Only our end is non-blocking: the two ends are separate open files.
@@ -303,7 +303,7 @@ fn our_writer() -> io::Result<Ends<pipe::Sender>> {
 
 fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-    // Memory is taken only for what is in it. Where so much is not allowed, a smaller pipe does as well.
+    // A pipe takes memory only for its content. Where this size is not allowed, a smaller pipe does.
     let _ = rustix::pipe::fcntl_setpipe_size(&read, OUTPUT_PIPE);
     Ok(Ends { ours: pipe::Receiver::from_owned_fd(read)?, child: write })
 }

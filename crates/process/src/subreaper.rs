@@ -1,8 +1,8 @@
 //! Adoption: descendants that lost their parents become children of this process, and are reaped here.
 //!
-//! Never waits on "any child": that would steal statuses from their owners. Reaped is only what has ended, is our child,
-//! was not started through this crate, and stands in another session than ours, as everything that escaped from a
-//! session of ours does. Children that other code starts without a session of their own are left to that code.
+//! Never waits on "any child": that would steal statuses from their owners. A process is reaped only if it has ended,
+//! is our child, was not started through this crate, and is in another session than ours, as everything is that escaped
+//! from a session of ours. Children that other code starts without a session of their own are left to that code.
 
 use std::collections::HashSet;
 use std::io;
@@ -15,10 +15,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::nonce::{self, Nonce};
 use crate::procfs::{self, Member};
 
-/// Children that are awaited by whoever started them. Held while forking, so that none is seen before it is in here.
+/// Children that their starters await. Locked while forking, so that no child is seen before it is entered.
 static OWNED: Mutex<Option<HashSet<i32>>> = Mutex::new(None);
 
-/// Makes this process the one that orphaned descendants fall to. Call once, early.
+/// Makes this process the parent of orphaned descendants. Call once, early.
 ///
 /// # Errors
 /// Only on a kernel older than 3.4.
@@ -94,7 +94,7 @@ pub(crate) fn spawn_owned<T>(start: impl FnOnce() -> io::Result<(T, i32)>) -> io
     Ok((child, pid))
 }
 
-/// The child was awaited; its number may be used again.
+/// Forgets a child that was awaited; its number may be used again.
 pub(crate) fn unregister(pid: i32) {
     if let Some(owned) = owned_children().as_mut() {
         owned.remove(&pid);

@@ -12,7 +12,7 @@ pub enum Known {
     ByProcess,
     /// By the token of one agent, which was made for the holder of its name.
     ByAgentToken,
-    /// By a token that many share: it is nobody in particular.
+    /// By a token that many share, so not as one agent.
     BySharedToken,
 }
 
@@ -23,7 +23,7 @@ pub struct Caller {
     pub connection: u64,
     /// What the connection is for.
     pub role: Role,
-    /// The process at the other end, as the kernel says; 0 when there is none.
+    /// The process at the other end, according to the kernel; 0 without one.
     pub pid: u32,
     /// Its working directory: where sessions start that name no other.
     pub cwd: PathBuf,
@@ -35,7 +35,7 @@ pub struct Caller {
     pub session: Option<String>,
     /// The name it goes by (`--as`, `HOB_AGENT`).
     pub name: Option<String>,
-    /// Whether to take that name from whoever holds it elsewhere.
+    /// Whether to take that name from its holder elsewhere.
     pub takeover: bool,
     /// This run of the agent, the same over all its connections.
     pub run: Option<String>,

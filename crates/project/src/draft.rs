@@ -1,5 +1,5 @@
-//! Files that are replaced as a whole: whoever reads one meanwhile sees the old bytes or the new ones, never half of them.
-//! The new ones are drafted under a name that nobody can have planted, and nothing that lies there is written to.
+//! Files that are replaced as a whole: a reader sees the old bytes or the new ones, never half of them. The new bytes
+//! are drafted under a name that nobody could have planted; a file that already lies there is not written to.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -26,8 +26,8 @@ impl Draft {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let path = directory.join(format!(".hob-{:016x}", u64::from_ne_bytes(random)));
-        // Nobody else reads it before it has the permissions that it is to have. What has this name already, a link too, is
-        // an error and neither opened nor followed.
+        // No other user reads it before it has its final permissions. A file that has this name already, a link too, is
+        // an error, and is neither opened nor followed.
         let first = if mode.is_some() { 0o600 } else { 0o666 };
         let mut file = OpenOptions::new().write(true).create_new(true).mode(first).open(&path)?;
         let draft = Draft { path };

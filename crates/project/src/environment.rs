@@ -1,5 +1,5 @@
 //! Which environment variables go from a caller to what hob starts for it. An allow-list: programs need to find
-//! compilers, libraries and locale; secrets that stand in an agent's environment stay there.
+//! compilers, libraries and locale; secrets in an agent's environment stay there.
 
 use std::collections::BTreeMap;
 use std::env;

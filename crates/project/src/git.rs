@@ -23,7 +23,7 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
         let dot_git = top.join(".git");
         let metadata = dot_git.metadata().ok()?;
         let main = if metadata.is_dir() {
-            // An empty `.git` directory is none for git either.
+            // Git does not take an empty `.git` directory for one either.
             dot_git.join("HEAD").symlink_metadata().ok()?;
             top.to_owned()
         } else {
@@ -81,7 +81,7 @@ fn separate(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     }
     let is_of_top = match core(&git_dir, "worktree") {
         Some(_) => configured_worktree(&git_dir).is_some_and(|worktree| worktree == top),
-        // What is called `.git` belongs to the directory around it, and a bare one elsewhere to nobody.
+        // A directory called `.git` belongs to the directory around it; a bare one elsewhere belongs to no worktree.
         None => git_dir.starts_with(&top) || !git_dir.ends_with(".git") && !is_bare(&git_dir),
     };
     is_of_top.then_some(git_dir)
@@ -232,7 +232,7 @@ mod tests {
         check(&thief, &thief, &thief);
         fs::write(thief.join(".git"), "gitdir: /proc/self/mem\n").unwrap();
         check(&thief, &thief, &thief);
-        // An archive holds a whole repository, which names somebody else's directory as its worktree.
+        // An unpacked archive holds a whole repository, which names a foreign directory as its worktree.
         let (repository, linked) = (thief.join("repository"), thief.join("repository/worktrees/x"));
         fs::create_dir_all(&linked).unwrap();
         fs::write(repository.join("config"), format!("[core]\nworktree = {}\n", main.display())).unwrap();
@@ -240,7 +240,7 @@ mod tests {
         fs::write(linked.join("gitdir"), "../../../.git\n").unwrap();
         fs::write(thief.join(".git"), "gitdir: repository/worktrees/x\n").unwrap();
         assert_ne!(worktree(&thief).map(|found| found.main), Some(main.clone()));
-        // Its directory is in nobody's list of worktrees, whatever it says.
+        // No repository lists this directory as its worktree, whatever it claims.
         let forged = thief.join("forged");
         fs::create_dir(&forged).unwrap();
         fs::write(thief.join(".git"), "gitdir: forged\n").unwrap();

@@ -1,6 +1,6 @@
-//! The environment of a daemon. Whoever starts one hands it what it needs and nothing else: a process's environment can
-//! be read by every session that it starts (`/proc/PID/environ`), for as long as it runs. What is secret goes through a
-//! pipe, and stays in the daemon's memory.
+//! The environment of a daemon. A daemon is handed what it needs and nothing else: its environment can be read by every
+//! session that it starts (`/proc/PID/environ`), for as long as it runs. Secrets go through a pipe, and stay in the
+//! daemon's memory.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -35,7 +35,7 @@ const NEEDED: &[&str] = &[
 ];
 /// What is handed over by the pipe: `HOB_…_DATABASE`, addresses of databases with what opens them.
 const SECRET: (&str, &str) = ("HOB_", "_DATABASE");
-/// How much the pipe may hold, in bytes: what it takes without anybody reading.
+/// How many bytes the pipe takes without a reader.
 const PIPE_MAX: u64 = 64 * 1024;
 /// How long one of them may be, in bytes; a longer one is no address.
 const SECRET_MAX: usize = 4096;
@@ -104,7 +104,8 @@ pub fn take() {
     let _ = HANDED.set(serde_json::from_slice(&text).unwrap_or_default());
 }
 
-/// A variable that may be secret: handed over to a daemon, else as the environment has it. An empty one is none.
+/// A variable that may be secret: the one handed over to a daemon, else that of the environment. An empty one counts as
+/// absent.
 pub fn secret(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
     handed.or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())

@@ -56,7 +56,7 @@ pub struct Hello {
     /// The name the agent goes by.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether to take that name from whoever holds it elsewhere.
+    /// Whether to take that name from its holder elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takeover: bool,
     /// This run of the agent: made by its front-end, the same over all its connections, another one when it is started
@@ -250,7 +250,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The name that the environment gives to whoever runs here: `HOB_AGENT`, else `THRUM_NAME`.
+/// The agent's name from the environment: `HOB_AGENT`, else `THRUM_NAME`.
 fn agent_name() -> Option<String> {
     ["HOB_AGENT", "THRUM_NAME"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }

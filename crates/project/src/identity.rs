@@ -1,5 +1,5 @@
-//! Which directory a root is, whatever its path: so that a project that was moved is found again, and one that stands
-//! where another stood is not taken for it.
+//! The identity of a root directory apart from its path, so that a moved project is found again, and a project is not
+//! taken for another that stood at the same path.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::origin::origin;
 /// What a directory stays when it is moved within its file system, and what says more of it where it was not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// The inode and when it was made, since inodes are given anew; where the file system does not tell when, its device.
+    /// The inode and its birth time, since inodes are reused; the device where the file system knows no birth times.
     directory: String,
     /// The file system it is on, by the number that it gives itself.
     file_system: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Of the directory at `root`; `None` where there is none to be seen.
+    /// Of the directory at `root`; `None` where none can be seen.
     pub(crate) fn of(root: &Path) -> Option<Identity> {
         let metadata = root.symlink_metadata().ok().filter(|metadata| metadata.is_dir())?;
         let made = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -71,13 +71,13 @@ impl Identity {
         no_doubt && inode == others && made == made_there
     }
 
-    /// Whether `other`, at the same path, is another project: another directory, and not of a repository that was cloned
-    /// anew.
+    /// Whether `other`, at the same path, is another project: another directory, and not a new clone of the same
+    /// repository.
     ///
-    /// Where there is doubt, which a grant does not survive, it mostly is another too. State that is set aside waits, is
-    /// told of, and is there again when its directory is; what a stranger has read is not taken back. Only what nothing
-    /// sets apart stays: on a file system that tells neither a time nor a number (FUSE, NFS), the same inode of the same
-    /// device. Else every start there would begin anew.
+    /// In doubt, where a grant ends, it mostly counts as another too: state that is set aside is reported and comes
+    /// back with its directory, but what a stranger has read cannot be taken back. The exception is a file system that
+    /// tells neither a time nor a number of its own (FUSE, NFS): the same inode of the same device is the same project
+    /// there, or every start would lose the state.
     pub(crate) fn is_replaced_by(&self, other: &Identity) -> bool {
         let same_clone = self.origin.is_some() && self.origin == other.origin;
         let ((inode, made), (others, made_there)) = (self.parts(), other.parts());

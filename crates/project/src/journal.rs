@@ -1,4 +1,4 @@
-//! The journal: what happened, as typed records. Faces show it and tests wait on it; logs are another thing.
+//! The form of the journal: what happened, as typed records. Clients show it and tests wait on it; the log is apart.
 //!
 //! Each part declares its own records; the daemon's are [`Record`]. A reader gets all of them in one form, [`Entry`].
 
@@ -17,7 +17,7 @@ pub struct Entry {
     pub at_ms: u64,
     /// What happened.
     pub record: String,
-    /// The rest, as whoever wrote it declares it.
+    /// The other fields, as the part that wrote the record declares them.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! Where things are and who may: the project root, its paths, the lock, the socket, the first line of a connection,
+//! What a project is on this machine: its root, its paths, the lock, the socket, the first line of a connection,
 //! `hob.toml` and trust, and the records of the journal.
 //!
 //! Plain blocking code without an async runtime: the front-end, the daemon and the command line all build on it.

@@ -1,7 +1,7 @@
-//! One daemon per project: advisory locks on the project's root and on `lock` in its state directory, held for the daemon's life and
-//! released by the kernel whatever ends it. The file's text only helps people.
+//! One daemon per project: advisory locks on the project's root and on `lock` in its state directory, held for the
+//! daemon's life and released by the kernel however it ends. The text of the file only helps people.
 //!
-//! The root is what the project is: where its state and its socket are depends on the environment, and both may be
+//! The root identifies the project: the places of its state and its socket depend on the environment, and both may be
 //! moved or removed under a running daemon.
 
 use std::fs::{File, OpenOptions};
@@ -39,7 +39,7 @@ impl Lock {
     pub fn acquire(project: &Project) -> Result<Lock, LockError> {
         let root = lock_root(project)?;
         match project.create_state_dir() {
-            // Whoever uses it is to end, and holds this lock or held it a moment ago.
+            // Its user is a daemon that is to end, and holds this lock or held it a moment ago.
             Err(PathError::InUse { path }) => {
                 let pid = File::open(path.join("lock")).ok().and_then(|mut file| holder(&mut file));
                 return Err(LockError::Held { pid });
@@ -86,8 +86,8 @@ fn is_unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-/// Where the project stood when the daemon `pid` began to serve it, if it was moved since: nobody finds that daemon any more.
-/// `None` for whatever else it may be: a name among a process's arguments is no proof.
+/// Where the project stood when the daemon `pid` began to serve it, if it was moved since and its daemon cannot be
+/// found any more. `None` for any other process: a name among a process's arguments is no proof.
 pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     let process = Holder::of(pid)?;
     let former = process.is_hob().then(|| root_of_daemon(&process.arguments()))??;
@@ -99,13 +99,13 @@ pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     .then_some(former)
 }
 
-/// Whether the process `pid` is a daemon of this user's, whoever started it.
+/// Whether the process `pid` is a daemon of this user.
 pub fn serves(pid: u32) -> bool {
     Holder::of(pid).is_some_and(|holder| holder.is_daemon())
 }
 
-/// The root that a daemon serves, by the arguments with which front-ends start theirs; what somebody started by hand is
-/// theirs to end.
+/// The root that a daemon serves, by the arguments with which front-ends start daemons; one that was started by hand is
+/// to be ended by hand.
 fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
     let [_, rest @ ..] = arguments else { return None };
     let [serve, background, project, root] = rest else { return None };
@@ -119,7 +119,8 @@ fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
     let Ok(root) = File::open(project.root()) else { return Ok(None) };
     match flock(&root, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => match lock_holder(&root) {
-            // Whoever may read the directory may lock it, another user and `flock . make` too: only daemons count.
+            // Any process that may read the directory may lock it, another user's and `flock . make` too: only daemons
+            // count.
             Some(holder) if !holder.is_daemon() => Ok(None),
             holder => Err(LockError::Held { pid: holder.map(|holder| holder.pid) }),
         },
@@ -146,7 +147,7 @@ impl Holder {
     }
 
     /// Whether it is this user's and runs a program of the name of this one, which an upgrade may have replaced. Only
-    /// the kernel's word counts: anybody's arguments may say anything.
+    /// what the kernel says counts: arguments can be forged.
     fn is_hob(&self) -> bool {
         let name = |process: &str| {
             let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;

@@ -127,7 +127,7 @@ mod tests {
         let linked = format!("{}/.git\n", top.join("linked").display());
         std::fs::write(plain.join("worktrees/linked/gitdir"), linked).unwrap();
         assert_eq!(origin(&plain), None);
-        // A `.git` that names somebody else's.
+        // A `.git` that names a foreign repository.
         for theirs in [victim.join(".git"), victim.join(".git/worktrees/linked")] {
             std::fs::write(plain.join(".git"), format!("gitdir: {}\n", theirs.display())).unwrap();
             assert_eq!(origin(&plain), None, "{}", theirs.display());

@@ -1,4 +1,4 @@
-//! Whom a file belongs to, asked without following links, and who else decides what stands at a path.
+//! The owner of a file, without following links, and which other user decides what stands at a path.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -18,7 +18,7 @@ pub(crate) fn is_mine(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == me())
 }
 
-/// Whether this is a real directory of this user that nobody else can write to or look into.
+/// Whether this is a real directory of this user that no other user can write to or read.
 pub(crate) fn is_private_directory(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == me() && metadata.mode() & 0o077 == 0
 }
@@ -44,8 +44,8 @@ impl fmt::Display for Foreign {
 
 /// What lets another user decide what stands at `path`, from `base` down to it: a directory, a link or the file itself
 /// that is neither this user's nor root's, or a directory of root's that all may change. Where `base` is not there, the
-/// nearest directory above that is: its owner will decide. In a sticky directory nobody changes what is another's, so
-/// there only what is in it counts.
+/// nearest directory above that is: its owner will decide. In a sticky directory users cannot replace each other's
+/// files, so there only the file itself counts.
 pub(crate) fn foreign(base: &Path, path: &Path) -> Option<Foreign> {
     let mut is_there = false;
     for at in path.ancestors() {
@@ -99,7 +99,7 @@ mod tests {
         symlink(temp.path().join("mine"), &path).unwrap();
         assert_eq!(foreign(&base, &path), None);
         assert_eq!(found(&path).as_deref(), Some(&*path));
-        // Where nothing is, whoever may make it.
+        // Where nothing stands, the user who may make it decides.
         fs::remove_dir_all(&base).unwrap();
         assert_eq!(found(temp.path()).as_deref(), Some(temp.path()));
         fs::set_permissions(temp.path(), fs::Permissions::from_mode(0o700)).unwrap();

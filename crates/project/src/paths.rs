@@ -72,7 +72,7 @@ impl Project {
         &self.state_dir
     }
 
-    /// Makes the state directory, readable by nobody else; adopts the one that this project had before it was moved.
+    /// Makes the state directory, private to this user; adopts the one that this project had before it was moved.
     pub fn create_state_dir(&self) -> Result<&Path, PathError> {
         state::create(&self.state_dir, &self.root)?;
         Ok(&self.state_dir)

@@ -1,4 +1,4 @@
-//! Files that are this user's alone: secrets, and what nobody else may have written.
+//! Files private to this user: secrets, and files that no other user may have written.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,8 +11,8 @@ use rustix::io::Errno;
 
 use crate::{draft, owner};
 
-/// What a file holds, as far as `most` bytes go, if nobody else can have read or written it. `None` where there is no
-/// such file: a link is none, wherever it leads.
+/// The first `most` bytes of a file that no other user can have read or written. `None` where there is no such file; a
+/// link is not followed.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -41,8 +41,8 @@ fn read_without(path: &Path, most: u64, rights: u32) -> io::Result<Option<Vec<u8
     Ok(Some(bytes))
 }
 
-/// Writes a file in place of the one that is there, with the directories on the way to it. On the disk when this returns;
-/// nobody ever sees half of it.
+/// Writes a file in place of the one that is there, with the directories on the way to it. On the disk when this
+/// returns; a reader never sees half of it.
 ///
 /// # Errors
 /// When it cannot be written; then the former one stays.
@@ -52,8 +52,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     draft::replace(path, Some(0o600), bytes)
 }
 
-/// Tries whether a directory can be written to, and leaves nothing there. Nobody knows the file's name before, and what
-/// stands under it is not opened, a link neither.
+/// Tests whether a directory can be written to, and leaves nothing there. The file's name cannot be guessed, and an
+/// existing file or link of that name is not opened.
 ///
 /// # Errors
 /// Why it cannot.

@@ -1,5 +1,5 @@
-//! Files of a project: anything may lie in their place, a pipe that nobody writes to, a device without an end, a link to
-//! either. What is read is a regular file, and no longer than expected.
+//! Reading files of a project, in whose place anything may lie: a pipe without a writer, a device without an end, a
+//! link to either. Only regular files are read, up to a length.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 /// Opens a file to be read. It never waits for a writer.
 ///
 /// # Errors
-/// When there is none, it is no regular file, or cannot be read.
+/// When it is absent, not a regular file, or unreadable.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -24,7 +24,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// The text of a file of at most `most` bytes. It never waits for a writer.
 ///
 /// # Errors
-/// When there is none, it is no regular file, is longer or no UTF-8, or cannot be read.
+/// When it is absent, not a regular file, too long, not UTF-8, or unreadable.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
     text(open(path)?, most)
 }

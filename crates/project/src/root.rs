@@ -1,5 +1,5 @@
-//! Which directory is the project. The order is fixed: `--project`, `HOB_PROJECT`, git's main worktree, the nearest
-//! `hob.toml`, `.jj` or `.hg` upwards that belongs to this user, the nearest project's own file (`*.cabal`,
+//! Finding the project's root directory. The order is fixed: `--project`, `HOB_PROJECT`, git's main worktree, the
+//! nearest `hob.toml`, `.jj` or `.hg` upwards that belongs to this user, the nearest project's own file (`*.cabal`,
 //! `pyproject.toml` …), the current directory. Nothing that hob writes makes a root, and `/`, a home and the temporary
 //! directory are roots only by name.
 

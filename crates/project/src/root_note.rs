@@ -1,5 +1,5 @@
-//! The file `root` in the directory of a project's state: which root the state is of, when it was used last, and, by its
-//! lock, whether somebody uses it now.
+//! The file `root` in a state directory: which root the state is of, when it was last used, and, by its lock, whether
+//! it is in use.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};

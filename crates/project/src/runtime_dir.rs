@@ -1,5 +1,5 @@
-//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, else `hob-UID` under the temporary directory, mode 0700 and
-//! checked without following links (anybody may have put something of that name into a shared temp directory).
+//! The private directory for sockets: `$XDG_RUNTIME_DIR/hob`, else `hob-UID` under the temporary directory, mode 0700
+//! and checked without following links (any user may have put something of that name into a shared temp directory).
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -14,7 +14,7 @@ use crate::path_error::PathError;
 pub(crate) fn directory() -> Result<PathBuf, PathError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let path = directory_in(xdg.as_deref(), &temporary());
-    // Who only looks leaves nothing behind.
+    // Looking leaves nothing behind.
     match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path),
         _ => private(&path).map(|()| path),

@@ -1,4 +1,4 @@
-//! The daemon's socket: bound under the lock, found by those who look for it, and who is at the other end.
+//! The daemon's socket: binding it under the lock, finding it, and which user is at the other end.
 
 use std::fs;
 use std::io::{self, Read};
@@ -71,7 +71,7 @@ pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), So
     runtime_dir::made()?;
     let path = project.socket_path()?;
     let failed = |source: io::Error| SocketError::Bind { path: path.clone(), source };
-    // Until it listens, it looks like one that nobody needs any more.
+    // Until it listens, it looks like a stale one.
     let _turn = path.parent().and_then(stale::turn);
     if path.symlink_metadata().is_ok() {
         match UnixStream::connect(&path) {
@@ -94,7 +94,7 @@ impl Bound {
         &self.path
     }
 
-    /// Whether the file is still the one that was bound. A cleaner of temp directories may have taken it: bind anew.
+    /// Whether the file is still the one that was bound. If a cleaner of temp directories removed it, bind again.
     pub fn is_in_place(&self) -> bool {
         self.path.symlink_metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode)
     }
@@ -118,7 +118,7 @@ impl Bound {
 }
 
 /// Connects to the project's daemon: at its place in this environment, else where the running daemon says it is.
-/// `Ok(None)` when there is none. The other end is this user's, always.
+/// `Ok(None)` when no daemon runs. The other end always belongs to this user.
 pub fn connect(project: &Project) -> Result<Option<UnixStream>, SocketError> {
     let here = project.socket_path();
     if let Ok(path) = &here

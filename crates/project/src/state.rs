@@ -1,14 +1,14 @@
 //! Where the state of projects is: one directory a project below the user's state directory, named by a hash of the
 //! root's path. Never inside the project: a checkout can bring files, links and whole databases of any name.
 //!
-//! What an environment says may differ between an agent and a shell, so a project's directory is looked for where
-//! `XDG_STATE_HOME` points and in the standard place; whoever makes it elsewhere leaves a link in the standard place.
-//! A project that was moved or renamed keeps its state: the directory remembers which directory its root was. Where another
-//! project stands at that path now, the state is set aside until the moved one is used.
+//! Environments differ between an agent and a shell, so the directory is looked for where `XDG_STATE_HOME` points and
+//! in the standard place; a directory made elsewhere gets a link in the standard place. A project that was moved or
+//! renamed keeps its state: the directory remembers which directory its root was. Where another project stands at that
+//! path now, the state is set aside until the moved one is used.
 //!
-//! Without a home of the user's own it is in the temporary directory, where anybody may have made one of its name: it is
-//! checked before anything in it is looked at. So is a place that the environment names: below a directory of another
-//! user nothing is used, and of links only those that hob left.
+//! Without a home of the user's own the state lies in the temporary directory, where any user may have made a directory
+//! of its name, so it is checked before anything in it is read. So is a place that the environment names: nothing below
+//! a directory of another user is used, and no link but those that hob left.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -27,7 +27,7 @@ const IDENTITY: &str = "root-inode";
 /// How long the file may be, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// The directory of the state of the project of this hash, whether it exists or not; an error where somebody else's
+/// The directory of the state of the project of this hash, whether it exists or not; an error where another user's
 /// directory stands in its way.
 pub(crate) fn directory(hash: &str) -> Result<PathBuf, PathError> {
     directory_in(&Places::of_environment(), hash)
@@ -132,7 +132,7 @@ impl Places {
         Places { standard, first, shared, named }
     }
 
-    /// Refuses what another user made or may change. Who only looks leaves nothing behind.
+    /// Refuses a path that another user made or may change. Leaves nothing behind.
     fn check(&self) -> Result<(), PathError> {
         if let Some(shared) = self.shared.as_deref().filter(|shared| shared.symlink_metadata().is_ok()) {
             runtime_dir::private(shared)?;
@@ -168,7 +168,7 @@ impl Places {
 /// Gives `path` the state that the directory `root` had under another path, if there is one below `place`.
 ///
 /// # Errors
-/// While somebody uses it: whoever began anew then would never see it again.
+/// While it is in use: a project that started with empty state then would never see it again.
 fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
     let Some(identity) = Identity::of(root) else { return Ok(false) };
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -196,7 +196,7 @@ fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
 /// Puts the state at `path` aside if another project than the one at `root` left it there.
 ///
 /// # Errors
-/// While somebody uses it: it is not this project's.
+/// While it is in use: it is not this project's.
 fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     if !is_of_another(path, root) {
         return Ok(());
@@ -206,7 +206,7 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
         if root_note::root_of(path).is_some() {
             return Err(PathError::InUse { path: path.to_owned() });
         }
-        // Somebody is just making it; but where the file that names the root is there and not to be read, nobody does.
+        // It is just being made; unless the file that names the root is there and cannot be read.
         if path.join(root_note::ROOT).symlink_metadata().is_err() {
             return Ok(());
         }
@@ -254,9 +254,9 @@ pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
 /// What the note in a state says of the directory that it belongs to.
 #[derive(PartialEq, Eq)]
 enum Known {
-    /// There is none: the disk was full, or the user took it away, to give the state to whatever stands there.
+    /// Absent: the disk was full, or the user removed it, to give the state to the directory that stands there.
     Nothing,
-    /// It is none that hob wrote, or that only this user can have changed: it may have been any other.
+    /// Not one that hob wrote, or one that other users can have changed: the directory may have been any other.
     Unbelievable,
     Is(Identity),
 }
@@ -342,7 +342,7 @@ mod tests {
         fs::write(of(&first).join("mail.db"), "mail").unwrap();
         drop(make(&other));
         fs::rename(&first, &second).unwrap();
-        // While it is in use nobody takes it away.
+        // While it is in use, it is not removed.
         assert!(matches!(adopt(&place, &of(&second), &second), Err(PathError::InUse { .. })));
         private_directory(&of(&second)).unwrap();
         for (name, text) in [("start.lock", ""), ("init.json", "{}")] {
@@ -403,7 +403,7 @@ mod tests {
             assert!(matches!(directory_in(&places, "00000000000000aa"), Err(PathError::NotPrivate { .. })), "{what}");
             assert!(matches!(create_in(&places, &path, &root), Err(PathError::NotPrivate { .. })), "{what}");
         };
-        // Who only looks makes nothing.
+        // Looking makes nothing.
         directory_in(&places, "00000000000000aa").unwrap();
         assert!(!above.exists());
         let elsewhere = temp.path().join("elsewhere");
@@ -480,7 +480,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         make();
         assert!(!path.join("mail.db").exists());
-        // What others may have written, or nobody can read.
+        // Files that others may have written, or that cannot be read.
         let spoils: [(&str, &dyn Fn()); 4] = [
             ("writable", &|| mode(0o666)),
             ("empty", &|| fs::write(&note, "").unwrap()),
@@ -521,7 +521,7 @@ mod tests {
                 std::os::unix::fs::chown(at, Some(0), None).unwrap();
             }
         }
-        // A link to what has another name is none of hob's.
+        // A link to a directory of another name is not hob's.
         fs::set_permissions(&mine, fs::Permissions::from_mode(0o755)).unwrap();
         symlink(&mine, &path).unwrap();
         assert!(matches!(directory_in(&places, hash), Err(PathError::NotPrivate { .. })));
@@ -534,7 +534,7 @@ mod tests {
             assert!(matches!(directory_in(&places, hash), Err(PathError::NotPrivate { .. })), "another's link");
             std::os::unix::fs::lchown(&path, Some(0), None).unwrap();
         }
-        // Its disk is away: nobody begins anew in its stead.
+        // Its disk is not mounted: no empty state takes its place.
         fs::remove_dir_all(&mine).unwrap();
         let found = directory_in(&places, hash).unwrap();
         let refused = create_in(&places, &found, temp.path()).unwrap_err().to_string();

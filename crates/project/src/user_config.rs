@@ -1,8 +1,8 @@
-//! The user's own configuration, `$XDG_CONFIG_HOME/hob/config.toml`. What stands here needs no trust: only the user
-//! writes it. Same settings as `hob.toml`, which it is overridden by where that is allowed to, and `environment`.
+//! The user's own configuration, `$XDG_CONFIG_HOME/hob/config.toml`. It needs no trust, as only the user writes it. It
+//! holds the settings of `hob.toml`, which overrides it within its limits, and `environment`.
 //!
-//! It says what runs as this user, and the environment says where it is: what another user has made or may change there
-//! is refused, whether by owning a file, a link or a directory on the way.
+//! The file decides what runs as this user, and the environment where it is, so a file that another user made or may
+//! change is refused, also where that user owns a link or a directory on the way.
 
 use std::env;
 use std::io;
@@ -35,7 +35,7 @@ impl UserConfig {
         UserConfig::read(&path)?.map_or_else(|| Ok(UserConfig::default()), |text| parse(&path, &text))
     }
 
-    /// Reads a file of the user's configuration, as the user or root wrote it; `None` where there is none.
+    /// Reads a file of the user's configuration, as the user or root wrote it; `None` if it is absent.
     ///
     /// # Errors
     /// When another user has written it, or may put another in its place.

@@ -1,11 +1,11 @@
-//! Text from outside, shown and never obeyed: what a terminal would act on and people do not see is written out. Names,
-//! paths and values that a checkout brings go through here before anybody judges them.
+//! Text from outside, shown and never obeyed: what a terminal would act on, or people do not see, is written out.
+//! Names, paths and values of a checkout pass through here before a person judges them.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text on one line, with everything written out that would break the line, that is not to be seen, or that looks like
-/// a space and is none: in a name it matters, in running text French and Japanese are full of it.
+/// A text on one line, with everything written out that would break the line, is invisible, or only looks like a space:
+/// that matters in a name, while running text in French and Japanese is full of such spaces.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escaped(text).chars() {
@@ -19,7 +19,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// A path on one line, as [`visible`] shows texts: it is no more than a name, which may be anything.
+/// A path on one line, as [`visible`] shows texts: it is a name, which may be anything.
 pub fn path(path: &Path) -> String {
     visible(&path.to_string_lossy())
 }
@@ -50,8 +50,7 @@ pub fn push_visible(out: &mut String, before: char, c: char) {
     }
 }
 
-/// Characters that look like a space, and are none to who splits words: other spaces, and the pattern of Braille without
-/// dots.
+/// Characters that look like a space and do not separate words: other spaces, and the Braille pattern without dots.
 fn is_blank(c: char) -> bool {
     c == '\u{2800}' || c.is_whitespace() && !c.is_ascii()
 }
@@ -61,8 +60,8 @@ fn is_joint(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{200d}')
 }
 
-/// Whether a joint stands where it means something: behind a symbol, and no more of them than one of each. Whole texts
-/// can be hidden in what stands elsewhere.
+/// Whether a joiner has a meaning where it stands: behind a symbol, at most one of each kind. Elsewhere joiners can
+/// hide whole texts.
 fn joins(before: char, joint: char) -> bool {
     let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
     match (before, joint) {

@@ -1,4 +1,4 @@
-//! Who calls, for tests of tools without a daemon.
+//! A caller, for tests of tools without a daemon.
 
 use std::path::Path;
 

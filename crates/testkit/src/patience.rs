@@ -9,10 +9,10 @@ pub fn patience() -> Duration {
     Duration::from_secs(60).mul_f64(factor.clamp(0.1, 100.0))
 }
 
-/// Asks again and again until there is a value.
+/// Polls until there is a value.
 ///
 /// # Panics
-/// When there is none within [`patience`]; `what` says what was awaited.
+/// When no value came within [`patience`]; `what` says what was awaited.
 pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + patience();
     loop {

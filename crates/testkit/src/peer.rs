@@ -27,7 +27,7 @@ pub struct McpPeer {
 pub struct Answer {
     /// The text blocks, joined by newlines.
     pub text: String,
-    /// The structured content; null when there is none.
+    /// The structured content; null without one.
     pub structured: Value,
     /// Whether the tool reports an error.
     pub is_error: bool,

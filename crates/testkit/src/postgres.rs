@@ -21,8 +21,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts one that takes connections. Without the programs it says so and there is none, unless they are required
-    /// (`CI`).
+    /// Starts a server that takes connections. Without the programs it says so and returns `None`, unless they are
+    /// required (`CI`).
     pub fn start() -> Option<Postgres> {
         let Some(bin) = programs() else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is required here: cargo xtask setup tests");

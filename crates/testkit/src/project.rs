@@ -40,7 +40,7 @@ impl TestProject {
         fs::create_dir(top.path().join("home/.cabal")).expect("a fresh directory");
         fs::write(top.path().join("home/.cabal/config"), "").expect("a fresh file");
         let project = TestProject { top, hob: PathBuf::from(hob) };
-        // What is started here, and stopped, must not be somebody's own project's.
+        // What is started and stopped here must not belong to a project of the user's own.
         let root = project::Project::find(None, &project.root()).expect("a directory of its own").root().to_owned();
         assert!(root.ends_with("project"), "TMPDIR lies inside of the project {}: set it elsewhere", root.display());
         set_mode(&project.runtime_dir(), 0o700);

@@ -1,4 +1,4 @@
-//! To the daemon of a project: connect, say hello, understand the answer; start it where there is none.
+//! Connections to the daemon of a project: connect, say hello, understand the answer; start a daemon if none runs.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -56,7 +56,7 @@ fn pid_text(pid: Option<u32>, before: &str, after: &str) -> String {
 /// What came of one attempt.
 enum Attempt {
     Connected(Box<Connection>),
-    /// Nobody listens, or whoever did went away.
+    /// No daemon listens, or the one that did has gone.
     Absent,
     /// An older daemon ends to let a newer one start.
     MakingRoom,

@@ -1,4 +1,4 @@
-//! Connecting, against daemons made of a thread and a script.
+//! Connecting to daemons made of a thread and a script.
 
 use super::*;
 use std::collections::BTreeMap;

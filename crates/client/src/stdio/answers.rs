@@ -1,4 +1,4 @@
-//! What the front-end says itself, when no daemon can: the texts, and their form.
+//! Answers of the front-end itself, for calls that no daemon can answer: the texts, and their form.
 
 use mcp::wire::{Envelope, Id, build, code};
 use project::Repeat;
@@ -18,7 +18,7 @@ pub(super) enum LossReason {
     Unreachable(String),
     /// One was reached and takes no such caller, for this reason.
     Refused(String),
-    /// Nobody waits any longer: the agent ended the input.
+    /// The agent ended the input and waits no longer.
     InputEnded,
 }
 

@@ -1,4 +1,4 @@
-//! How the front-end waits for the daemon's next line: asleep, or for a moment awake.
+//! Waiting for the daemon's next line: a busy wait while lines come soon after each other, else asleep.
 
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -16,8 +16,8 @@ const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 pub(super) struct Pause(BusyWait);
 
 impl Pause {
-    /// Waits until there is something to read, or the end. Not by reading: who waits so on a socket is woken also when
-    /// the daemon takes what was written to it.
+    /// Waits until there is something to read, or the end. It polls instead of reading: a read on a socket also wakes
+    /// when the daemon takes what was written to it.
     pub(super) fn wait(&mut self, stream: &UnixStream) {
         self.0.begin();
         while self.0.goes_on() {

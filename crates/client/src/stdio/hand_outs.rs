@@ -1,8 +1,8 @@
-//! What calls have handed out to the agent in answers that it may not have got: the next daemon is told, and hands it out
+//! What calls have handed out in answers that the agent may not have got. The next daemon is told, and hands it out
 //! again.
 //!
-//! Besides answers that were lost with a daemon these are answers that the agent gave up: a client that cancels a call
-//! drops the answer that is on its way. The daemon that gave the answer hears of that itself; the next one would not.
+//! Answers are lost with a daemon, or given up: a client that cancels a call drops the answer that is on its way. The
+//! daemon that gave that answer sees the cancellation; the next daemon would not.
 
 use mcp::wire::Id;
 
@@ -14,7 +14,7 @@ pub(super) struct HandOuts {
     last: Option<(Id, Option<String>)>,
     /// How many lines had come then.
     last_at: u64,
-    /// Such a call was given up when this many lines had come; no later one was answered since.
+    /// After how many lines such a call was given up, while no later one has been answered.
     given_up: Option<u64>,
 }
 
@@ -30,7 +30,8 @@ impl HandOuts {
         self.last = Some((id.clone(), peek::text_of(line, receipt)));
     }
 
-    /// The agent cancelled a call, when so many lines had come; `is_open` if it had no answer yet and may hand something out.
+    /// The agent cancelled a call after `arrived` lines; `is_open` if the call had no answer yet and may hand something
+    /// out.
     pub(super) fn cancelled(&mut self, id: &Id, is_open: bool, arrived: u64) {
         let is_late = self.last.as_ref().is_some_and(|(last, _)| last == id);
         if is_late {

@@ -1,5 +1,5 @@
-//! What the agent told the daemon about itself, so that the next daemon can be told too: `initialize`,
-//! `initialized`, the log level and resource subscriptions. (Listens stay open requests; the ledger holds them.)
+//! What the agent told the daemon about itself, to be replayed to the next daemon: `initialize`, `initialized`, the log
+//! level and resource subscriptions. (Listens stay open requests; the ledger holds them.)
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! The front-end: `hob mcp`, the program that an agent starts and speaks MCP to.
 //!
-//! It passes lines between the agent and the project's daemon, and it outlives daemons: agents do not restart a
-//! server that ended, so it never ends before its input does. Two threads with blocking I/O: the caller's reads
+//! It passes lines between the agent and the project's daemon, and it outlives daemons: agents do not restart a server
+//! that ended, so it never ends before its input does. Two threads with blocking I/O: the caller's thread reads
 //! standard input and writes to the socket ([`Shared::upward`]); the other one owns the connection, reads from it and
-//! writes standard output ([`Downward`]). What they know together is the [`ledger`](Ledger); start there.
+//! writes standard output ([`Downward`]). Both share the [`ledger`](Ledger); start there.
 
 mod answers;
 mod busy_wait;
@@ -81,7 +81,7 @@ pub fn new_run() -> String {
 }
 
 fn warn(text: &str) {
-    // Nobody may be listening there, and that is fine.
+    // Stderr may be closed, and that is fine.
     let _ = writeln!(io::stderr(), "hob mcp: {text}");
 }
 
@@ -95,7 +95,7 @@ struct Shared {
 struct State {
     ledger: Ledger,
     stream: Option<Arc<UnixStream>>,
-    /// Somebody is writing to the stream.
+    /// A thread is writing to the stream.
     writing: bool,
     input_ended: Option<Instant>,
     /// The last call for a daemon found none, or none that took it.
@@ -116,7 +116,8 @@ impl Shared {
         self.wait_for(state, Duration::MAX)
     }
 
-    /// Wakes who waits for a change. Mostly nobody does, and to tell nobody would be a system call for each line.
+    /// Wakes the threads that wait for a change. Mostly none waits, and a wake-up would cost a system call for each
+    /// line.
     fn tell(&self, state: &State) {
         if state.waiting > 0 {
             self.changed.notify_all();
@@ -165,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// Writes what is in the outbox, unless somebody else is at it: then they will.
+    /// Writes what is in the outbox, unless another thread is writing: that one will.
     fn write_outbox(&self) {
         loop {
             let (stream, bytes) = {
@@ -228,7 +229,7 @@ impl Shared {
 
 fn take(state: &mut State, frame: Frame, refused: &mut Vec<u8>) {
     match frame {
-        // Nobody is there to answer to.
+        // There is no one left to answer.
         _ if state.finished => {}
         Frame::Line(line) => {
             if let Some(warning) = state.ledger.agent_said(line) {
@@ -319,12 +320,12 @@ impl Downward {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
         (hello.answers_lost, hello.last_receipt) = self.shared.lock().ledger.lost_hand_outs();
-        // Taken once: a second time would take the name back from whoever took it since.
+        // Taken over once: a second time would take the name back from an agent that took it since.
         hello.takeover &= self.life.is_none();
         Ok((project, hello))
     }
 
-    /// Waits for a reason to connect. A daemon that somebody stopped is not started again before it is needed.
+    /// Waits for a reason to connect. A daemon that was stopped is not started again before it is needed.
     fn wanted(&self) -> Wanted {
         let mut state = self.shared.lock();
         loop {
@@ -345,7 +346,7 @@ impl Downward {
         }
     }
 
-    /// One connection, from its beginning to its loss. An error is one of standard output: then nobody listens.
+    /// One connection, from its beginning to its loss. An error means that standard output is closed.
     fn serve(&mut self, connection: Connection) -> io::Result<()> {
         let Connection { stream, mut framer, ack } = connection;
         let stream = Arc::new(stream);

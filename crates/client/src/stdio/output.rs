@@ -1,4 +1,4 @@
-//! Standard output, taken away from everybody else: whole lines only, in few writes.
+//! Standard output, which nothing else in the process can write to: whole lines only, in few writes.
 
 use std::fs::File;
 use std::io;
@@ -80,7 +80,7 @@ impl Output {
             match rustix::io::write(&self.file, rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(Errno::INTR) => {}
-                // Somebody who shares the description made it non-blocking.
+                // Another process that shares the description made it non-blocking.
                 Err(Errno::AGAIN) => wait(&self.file, PollFlags::OUT)?,
                 Err(errno) => return Err(errno.into()),
             }

@@ -1,4 +1,4 @@
-//! As much of a message as the front-end has to know, read as cheaply as it can be: everything passes through here.
+//! The little of a message that the front-end has to know, read cheaply: every message passes through here.
 
 use mcp::wire::{DEFAULT_BATCH_LIMIT, Envelope, Id, Json};
 use serde::Deserialize;
@@ -111,7 +111,8 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     error.and_then(|error| serde_json::from_str::<Code>(error.get()).ok()).is_some_and(|error| error.code == -32600)
 }
 
-/// The ids of the requests in a batch of the agent; `None` if it is none, asks nothing or is more than the daemon takes.
+/// The ids of the requests in a batch of the agent; `None` if the line is no batch, asks nothing or exceeds what the
+/// daemon takes.
 pub(super) fn batch(line: &[u8]) -> Option<Vec<Id>> {
     batch_of(line, |envelope| envelope.is_request())
 }

@@ -1,4 +1,4 @@
-//! How lost calls may be made again, as the daemon that offered the tools has said of each.
+//! How lost calls may be made again, as the daemon declared for each tool.
 
 use project::{HelloAck, Repeat, RepeatRule};
 

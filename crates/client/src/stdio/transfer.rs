@@ -17,7 +17,7 @@ const READ: usize = 64 * 1024;
 pub(super) enum End {
     /// Nothing more comes.
     Plain,
-    /// The peer has gone without reading all that it was sent. The kernel says so once, whoever asks first.
+    /// The peer has gone without reading all that it was sent. The kernel says so only to the first call.
     Unread,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), E
             Ok(1..) => return Ok(()),
             Ok(0) => return Err(End::Plain),
             Err(Errno::INTR) => {}
-            // Somebody who shares the description made it non-blocking.
+            // Another process that shares the description made it non-blocking.
             Err(Errno::AGAIN) if wait(input, PollFlags::IN).is_ok() => {}
             Err(Errno::CONNRESET) => return Err(End::Unread),
             Err(_) => return Err(End::Plain),

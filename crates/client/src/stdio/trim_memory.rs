@@ -1,4 +1,4 @@
-//! Gives back the memory that only starting needed.
+//! Returns the memory that only starting needed.
 //!
 //! A front-end runs a small part of the program: most of the code that it has touched when it is connected (the dynamic
 //! linker, reading the command line, finding and starting the daemon) it never runs again, and the kernel maps 64 KiB

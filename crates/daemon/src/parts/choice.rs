@@ -1,4 +1,5 @@
-//! Which tools a connection sees: everything, a few named toolsets, or the profile of a system that hob replaces.
+//! The tools that a connection sees: all of them, those of named toolsets, or the profile of a system that hob
+//! replaces.
 //!
 //! Registries are made once for each choice and shared by all connections that chose the same, so that a listing is
 //! serialized once and a tool added later appears everywhere.
@@ -19,7 +20,7 @@ pub(crate) struct Toolset {
     /// What a model should know before its first call of one of them.
     pub instructions: &'static str,
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// Whether it is served where nobody has named toolsets.
+    /// Whether it is served to a connection that names no toolsets.
     pub is_default: bool,
     /// Whether the resources and prompts of its part come with them.
     pub extras: bool,
@@ -29,7 +30,7 @@ pub(crate) struct Toolset {
 pub(crate) struct Catalog {
     toolsets: Vec<Offered>,
     profiles: Vec<Offered>,
-    /// The toolsets served to who names none.
+    /// The toolsets served to a connection that names none.
     enabled: Vec<String>,
     registries: Mutex<HashMap<Choice, Arc<Registry>>>,
 }
@@ -83,7 +84,7 @@ pub enum ChoiceError {
 /// Asks for every toolset there is.
 const EVERYTHING: &str = "all";
 
-/// The first of these toolsets that is none of those there are.
+/// The first of these toolsets that does not exist.
 pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> {
     let name = wanted.iter().find(|name| *name != EVERYTHING && !known.contains(&name.as_str()))?;
     Some(ChoiceError::UnknownToolset { name: name.clone(), known: known.join(", ") })

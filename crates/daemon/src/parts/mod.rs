@@ -1,4 +1,4 @@
-//! The parts: what a daemon holds, and how each joins it.
+//! The parts of the daemon, and how each joins it.
 //!
 //! A part is a crate that knows nothing of the daemon, a file in this folder that joins the two, and a line in [`PARTS`].
 //! Nothing of the daemon outside this folder names one: it loops over what is here.
@@ -59,7 +59,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Adds what can be read as resources beside its tools.
     ///
     /// # Errors
-    /// When a template is none.
+    /// When a template is invalid.
     fn add_resources(&self, _: &Arc<Resources>) -> Result<(), TemplateError> {
         Ok(())
     }
@@ -87,7 +87,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The agent that somebody over HTTP is by the token that he brings.
+    /// The agent that a token names, for a caller over HTTP.
     fn agent_by_token(&self, _token: &str) -> Option<String> {
         None
     }
@@ -126,7 +126,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// Ends what a former life of the daemon may have left behind.
+    /// Ends processes that a former life of the daemon may have left behind.
     fn clean_up_former_life(_: &Project) -> BoxFuture<'static>
     where
         Self: Sized,
@@ -156,7 +156,7 @@ pub(crate) enum Surface {
     Agent,
     /// The command line.
     Control,
-    /// Whoever comes over HTTP.
+    /// A caller over HTTP.
     Http,
 }
 
@@ -245,8 +245,8 @@ impl Entry {
     }
 }
 
-/// The tools of a choice as they are declared, for who only wants to know of them: nothing is started, read or written.
-/// `enabled` names the toolsets for who names none.
+/// The declarations of the tools of a choice. Nothing is started, read or written. `enabled` are the toolsets for a
+/// choice that names none.
 pub fn declared(
     toolsets: &[String],
     profile: Option<&str>,

@@ -56,7 +56,7 @@ impl Parts {
         }
     }
 
-    /// The server for whoever comes over HTTP.
+    /// The server for callers over HTTP.
     pub(crate) fn http_server(&self, hello: &Hello) -> Result<Server, ChoiceError> {
         self.server_with(hello, Surface::Http, |server| server)
     }
@@ -100,7 +100,7 @@ impl Parts {
         for error in extras.filter_map(|part| add(part).err()) {
             tracing::error!(%error, "what could be read as resources is not served");
         }
-        // A client is not promised what there is none of.
+        // Empty lists are not announced to clients.
         if *resources.changes().borrow() > 0 {
             server = server.resources(resources);
         }
@@ -138,7 +138,7 @@ impl Parts {
         self.parts.iter().flat_map(|part| part.live()).collect()
     }
 
-    /// The agent that somebody over HTTP is by the token that he brings.
+    /// The agent that a token names, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
         self.parts.iter().find_map(|part| part.agent_by_token(token))
     }

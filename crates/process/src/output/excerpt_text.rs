@@ -67,13 +67,13 @@ impl Tidied {
         printed(&self.text[range.clone()]) - notes + self.cut_in(range)
     }
 
-    /// The end of the beginning of at most so many bytes.
+    /// The end of a beginning of at most this many bytes.
     pub(super) fn head(&self, max: usize) -> usize {
         let end = head_of(&self.text, max).len();
         self.note_around(end).map_or(end, |note| note.start)
     }
 
-    /// The start of the end of at most so many bytes, from an index on.
+    /// The start of an end of at most this many bytes, from an index on.
     pub(super) fn tail(&self, from: usize, max: usize) -> usize {
         let start = self.text.len() - tail_of(&self.text[from..], max).len();
         self.note_around(start).map_or(start, |note| note.end)
@@ -91,12 +91,12 @@ impl Tidied {
 /// that is shown instead, and no character that text is made of.
 const BROKEN: [char; 3] = ['\u{FDD0}', '\u{FDD1}', '\u{FDD2}'];
 
-/// As text, with [`BROKEN`] for what is none.
+/// As text, with [`BROKEN`] for invalid UTF-8.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         if chunk.valid().contains(BROKEN) {
-            // Whoever prints these gets a count that is a little off.
+            // A program that prints these itself gets a count that is a little off.
             return String::from_utf8_lossy(bytes);
         }
         text.push_str(chunk.valid());

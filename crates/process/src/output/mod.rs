@@ -1,8 +1,8 @@
 //! Everything a program printed, by absolute offsets, within fixed bounds.
 //!
 //! Appended bytes go to a ring in memory at once, and to files soon after, by a thread of the log's own: a slow or full
-//! disk holds no one up. What falls out of both is counted, exactly. A dead session's files can be opened again.
-//! Bytes are kept as they came; making them readable is the business of [`text`].
+//! disk delays no caller. What is dropped from both is counted exactly. The files of a dead session can be opened
+//! again. Bytes are kept as they came; making them readable is the business of [`text`].
 //!
 //! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread), `read.rs`.
 
@@ -287,7 +287,7 @@ impl OutputLog {
     }
 }
 
-/// The directory, locked for whoever writes to it.
+/// The directory, locked for the writer.
 fn locked(directory: &Path) -> io::Result<File> {
     let open = File::open(directory)?;
     flock(&open, FlockOperation::NonBlockingLockExclusive)?;

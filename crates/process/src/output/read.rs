@@ -18,7 +18,7 @@ pub struct Query {
     /// Only this evaluation; `Some(None)` is what came while none was running. A numbered one narrows the range to what
     /// lies between its first and its last byte.
     pub eval: Option<Option<u64>>,
-    /// At most so many bytes.
+    /// The most bytes.
     pub max_bytes: usize,
     /// Which part, if there is more.
     pub take: Take,
@@ -145,7 +145,7 @@ pub struct Cut {
     pub more: bool,
 }
 
-/// Longer lines are searched in their first so many bytes.
+/// The searched beginning of a longer line, in bytes.
 const LINE: usize = 64 << 10;
 /// How much is read at once while searching.
 const WINDOW: usize = 1 << 20;

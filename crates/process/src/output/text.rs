@@ -1,4 +1,5 @@
-//! Bytes made readable: escape sequences out, floods of equal lines folded, too much cut in the middle with its totals.
+//! Output made readable: escape sequences removed, floods of equal lines folded, long output cut in the middle with its
+//! totals.
 //!
 //! Pure functions; the log itself keeps everything as it was printed.
 
@@ -9,13 +10,13 @@ use super::excerpt_text::{Tidied, presentable};
 /// How output is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// At most so many bytes of text, notes on what is left out not counted.
+    /// The most bytes of text, not counting notes on what is left out.
     pub max_bytes: usize,
-    /// Lines longer than so many bytes are cut, each with a note.
+    /// The longest line in bytes; longer ones are cut, each with a note.
     pub max_line: usize,
     /// Whether escape sequences (colours, cursor movements) are removed.
     pub strip: bool,
-    /// From so many equal lines on, one line and a count are shown. 0 folds nothing.
+    /// The number of equal lines from which one line and a count are shown. 0 folds nothing.
     pub fold: usize,
 }
 

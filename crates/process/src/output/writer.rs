@@ -1,4 +1,4 @@
-//! The thread that brings a log to disk, in its own time.
+//! The thread that writes a log to disk.
 
 use std::io;
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::{Disk, Shared, State};
 const GATHER: Duration = Duration::from_millis(20);
 /// After it has written, it looks by itself every [`GATHER`] for so long: a session at work need not wake it each time.
 const AWAKE: Duration = Duration::from_secs(1);
-/// With so many bytes gathered it starts at once.
+/// The bytes with which writing starts at once.
 const SOON: u64 = 256 << 10;
 /// What is written in one go.
 const CHUNK: u64 = 256 << 10;
-/// After a failure it tries again so much later.
+/// The pause before another attempt after a failure.
 const RETRY: Duration = Duration::from_secs(2);
-/// The disk's share is cut into so many segments, of which the oldest is dropped when the share is full.
+/// The segments of a full disk share, of which the oldest is dropped.
 const SEGMENTS: u64 = 16;
 
 /// What is to be written next.
@@ -39,7 +39,7 @@ pub(super) fn run(shared: &Shared) {
     while wait_for_work(shared, failed, wrote) {
         wrote = Some(Instant::now());
         if failed.is_some() && shared.state().closing {
-            // Nobody is left to read what memory holds, so a last attempt is worth it only once.
+            // The log is closed, so what memory holds gets only one last attempt.
             failed = None;
         }
         while take(shared, &mut chunk) {
@@ -107,7 +107,7 @@ fn wait_for_work(shared: &Shared, failed: Option<Instant>, wrote: Option<Instant
     true
 }
 
-/// Copies the next bytes out of memory; false when there are none.
+/// Copies the next bytes out of memory; false at the end.
 fn take(shared: &Shared, chunk: &mut Chunk) -> bool {
     let state = shared.state();
     // What fell out of memory unwritten is lost, and the next segment starts behind it.

@@ -1,4 +1,4 @@
-//! The output log under a flood, and on a disk that is full or not to be written to.
+//! The output log under a flood, and on a disk that is full or read-only.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What real programs are doing, by the kernel's word.
+//! What real programs do, according to the kernel.
 
 use std::time::{Duration, Instant};
 

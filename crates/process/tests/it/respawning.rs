@@ -1,4 +1,4 @@
-//! Programs that keep putting another of themselves in their place, far from the session and without its environment.
+//! Programs that keep starting themselves again, outside the session and without its environment.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
-//! What is configured: `hob.toml` at the project's root over the user's own configuration over the defaults.
+//! The configuration: `hob.toml` at the project's root over the user's own configuration over the defaults.
 //!
 //! `hob.toml` is text from outside: it may enable toolsets, choose among what is built in and set limits within their
-//! ranges. What goes further (commands to run) counts only when the user granted that very text ([`crate::Trust`]);
+//! ranges. Anything beyond that (commands to run) counts only when the user granted that very text ([`crate::Trust`]);
 //! until then it is withheld and listed in [`Config::withheld`]. Parsing is strict: a mistake is named with its line.
 
 mod document;

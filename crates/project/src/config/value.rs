@@ -1,4 +1,4 @@
-//! Values of a configuration file, as they are shown to the person who is to grant them.
+//! Values of a configuration file, as shown to the person who is asked for a grant.
 
 use crate::visible;
 

@@ -1,5 +1,5 @@
-//! What is on its way: the agent's requests without an answer, in the order they came, and how much of them the
-//! daemon was given. Pure bookkeeping: lines in, lines and verdicts out; the threads of `stdio` do the rest.
+//! The agent's requests without an answer, in the order they came, and how much of them the daemon was given. Pure
+//! bookkeeping: lines in, lines and verdicts out; the threads of `stdio` do the rest.
 //!
 //! While a connection stands, lines for the daemon gather in an outbox that one thread at a time writes. When it is
 //! lost, [`Ledger::resume`] decides what the next daemon is told and what the agent is.
@@ -289,7 +289,7 @@ impl Ledger {
         if self.connected { self.outbox.len() } else { self.held }
     }
 
-    /// So much more of what was taken from the outbox went into the socket.
+    /// `count` more bytes of what was taken from the outbox went into the socket.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
