@@ -1,8 +1,8 @@
 //! Detaching the daemon from the process that started it: a session of its own, nothing inherited, init as its parent.
 //!
-//! Two steps, both of this same binary. The first (`hob serve --background`, started by a front-end) becomes a
-//! session leader, starts the second and ends at once, so that the daemon is nobody's child, no session leader, and
-//! out of reach of signals to the agent's group. The second's stdout is the front-end's pipe until it has said
+//! Two steps, both of this same binary. The first (`hob serve --background`, started by a front-end) becomes a session
+//! leader, starts the second and ends at once, so that the daemon is a child of init only, not a session leader, and
+//! out of reach of signals to the agent's group. The stdout of the second is the front-end's pipe until it has said
 //! whether it is ready; then it goes to null.
 
 use std::fs::File;

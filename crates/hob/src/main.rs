@@ -62,7 +62,7 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
     }
 }
 
-/// Nothing worked that could not be shown, unless nobody wanted to see more of it (`hob tools | head -1`).
+/// Output that could not be shown is a failure, unless the reader had enough of it (`hob tools | head -1`).
 fn shown(exit: Exit) -> Result<Exit, Failure> {
     match terminal::lost() {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -1,7 +1,7 @@
 //! What people see: text to stdout, messages to stderr, colour only where a terminal shows it.
 //!
-//! Much of it comes from outside: what programs printed, names, paths, mail. A terminal is driven by nothing in it: control
-//! characters are shown as `\x1b`, in pipes too, since what is behind a pipe may be a terminal. Only data for programs (a
+//! Much of it comes from outside: what programs printed, names, paths, mail. None of it drives a terminal: control
+//! characters are shown as `\x1b`, in pipes too, since a terminal may be behind the pipe. Only data for programs (a
 //! formatted file, a program's own output) goes into a pipe as it is.
 
 use std::borrow::Cow;
@@ -31,8 +31,8 @@ pub(crate) enum Style {
 /// Why something that was to be shown is lost.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Whether stdout was closed when the program was started. Rust's runtime opens what is closed on /dev/null before `main`,
-/// where every write works and nobody ever reads it.
+/// Whether stdout was closed when the program was started. Rust's runtime opens what is closed on /dev/null before
+/// `main`, where every write succeeds and is lost.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 // Looks before that runtime begins: what stands in this section is run first.
@@ -58,7 +58,7 @@ pub(crate) fn print(text: &str) {
 /// What cannot be written is on record in [`lost`].
 fn write(text: &str) {
     if WAS_CLOSED.load(Ordering::Relaxed) {
-        // As when whoever was to read it has gone.
+        // As when the reader has gone.
         let _ = LOST.set(io::Error::new(io::ErrorKind::BrokenPipe, "standard output was closed from the start"));
         return;
     }
@@ -69,8 +69,8 @@ fn write(text: &str) {
     }
 }
 
-/// Why something that was to be shown is lost, if anything is. Whoever changes something for good because it was shown
-/// asks first.
+/// Why something that was to be shown is lost, if anything is. To be asked before a permanent change that depends on
+/// its having been shown.
 pub(crate) fn lost() -> Option<&'static io::Error> {
     LOST.get()
 }

@@ -21,9 +21,9 @@ use serde_json::Value;
 enum Death {
     Never,
     BeforeAck,
-    /// After reading so many lines, the last one unanswered.
+    /// After reading this many lines, the last one unanswered.
     AfterLines(usize),
-    /// After so many bytes of answers, in the middle of whatever they are.
+    /// After this many bytes of answers, in the middle of any of them.
     AfterBytes(usize),
     /// Before reading anything after the hello.
     Deaf,
@@ -67,7 +67,7 @@ impl Fake {
                     let listener = UnixListener::bind(&path).unwrap();
                     record.lives.lock().unwrap().push(death);
                     let (stream, _) = listener.accept().unwrap();
-                    // Closed before the stream: nobody connects to a life that is over.
+                    // Closed before the stream, so that no front-end connects to a life that is over.
                     let life = Life { record: &record, number, death, sent: 0, lines: 0 };
                     drop(listener);
                     let _ = life.serve(stream);
@@ -99,7 +99,7 @@ impl Drop for Fake {
     fn drop(&mut self) {
         self.record.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It may be between two lives, where nobody can reach it.
+            // It may be between two lives, where it cannot be reached.
             while !thread.is_finished() {
                 let _ = UnixStream::connect(self.project.socket_path().unwrap());
                 thread::yield_now();
@@ -346,7 +346,7 @@ fn each_way_to_die() {
     }
 }
 
-/// As right after a kill -9: the call goes into a socket that nobody reads any more, and can be made again.
+/// As right after a kill -9: the call goes into a socket without a reader, and can be made again.
 #[test]
 fn a_call_that_no_daemon_read_is_made_of_the_next() {
     let fake = Fake::new(vec![Death::Unread, Death::Unread]);

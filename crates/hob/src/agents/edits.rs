@@ -1,6 +1,6 @@
-//! Writes files of other programs, and remembers what they were so that every byte can be put back.
+//! Edits of other programs' files, recorded so that every byte can be restored.
 //!
-//! The record is written before the file it describes: whatever happens in between, undoing knows what to do. Files
+//! The record is written before the file that it describes, so that undoing works whatever happens in between. Files
 //! are replaced, never rewritten in place, so a full disk leaves the old one whole.
 
 use std::fs::{self, File};
@@ -63,15 +63,15 @@ pub(crate) enum Undone {
     Restored,
     /// It did not exist before, nor does it now.
     Removed,
-    /// Somebody changed it since, so only our entry was taken out.
+    /// It was changed since, so only our entry was taken out.
     EntryRemoved,
-    /// Somebody changed it since and there is no entry of ours to take out, so it was left as it is.
+    /// It was changed since and has no entry of ours, so it was left as it is.
     Left,
 }
 
 impl Record {
-    /// The record at `path`; an empty one where there is none. It decides which files are overwritten with what, so one
-    /// that others could have written is refused, and so are files that are not below the base.
+    /// The record at `path`; an empty one where the file is absent. It decides which files are overwritten with what,
+    /// so one that others could have written is refused, and so are files that are not below the base.
     fn load(path: &Path) -> Result<Record> {
         let shown = path.display();
         let Some(bytes) = project::private::read(path, FILE_MAX).with_context(|| format!("cannot read {shown}"))?
@@ -89,7 +89,7 @@ impl Record {
             let file = project::visible(&file.path.to_string_lossy());
             anyhow::bail!("{shown} names {file}, which hob has not edited: see what it is, and move it away");
         }
-        // Those of the record itself are absolute; after a move they name what is no more.
+        // Paths in the record are absolute; after a move they lead nowhere.
         record.created_dirs.retain(|dir| is_below(dir) || path.ancestors().any(|above| above == dir));
         Ok(record)
     }
@@ -119,7 +119,7 @@ impl Edits {
         Ok(edits)
     }
 
-    /// The text of a file below `base`, for who only looks.
+    /// The text of a file below `base`, for looking only.
     pub(crate) fn look(base: &Path, path: &Path, links: Links) -> Result<Option<String>> {
         check_links(base, path, links)?;
         read(path, links)
@@ -156,8 +156,8 @@ impl Edits {
         replace(path, text)
     }
 
-    /// Puts everything back and forgets the record. `without_entry` takes our entry out of a text that somebody
-    /// changed since, given the edit's owner; `None` when there is none.
+    /// Restores every file and removes the record. `without_entry` takes our entry out of a text that was changed
+    /// since, given the edit's owner; `None` when the text has none.
     pub(crate) fn undo(
         mut self,
         without_entry: impl Fn(&str, &str) -> Option<String>,
@@ -196,7 +196,7 @@ impl Drop for Edits {
         // The innermost first: several who were at work at once noted them in any order.
         self.record.created_dirs.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
         for dir in &self.record.created_dirs {
-            // Not empty: somebody else's now.
+            // Not empty: others use it now.
             let _ = fs::remove_dir(self.base.join(dir));
         }
     }
@@ -239,7 +239,7 @@ fn lock(record_path: &Path) -> Result<Option<File>> {
         let Ok(open) = made.and_then(|()| File::open(dir)) else { return Ok(None) };
         match flock(&open, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) if is_at(&open, dir) => return Ok(Some(open)),
-            // Whoever had it has removed the directory.
+            // The directory was removed already.
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
             Err(Errno::WOULDBLOCK) => {
@@ -364,7 +364,7 @@ mod tests {
             let refused = open().map(drop).unwrap_err();
             assert!(format!("{refused:#}").contains("which hob has not edited"), "{refused:#}");
         }
-        // What others could have written is none, and neither is a link.
+        // A file that others could have written is not a record, and neither is a link.
         keep(&record, &forged(Path::new("file")));
         fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).unwrap();
         let refused = open().map(drop).unwrap_err();

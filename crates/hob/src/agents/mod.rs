@@ -1,5 +1,5 @@
 //! The agents that hob can be registered with: where each keeps its list of MCP servers, in which format, and how to
-//! tell that somebody uses it. Owns no file system state; `commands/init` edits, `commands/doctor` looks.
+//! tell that it is in use. Owns no file system state; `commands/init` edits, `commands/doctor` looks.
 //!
 //! Start with [`AGENTS`]. [`Format`] edits a file's text; `edits` writes files and remembers what they were.
 
@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Whose configuration: the project's, shared with everybody who works on it, or the user's own.
+/// The owner of a configuration: the project, shared by all who work on it, or the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Files inside the project.
@@ -42,7 +42,7 @@ pub(crate) struct Agent {
     programs: &'static [&'static str],
     /// What it leaves in a home.
     home_traces: &'static [&'static str],
-    /// What it, or somebody who uses it, leaves in a project.
+    /// Files that the agent or its users leave in a project.
     project_traces: &'static [&'static str],
     project_file: &'static str,
     user_file: &'static str,
@@ -113,7 +113,7 @@ impl Agent {
         }
     }
 
-    /// Whether somebody uses it here: installed, or its traces in the home or (for the project's scope) the project.
+    /// Whether the agent is used here: installed, or with traces in the home or (for the project's scope) the project.
     pub(crate) fn is_used(&self, scope: Scope, root: &Path, home: &Path, search: &OsStr) -> bool {
         let exists = |base: &Path, traces: &[&str]| traces.iter().any(|trace| base.join(trace).exists());
         self.programs.iter().any(|program| find_program(program, search).is_some())
@@ -219,8 +219,8 @@ pub(crate) const SERVER: &str = "hob";
 /// How a list of servers is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// JSON, with comments where somebody wrote them; `key` holds the servers by name, and `typed` says whether an
-    /// entry names its transport.
+    /// JSON, perhaps with comments; `key` holds the servers by name, and `typed` says whether an entry names its
+    /// transport.
     Jsonc { key: &'static str, typed: bool },
     /// TOML; `table` holds the servers by name.
     Toml { table: &'static str },
@@ -298,7 +298,7 @@ impl Format {
         .map(Some)
     }
 
-    /// The entry under our name, whoever wrote it.
+    /// The entry under our name, ours or not.
     pub(crate) fn entry(self, text: &str) -> Result<Option<Entry>, Broken> {
         match self {
             Format::Jsonc { key, .. } => jsonc::entry(text, key),

@@ -1,5 +1,5 @@
-//! The hidden `hob complete -- WORDS`: what may come next after these words of a command line. The completion scripts ask
-//! it for the tools of `hob call` and their flags, and for whom a message may go to, which a running daemon knows.
+//! The hidden `hob complete -- WORDS`: what may come next after these words of a command line. The completion scripts
+//! ask it for the tools of `hob call`, their flags, and the addresses of messages, which a running daemon knows.
 
 use std::ffi::OsString;
 

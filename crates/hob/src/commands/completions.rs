@@ -1,5 +1,5 @@
-//! `hob completions`: a script that completes commands and options. What may follow `hob call` and `--to` it asks hob
-//! for, each time, since tools, their flags and the agents are known to the daemon only.
+//! `hob completions`: a script that completes commands and options. The script asks hob each time what may follow `hob
+//! call` and `--to`, since only the daemon knows the tools, their flags and the agents.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

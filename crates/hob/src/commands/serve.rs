@@ -1,5 +1,5 @@
-//! `hob serve`: the daemon itself, in the foreground; and, hidden, as front-ends start it. Also the server without a
-//! daemon that `hob mcp --standalone` is.
+//! `hob serve`: the daemon itself, in the foreground; and, hidden, the way front-ends start it. Also the server of `hob
+//! mcp --standalone`, without a daemon.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -29,14 +29,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 impl Serve {
     pub(crate) fn run(self, project: Project) -> Result<Exit, Failure> {
         let background = self.background;
-        // Once: it starts itself anew in a clean environment.
+        // Once only: it starts itself again in a clean environment.
         if !background && project::handed::is_handed_over() && std::io::stderr().is_terminal() {
             let (root, log) = (visible::path(project.root()), visible::path(&project.log_dir()));
             terminal::note(format!("Serving {root}; its log is under {log}. Ctrl-C or `hob stop` ends it."));
         }
         match daemon::serve(Options { project, background, http: self.http }) {
             Ok(()) => Ok(Exit::Done),
-            // Whoever started it was told already.
+            // The starting process was told already.
             Err(_) if background => Ok(Exit::Failed),
             Err(error) => Err(Failure::new(error)),
         }

@@ -24,7 +24,7 @@ impl Stop {
             return Ok(Exit::Done);
         };
         let pid = control.daemon().pid;
-        // Whoever types this means the sessions too: `hob status` shows them.
+        // This command ends the sessions too: `hob status` shows them.
         control.shutdown(true).map_err(control_failure)?;
         drop(control);
         let end = Instant::now() + PATIENCE;
@@ -41,7 +41,7 @@ impl Stop {
     }
 }
 
-/// A zombie has ended: whoever started it has only not looked yet.
+/// Whether a process has ended. A zombie has: its parent only has not reaped it yet.
 fn is_running(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))

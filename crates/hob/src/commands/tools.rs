@@ -45,7 +45,7 @@ impl Tools {
 /// How long a line may be, in characters.
 const LINE: usize = 120;
 
-/// At most so many characters, cut between words.
+/// At most `limit` characters, cut between words.
 fn shorten(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();

@@ -1,5 +1,5 @@
 //! What another user of the machine owns below `HOME` and the `XDG_*` directories decides nothing: no configuration,
-//! grant, profile or state of theirs is used. Where only root can make something another's, the test needs root.
+//! grant, profile or state of theirs is used. Tests that give a file to another user need root.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown, lchown, symlink};

@@ -1,6 +1,6 @@
-//! A checkout that means its user harm: links, pipes, modes, shipped state and names, committed with git. Nothing outside
-//! of it is read as ours or changed, and nothing hangs. First what was once believed, by name; then a generator
-//! (`HOB_CHECKOUTS`, `HOB_CHECKOUTS_SEED`; `cargo xtask soak checkouts`).
+//! A checkout that means its user harm: links, pipes, modes, shipped state and names, committed with git. Nothing
+//! outside of it is read as ours or changed, and nothing hangs. First the attacks that once worked, by name; then a
+//! generator (`HOB_CHECKOUTS`, `HOB_CHECKOUTS_SEED`; `cargo xtask soak checkouts`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use testkit::{Ran, TestProject, has_program};
 
 use crate::fresh;
 
-/// A user with files of their own, and a checkout that somebody else made.
+/// A user with files of their own, and a checkout from a stranger.
 struct Victim {
     project: TestProject,
     before: BTreeMap<PathBuf, (u32, Vec<u8>)>,
@@ -359,7 +359,7 @@ fn search_paths_lead_to_no_program_of_the_checkout() {
     }
 }
 
-/// Without a home of one's own, state is where anybody may have made a directory of its name.
+/// Without a home of one's own, state lies where any user may have made a directory of its name.
 #[test]
 fn what_another_made_in_the_temporary_directory_is_not_used() {
     let project = fresh();

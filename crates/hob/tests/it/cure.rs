@@ -1,5 +1,5 @@
-//! The Cure compiler's tools as a client of `hob mcp --profile cure` has them: all of them, with resources and prompts,
-//! and whatever is sent to them.
+//! The Cure compiler's tools, resources and prompts as a client of `hob mcp --profile cure` has them, also with odd
+//! input.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject};

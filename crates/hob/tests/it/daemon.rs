@@ -1,5 +1,5 @@
-//! The daemon as what connects to it sees it: first lines of every kind, many connections, its file taken away, its
-//! idle end.
+//! The daemon as its clients see it: first lines of every kind, many connections, a removed socket file, the end when
+//! idle.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

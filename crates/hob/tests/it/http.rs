@@ -1,5 +1,5 @@
 //! `hob serve --http`: the real daemon over HTTP, spoken to with bytes: what works, and each kind of request that is
-//! refused, logged, and harms nobody.
+//! refused and logged, and harms no other.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -309,7 +309,7 @@ fn a_crowd_without_a_token_leaves_no_memory_taken() {
     };
     assert_eq!(served.post(&[], &initialize()).status, 200);
     let before = memory();
-    // Each in the midst of a head that is as long as a head may be for nobody in particular.
+    // Each in the middle of a head that is as long as a head without a token may be.
     let head = format!("POST /mcp HTTP/1.1\r\nX-Slow: {}", "x".repeat(15_000));
     let mut crowd: Vec<TcpStream> = (0..400).map(|_| served.connect()).collect();
     crowd.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());

@@ -1,5 +1,5 @@
-//! What a session leaves when it ends: nothing, however far its programs went; but what was started for others stays. And
-//! what projects that are gone have left outside themselves.
+//! What a session leaves when it ends: nothing, however far its programs went, except what was started for others. And
+//! what removed projects left outside themselves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -111,7 +111,7 @@ fn what_projects_that_are_gone_left_outside_goes_when_any_daemon_starts() {
     fs::rename(&moved, user.top().join("elsewhere")).unwrap();
     fs::remove_dir_all(&gone).unwrap();
     fs::remove_dir_all(&tokens).unwrap();
-    // So long ago that nobody mounts it any more.
+    // So long ago that no disk with it is mounted again.
     for kept in [&of_gone, &of_tokens] {
         let notes = kept.iter().map(|path| path.join("root")).filter(|path| path.exists());
         notes.for_each(|note| {

@@ -1,4 +1,4 @@
-//! A project is the directory, not its path: what is moved takes its mail along, and what stands at its path afterwards gets
+//! A project is its directory, not its path: a moved project takes its mail along, and another at its old path gets
 //! nothing of it, whichever of the two is used first, and whether a daemon runs or not.
 
 use std::fs;

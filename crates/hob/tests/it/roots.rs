@@ -1,5 +1,5 @@
-//! Whose root a place has, what a command starts there and what it writes: a table of places by commands. Runs as nobody
-//! where the tests run as root, who sees no permissions.
+//! Which root a place has, what a command starts there and what it writes: a table of places by commands. Where the
+//! tests run as root, which ignores permissions, this runs as the user `nobody`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -101,7 +101,7 @@ impl Scene {
     fn new() -> Scene {
         let project = fresh();
         let hob = project.top().join("hob");
-        // Whoever nobody is, the build directory need not be open to it.
+        // The build directory need not be open to the user `nobody`.
         fs::copy(env!("CARGO_BIN_EXE_hob"), &hob).unwrap();
         let as_nobody = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
         let scene = Scene { project, hob, as_nobody };
@@ -109,7 +109,7 @@ impl Scene {
         scene
     }
 
-    /// Gives all below a directory to whoever the commands run as.
+    /// Gives everything below a directory to the user that the commands run as.
     fn give(&self, path: &Path) {
         if !self.as_nobody {
             return;
@@ -272,7 +272,7 @@ fn places_by_commands() {
         let stopped = scene.daemons();
         assert_eq!(stopped, 0, "{name}");
         table.push_str(&line);
-        // Whoever removes it must be able to.
+        // It must be removable afterwards.
         let _ = fs::set_permissions(scene.project.root().join("sub"), fs::Permissions::from_mode(0o755));
     }
     expect![[r#"
@@ -326,7 +326,7 @@ fn two_projects_without_git_side_by_side_share_nothing() {
     scene.run(&two, &["stop"]).ok();
 }
 
-/// Whoever gets a session that stands in another directory than one of its own would is told.
+/// A caller is told when it gets a session that stands in another directory than its own would.
 #[test]
 fn a_session_of_another_directory_says_so() {
     let project = fresh();

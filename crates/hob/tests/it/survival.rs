@@ -1,5 +1,5 @@
-//! What lives on when something is killed: sessions without their front-end, the front-end without its daemon, and
-//! that nothing of a dead daemon's sessions stays behind.
+//! What survives a kill: sessions without their front-end, the front-end without its daemon; and nothing of a dead
+//! daemon's sessions stays behind.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {
     assert!(!waited.text.contains("may have run") && waited.text.contains("main"), "{waited:#?}");
 }
 
-/// The next daemon reads the configuration anew: agents hear of its other tools, in either era.
+/// The next daemon reads the configuration again: agents hear of its other tools, in either era.
 #[test]
 fn an_agent_hears_of_the_next_daemon_s_other_tools() {
     let project = fresh();

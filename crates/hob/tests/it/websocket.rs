@@ -45,7 +45,7 @@ impl WebSocket {
         }
     }
 
-    /// Opens one as whoever has this token.
+    /// Opens one as the holder of this token.
     pub(crate) fn of(address: &str, token: &str) -> WebSocket {
         let bearer = format!("Authorization: Bearer {token}");
         WebSocket::open(address, &[&bearer]).unwrap_or_else(|head| panic!("{head}"))

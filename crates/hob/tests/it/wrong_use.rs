@@ -81,7 +81,7 @@ fn a_profile_that_is_not_granted_or_not_usable() {
     );
     let granted = project.run(["trust", "--yes"]).stdout;
     assert_says(&granted, &["Granted", "The running daemon does not know that yet: `hob stop`"]);
-    // Until then nobody is sent to grant it again.
+    // Until then no message asks to grant it again.
     let since = "granted since this daemon started";
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
     assert_says(&said, &["\"mine\"", since, "`hob stop`, and the next call knows it"]);
@@ -133,7 +133,7 @@ fn cabal_has_no_list_of_packages_and_no_network() {
     }
     let project = fresh();
     project.write_two_modules();
-    // As in a fresh home: cabal writes its configuration and asks for the list. Nobody listens on that port.
+    // As in a fresh home: cabal writes its configuration and asks for the list. No server listens on that port.
     fs::remove_file(project.home().join(".cabal/config")).unwrap();
     let proxy = "http_proxy=http://127.0.0.1:9";
     let Ran { code, stderr: said, .. } = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
@@ -227,8 +227,8 @@ fn an_address_that_is_none() {
     assert_says(&said.stderr, &["'localhost:7117' for '--http <ADDR>'", "such as 127.0.0.1:7117"]);
 }
 
-/// Somebody takes the state directory of a running daemon away, and a shell of another login has another runtime
-/// directory: all the same there is one daemon, and the others find it.
+/// The state directory of a running daemon is removed, and a shell of another login has another runtime directory:
+/// there is still one daemon, and the others find it.
 #[test]
 fn a_second_daemon_after_the_state_directory_went_away() {
     let project = fresh();
@@ -262,7 +262,7 @@ fn a_project_that_somebody_else_has_locked() {
     Ran::of(&mut command).ok();
 }
 
-/// Whatever its arguments say, it is nobody's daemon.
+/// Whatever its arguments say, it is not a daemon.
 #[test]
 fn a_process_that_is_no_daemon_gets_no_signal() {
     if !has_program("flock") {
@@ -282,7 +282,7 @@ fn a_process_that_is_no_daemon_gets_no_signal() {
     }
 }
 
-/// Nobody ever writes to it.
+/// It never gets a writer.
 #[test]
 fn a_text_in_a_pipe() {
     let project = fresh();
@@ -318,7 +318,7 @@ fn a_socket_path_that_is_too_long() {
     assert_says(&said, &["bytes", "XDG_RUNTIME_DIR"]);
 }
 
-/// Root sees no permissions, so this runs as nobody where the tests run as root.
+/// Root ignores permissions, so this runs as the user `nobody` where the tests run as root.
 #[test]
 fn a_read_only_project() {
     if !has_program("setpriv") {

@@ -1,5 +1,5 @@
-//! Text made ready to be cut: stripped, decoded, folded, its long lines cut; and which of its bytes stand for what was
-//! printed.
+//! Output prepared for an excerpt: stripped, decoded, folded, its long lines cut; with the printed bytes that each byte
+//! stands for.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -146,7 +146,7 @@ async fn what_goes_on_is_seen_and_what_is_young_is_named() {
     assert_eq!(names, ["cat", "sleep"]);
     assert_eq!(Activity::of(&child.group, WINDOW, Duration::ZERO).await.young, []);
     over(child).await;
-    // Three that never pause, on however few processors and beside whomever.
+    // Three that never pause, on however few processors, beside any other load.
     let child = start(shell("for n in 1 2 3; do while :; do :; done & done; exec sleep 1000"), "").await;
     comes_to(&child, Doing::Computing).await;
     let busy = Activity::of(&child.group, 4 * WINDOW, HOUR).await;

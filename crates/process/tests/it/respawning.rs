@@ -7,7 +7,7 @@ use process::{Child, Ladder};
 
 use crate::fixture::{alive, have, shell, until};
 
-/// A program that lives for so many seconds, then starts itself again in a session of its own and without any environment,
+/// A program that lives for `seconds`, then starts itself again in a session of its own and without any environment,
 /// and ends. When its file goes, so does it.
 struct Respawning(tempfile::TempDir);
 

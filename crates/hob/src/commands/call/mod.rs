@@ -1,5 +1,5 @@
-//! `hob call`: any tool from a shell. Flags, help and completion derive from the tool's own declaration; [`flags`] turns
-//! it into a command line and back. The daemon is there for the call itself: what was mistyped starts none.
+//! `hob call`: any tool from a shell. Flags, help and completion derive from the tool's own declaration; [`flags`]
+//! turns it into a command line and back. A daemon is started for the call itself only, not for one that was mistyped.
 
 pub(crate) mod flags;
 
@@ -76,7 +76,7 @@ impl Call {
             }
         };
         let project = super::find_project(explicit.as_deref())?;
-        // Whoever names a tool means it, whichever toolsets agents get by default.
+        // A tool that is named is meant, whichever toolsets agents get by default.
         let mut hello = super::hello(&project)?;
         hello.toolsets = vec!["all".to_owned()];
         let mut control = super::connect_or_start(&project, &hello)?;
@@ -89,8 +89,8 @@ impl Call {
     }
 }
 
-/// Says that what a call handed out was printed: whoever types it has no next call that would. Where not all of it was, or
-/// this fails, it comes again, which is the better mistake.
+/// Confirms that what a call handed out was printed: a person's shell makes no next call that would. Where not all of
+/// it was printed, or this fails, it is handed out again, which is the better mistake.
 pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure> {
     if terminal::lost().is_some() {
         return Ok(exit);

@@ -59,8 +59,8 @@ impl Build {
     }
 }
 
-/// The directory that the files go to. Whoever names one means it, wherever it is; the usual one is made inside of the
-/// project, whatever links a checkout brings.
+/// The directory that the files go to. A directory that is named is used wherever it is; the default one is made inside
+/// of the project, whatever links a checkout brings.
 fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));

@@ -1,4 +1,4 @@
-//! `hob doctor`: looks at everything hob stands on here and says what would break, and how to mend it.
+//! `hob doctor`: looks at everything that hob depends on here and says what would break, and how to mend it.
 //!
 //! It changes nothing and starts nothing. [`programs`] knows the programs and how each is installed.
 
@@ -85,7 +85,7 @@ fn inner_root(project: &Project) -> Option<Finding> {
     Some(Finding::note("nested", detail))
 }
 
-/// What lies in the checkout under the name that earlier versions kept their state in is nobody's word.
+/// A file in the checkout under the name where earlier versions kept their state is not trusted.
 fn brought(project: &Project) -> Option<Finding> {
     let old = project.root().join(".hob");
     old.symlink_metadata().ok()?;

@@ -5,7 +5,7 @@ use project::Project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Where HTTP is served unless somebody says otherwise.
+/// The address where HTTP is served by default.
 const ADDRESS: &str = "127.0.0.1:7117";
 
 /// Shows how to serve and how to connect.

@@ -48,7 +48,7 @@ fn with_block(text: &str) -> String {
     format!("{text}{gap}{BLOCK}")
 }
 
-/// The text without our block, for a file that somebody changed since; `None` when it has none.
+/// The text without our block, for a file that was changed since; `None` when it has none.
 pub(super) fn without_block(text: &str) -> Option<String> {
     let begin = text.find(BEGIN)?;
     let end = begin + text[begin..].find(END)? + END.len();

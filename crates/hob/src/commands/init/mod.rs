@@ -76,7 +76,7 @@ impl Init {
                 }
             }
         }
-        // A configuration that cannot be read says nothing against it; whoever reads it next says what is wrong.
+        // A configuration that cannot be read does not forbid it; the next reader says what is wrong with it.
         let mail = Config::load(project, &daemon::sections())
             .map_or(true, |config| daemon::enabled(&config).iter().any(|name| name == "mail"));
         let entry = place.entry();

@@ -1,5 +1,5 @@
-//! `hob mail`: where this project's mail is; `hob mail keep` and `hob mail switch`: where it goes on when what is
-//! configured is another place than the one that was used last.
+//! `hob mail`: where this project's mail is; `hob mail keep` and `hob mail switch`: which place is used when another
+//! one is configured than was used last.
 
 use clap::{Args, Subcommand};
 use project::{Config, Project};

@@ -1,4 +1,4 @@
-//! Who may speak under a name: whoever stands in the worktree that holds it, as the kernel says.
+//! Who may speak under a name: a process in the worktree that holds the name, according to the kernel.
 
 use serde_json::json;
 use testkit::until;
@@ -62,7 +62,7 @@ fn an_agent_whose_program_is_connected_is_there_before_it_says_anything() {
     team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead"]);
     // An agent that was never seen here: it came from a log.
     let log = team.project.top().join(".thrum");
-    super::trouble::crowd(&log, 1);
+    super::failures::crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);
     let identity = json!({"name": "c0", "role": "crowd", "worktree": team.dir("reviewer")});
     std::fs::write(team.project.state_dir().join("identities/c0.json"), identity.to_string()).unwrap();

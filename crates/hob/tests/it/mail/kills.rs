@@ -1,5 +1,5 @@
-//! The daemon is killed at fifty moments under load, through real front-ends: what was acknowledged is there exactly
-//! once, nobody gets anything twice, and who waits still hears.
+//! The daemon is killed at fifty moments under load, through real front-ends: what was acknowledged is delivered
+//! exactly once, and waiters still wake.
 
 use testkit::kill_hard;
 

@@ -54,7 +54,7 @@ impl Load {
         Load { senders: senders.collect(), readers: readers.collect(), shared }
     }
 
-    /// Waits until so many more sends are acknowledged.
+    /// Waits until `count` more sends are acknowledged.
     pub(super) fn goes_on(&self, more: u64) {
         let until_there = self.shared.acknowledged.load(Ordering::Relaxed) + more;
         until("sends to be acknowledged", || {

@@ -1,23 +1,23 @@
 //! Agents that write to each other: real front-ends in real worktrees of one repository.
 //!
-//! Here: the team, and what a conversation is made of. `defects.rs` has a test for each fault of the system before,
-//! `holders.rs` who may speak under a name, `over_http.rs` where no kernel tells who calls, `pushed.rs` who is told of what
-//! comes, `hostile.rs` what agents may write, `survival.rs` what may die, `trouble.rs` what may be full or broken,
-//! `clock.rs` what time may do, `places.rs` what a project may be called; `load.rs` is a load that `kills.rs` has on one daemon and `machines.rs` on two with one
-//! database.
+//! Here: the team, and what a conversation is made of. `known_faults.rs` tests each known fault of the system before,
+//! `holders.rs` who may speak under a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hostile.rs`
+//! what agents may write, `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock
+//! that jumps, `places.rs` names and places of projects; `load.rs` is the load that `kills.rs` puts on one daemon and
+//! `machines.rs` on two with one database.
 
 mod clock;
-mod defects;
+mod failures;
 mod holders;
 mod hostile;
 mod kills;
+mod known_faults;
 mod load;
 mod machines;
 mod over_http;
 mod places;
 mod pushed;
 mod survival;
-mod trouble;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -234,7 +234,7 @@ fn what_remains_is_counted_and_a_limit_holds() {
     let looked = ok(&mut reviewer, "wait_for_message", json!({"timeout": 0, "after": 1, "max": 10}));
     assert_eq!(looked["messages"].as_array().unwrap().len(), 4, "looking takes nothing, read or not");
     assert_eq!(check(&mut reviewer), ["2", "3", "4"]);
-    // One answer holds so much text, and the rest waits for the next.
+    // One answer holds a limited text; the rest waits for the next.
     let long = "x".repeat(100 * 1024);
     (0..3).for_each(|_| _ = send(&mut planner, "reviewer", &long));
     let parts: Vec<usize> = (0..3).map(|_| check(&mut reviewer).len()).collect();

@@ -59,7 +59,7 @@ fn an_agent_s_token_is_that_agent() {
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
     assert_eq!(state(&sent["message_id"]), "read");
     assert_eq!(done(http.call(&reviewer, "list_agents", json!({})))["you"], "reviewer");
-    // By a session, which is a run of its own, and nobody else's.
+    // By a session, which is a run of its own.
     let session = HttpSession::open(&http, &reviewer);
     send(&mut team.agent("planner"), "@reviewer", "by a process");
     assert_eq!(session.call("wait_for_message", json!({"timeout": 30}))["message"]["content"], "by a process");
@@ -97,7 +97,7 @@ fn requests_that_say_their_run_confirm_nothing_of_another() {
         status["recipients"][0]["state"].as_str().unwrap().to_owned()
     };
     assert_eq!(call(&reviewer, "a", "check_messages", json!({}))["messages"][0]["content"], "for a run");
-    // A client that was started anew, one that says nothing, and another agent that says the same.
+    // A client that was started again, one that says nothing, and another agent that says the same.
     assert_eq!(call(&reviewer, "b", "check_messages", json!({}))["status"], "empty");
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
     assert_eq!(call(&planner, "a", "check_messages", json!({}))["status"], "empty");

@@ -231,7 +231,7 @@ fn a_name_that_means_another_repository_is_no_way_into_its_mail() {
     let place: Value = serde_json::from_str(&here.hob(with, &["mail", "--json"]).ok()).unwrap();
     let space = place["place"].as_str().unwrap().rsplit_once('(').unwrap().1.trim_end_matches(')').to_owned();
     assert!(space.starts_with("r_"), "{place}");
-    // Whoever may choose a name, and knows what the other one is called inside.
+    // An agent that may choose a name, and knows what the other one is called inside.
     let user = thief.0.home().join(".config/hob/config.toml");
     std::fs::create_dir_all(Path::new(&user).parent().unwrap()).unwrap();
     std::fs::write(&user, format!("[mail]\nspace = {space:?}\n")).unwrap();

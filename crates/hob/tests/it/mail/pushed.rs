@@ -1,5 +1,5 @@
-//! Those who are told of mail as it comes, on the WebSocket: an agent's own mailbox, by its own token; nothing is missed
-//! or told twice, whatever becomes of the connection.
+//! Notices of mail on the WebSocket: an agent's own mailbox, by its own token; nothing is missed or told twice,
+//! whatever happens to the connection.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     send(&mut planner, "tester", "for somebody else");
     ok(&mut planner, "send_message", json!({"to": "reviewer", "content": "last", "priority": "high"}));
     assert_eq!(socket.told()["params"]["preview"], "last");
-    // It was told, and handed out to nobody; the record says so.
+    // It was announced and not handed out; the record says so.
     assert_eq!(check(&mut reviewer), ["urgent", "last", "waits\nalready\u{1b}[2J", "can wait"]);
     let mut planner = team.agent_with("planner", &["mail"]);
     // It is told before it is written down that it was.
@@ -136,7 +136,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     for part in ["no agent", "planner (\"lead\")", "reviewer (\"dev\")", "hob agents token NAME", "Bearer"] {
         assert!(why.replace("says of nobody that it is an agent", "no agent").contains(part), "{part}: {why}");
     }
-    // Where nothing could be told later, nobody subscribes.
+    // Where nothing could be announced later, subscribing is refused.
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": {"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -145,7 +145,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscribe"];
     let why = http.post_with(&reviewer, &lines, &message);
     assert!(why.body.contains("a connection that stands"), "{}", why.body);
-    // Taken back, and made anew.
+    // Revoked, and made again.
     team.hob("reviewer", &["agents", "token", "--revoke"]);
     assert_eq!(status(&[&bearer(&reviewer)]).as_deref(), Some("401"));
     let second = token(&team, "reviewer");

@@ -66,7 +66,7 @@ fn a_shell_s_waiter_outlives_the_daemon() {
     assert_eq!(check(&mut team.agent("reviewer")), ["ring"]);
 }
 
-/// Keeps everybody else from writing into the store until its input ends.
+/// Keeps all others from writing into the store until its input ends.
 const HOLD: &str = "import sqlite3, sys
 store = sqlite3.connect(sys.argv[1], isolation_level=None)
 store.execute('BEGIN IMMEDIATE')

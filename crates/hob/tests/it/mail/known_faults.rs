@@ -1,10 +1,10 @@
-//! Each fault of the system before, under its number, and that it is none here.
+//! The known faults of the system before this one, by number: none of them is here.
 
 use serde_json::json;
 use testkit::kill_hard;
 
+use super::failures::crowd;
 use super::pushed::{served, token};
-use super::trouble::crowd;
 use super::{Team, check, ok, refused, send, send_after_a_death, start_waiting};
 use crate::websocket::WebSocket;
 

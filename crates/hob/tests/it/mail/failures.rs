@@ -1,4 +1,4 @@
-//! What is wrong with the disk, the database, or the measure of a message: a clear answer, and nothing is lost.
+//! Faults of the disk and the database, and messages that are too large: a clear answer, and nothing is lost.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
@@ -54,7 +54,7 @@ fn what_a_shell_was_handed_by_a_call_is_read() {
         team.hob("planner", &["send", content, "--to", "reviewer"]);
     }
     let call = |tool: &str, flags: &[&str]| team.hob("reviewer", &[&["call", tool][..], flags].concat());
-    // Each call is a run of its own: nobody's next call says that this one's messages were seen.
+    // Each call is a run of its own: no next call of the same run says that this one's messages were seen.
     assert!(call("check_messages", &["--limit", "1"]).contains("one"));
     let second = call("wait_for_message", &["--timeout", "5"]);
     assert!(second.contains("two") && !second.contains("one"), "{second}");
@@ -101,12 +101,12 @@ fn what_could_not_be_shown_stays_unread() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.matches("error:").count()), (Some(1), 1), "{said}");
     assert!(said.contains("cannot write to standard output: No space left"), "{said}");
-    // And when whoever was to read it has gone.
+    // And when the reader has gone.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = team.command("reviewer", &["inbox"]).stdout(writer).output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
-    // And when nobody was ever to see it: a standard output that is closed is opened anew on nothing before `main`.
+    // And when there never was a reader: a closed standard output is opened on /dev/null before `main`.
     for args in [&["inbox"][..], &["inbox", "--json"]] {
         let mut closed = team.project.command("sh");
         closed.current_dir(team.dir("reviewer")).args(["-c", "exec hob \"$@\" >&-", "sh"]).args(args);
@@ -251,7 +251,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     }
     assert!(ran.stdout.contains("o room on the disk of the mail store"), "{ran:#?}");
     assert!(ran.stdout.contains("nothing is lost. Make room on the disk"), "{ran:#?}");
-    // Whoever comes meanwhile can read.
+    // Reading is possible meanwhile.
     assert!(ran.stdout.contains("found 1 on the full disk") && !ran.stdout.contains("cannot "), "{ran:#?}");
     let took = ran.stdout.lines().find(|line| line.starts_with("took nothing: "));
     assert!(took.is_some_and(|line| line.contains("o room on the disk of the mail store")), "{ran:#?}");
