@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp::tool::{Answers, AnyTool, Ask, AskError, Context, LogLevel, Said};
+use mcp::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Context, LogLevel};
 use serde_json::{Value, json};
 
 use crate::made::{made, said, text};
@@ -30,24 +30,24 @@ fn name_form(message: &str) -> Ask {
     form(message, json!({"name": {"type": "string"}}))
 }
 
-async fn ask(cx: &Context, name: &str, ask: Ask) -> Result<Said, AskError> {
+async fn ask(cx: &Context, name: &str, ask: Ask) -> Result<AskResponse, AskError> {
     let mut answers = cx.ask_all(vec![(name.to_owned(), ask)]).await?;
     answers.remove(name).ok_or(AskError::Unanswered)
 }
 
 /// A field of a filled form.
-pub(crate) fn field(said: &Said, name: &str) -> String {
+pub(crate) fn field(said: &AskResponse, name: &str) -> String {
     match said {
-        Said::Accepted(content) => content[name].as_str().unwrap_or_default().to_owned(),
-        Said::Declined | Said::Dismissed => "nobody".to_owned(),
+        AskResponse::Accepted(content) => content[name].as_str().unwrap_or_default().to_owned(),
+        AskResponse::Declined | AskResponse::Dismissed => "nobody".to_owned(),
     }
 }
 
-fn shown(said: &Said) -> String {
+fn shown(said: &AskResponse) -> String {
     match said {
-        Said::Accepted(content) => format!("action=accept, content={content}"),
-        Said::Declined => "action=decline".to_owned(),
-        Said::Dismissed => "action=cancel".to_owned(),
+        AskResponse::Accepted(content) => format!("action=accept, content={content}"),
+        AskResponse::Declined => "action=decline".to_owned(),
+        AskResponse::Dismissed => "action=cancel".to_owned(),
     }
 }
 
@@ -56,10 +56,10 @@ fn by_request() -> Vec<crate::made::Made> {
     vec![
         made("test_sampling", "Asks the client's model.", |cx, arguments| async move {
             match cx.ask(sample(text(&arguments, "prompt"), 100)).await? {
-                Said::Accepted(answer) => {
+                AskResponse::Accepted(answer) => {
                     said(format!("LLM response: {}", answer["content"]["text"].as_str().unwrap_or_default()))
                 }
-                Said::Declined | Said::Dismissed => said("no answer"),
+                AskResponse::Declined | AskResponse::Dismissed => said("no answer"),
             }
         })
         .takes(json!({

@@ -24,7 +24,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             said("Logged three times.")
         }),
         made("test_reconnection", "Lets its client go, which comes back for the result.", |cx, _| async move {
-            cx.come_back(2 * PAUSE);
+            cx.reconnect_after(2 * PAUSE);
             tokio::time::sleep(2 * PAUSE).await;
             said("Still here.")
         }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp::prompt::{Message, Prompt};
-use mcp::tool::{Ask, Context, Effect, Said, Tool, ToolError};
+use mcp::tool::{Ask, AskResponse, Context, Effect, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -78,7 +78,7 @@ impl Tool for Inquire {
             About::Both => {
                 let asks =
                     vec![("color".to_owned(), Ask::form::<Color>("Which color?")), ("where".to_owned(), Ask::Roots)];
-                format!("{:?}", cx.ask_all(asks).await?.into_iter().collect::<BTreeMap<String, Said>>())
+                format!("{:?}", cx.ask_all(asks).await?.into_iter().collect::<BTreeMap<String, AskResponse>>())
             }
             About::Twice => {
                 let first = color(&cx, "Which color?").await?;

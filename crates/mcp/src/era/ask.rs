@@ -3,28 +3,28 @@
 use serde_json::{Map, Value, json};
 
 use super::Era;
-use crate::tool::{Ask, Said};
+use crate::tool::{Ask, AskResponse};
 
 /// What a client says it can be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Capabilities {
+pub(crate) struct ClientCapabilities {
     form: bool,
     url: bool,
     sampling: bool,
     roots: bool,
 }
 
-impl Capabilities {
+impl ClientCapabilities {
     /// From the JSON text of the client's capabilities.
-    pub(crate) fn read(text: &str) -> Capabilities {
+    pub(crate) fn read(text: &str) -> ClientCapabilities {
         if text == "{}" {
-            return Capabilities::default();
+            return ClientCapabilities::default();
         }
         let declared: Value = serde_json::from_str(text).unwrap_or_default();
         let has = |value: &Value| value.is_object();
         let elicitation = &declared["elicitation"];
         let url = has(&elicitation["url"]);
-        Capabilities {
+        ClientCapabilities {
             // Whoever says nothing of modes means forms, which came first.
             form: has(elicitation) && (has(&elicitation["form"]) || !url),
             url,
@@ -82,21 +82,21 @@ pub(crate) fn request(era: Era, ask: &Ask, id: &str) -> (&'static str, Value) {
 }
 
 /// What a client's result says to this question; `Err` with the reason if it says nothing to it.
-pub(crate) fn said(ask: &Ask, mut result: Value) -> Result<Said, String> {
+pub(crate) fn said(ask: &Ask, mut result: Value) -> Result<AskResponse, String> {
     match ask {
         Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {
             Some("accept") => {
                 let content = result["content"].take();
                 match ask {
-                    Ask::Form { .. } => ask.check(&content).map(|()| Said::Accepted(content)),
-                    _ => Ok(Said::Accepted(Value::Null)),
+                    Ask::Form { .. } => ask.check(&content).map(|()| AskResponse::Accepted(content)),
+                    _ => Ok(AskResponse::Accepted(Value::Null)),
                 }
             }
-            Some("decline") => Ok(Said::Declined),
-            Some("cancel") => Ok(Said::Dismissed),
+            Some("decline") => Ok(AskResponse::Declined),
+            Some("cancel") => Ok(AskResponse::Dismissed),
             _ => Err("`action` must be accept, decline or cancel".to_owned()),
         },
-        Ask::Sample(_) | Ask::Roots if result.is_object() => Ok(Said::Accepted(result)),
+        Ask::Sample(_) | Ask::Roots if result.is_object() => Ok(AskResponse::Accepted(result)),
         Ask::Sample(_) | Ask::Roots => Err("an object was expected".to_owned()),
     }
 }

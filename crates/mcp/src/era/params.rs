@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::Era;
-use super::ask::Capabilities;
+use super::ask::ClientCapabilities;
 use crate::tool::LogLevel;
 use crate::wire::build::RpcError;
 use crate::wire::{Id, Json, code};
@@ -144,8 +144,8 @@ impl Meta<'_> {
     }
 
     /// What the client of a request without a handshake can be asked.
-    pub(crate) fn can(&self) -> Capabilities {
-        self.capabilities.map_or_else(Capabilities::default, |raw| Capabilities::read(raw.get()))
+    pub(crate) fn can(&self) -> ClientCapabilities {
+        self.capabilities.map_or_else(ClientCapabilities::default, |raw| ClientCapabilities::read(raw.get()))
     }
 
     /// Whether the client of a request without a handshake knows tasks.

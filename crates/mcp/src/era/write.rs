@@ -20,25 +20,25 @@ const MAX_VALUES: usize = 100;
 
 /// What a server has besides tools, of which there is always a list.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Offers {
+pub(crate) struct ServerCapabilities {
     pub resources: bool,
     pub prompts: bool,
     pub tasks: bool,
 }
 
 /// What every modern result ends with, and every legacy handshake contains: the server's description.
-pub(crate) struct Identity {
+pub(crate) struct ResultWriter {
     info: ServerInfo,
     /// The `_meta` member that modern results carry, with a leading comma.
     meta: Vec<u8>,
 }
 
-impl Identity {
-    pub(crate) fn new(info: ServerInfo) -> Identity {
+impl ResultWriter {
+    pub(crate) fn new(info: ServerInfo) -> ResultWriter {
         let mut meta = b",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":".to_vec();
         implementation(&mut meta, Era::V2026_07_28, &info);
         meta.push(b'}');
-        Identity { info, meta }
+        ResultWriter { info, meta }
     }
 
     /// The last member of a modern result.
@@ -50,10 +50,10 @@ impl Identity {
     }
 
     /// Answers `initialize`.
-    pub(crate) fn initialize(&self, out: &mut Vec<u8>, era: Era, offers: Offers) {
+    pub(crate) fn initialize(&self, out: &mut Vec<u8>, era: Era, has: ServerCapabilities) {
         out.extend_from_slice(b"{\"protocolVersion\":");
         push_string(out, era.name());
-        self.capabilities(out, era, offers);
+        self.capabilities(out, era, has);
         out.extend_from_slice(b",\"serverInfo\":");
         implementation(out, era, &self.info);
         self.instructions(out);
@@ -61,10 +61,10 @@ impl Identity {
     }
 
     /// Answers `server/discover`.
-    pub(crate) fn discover(&self, out: &mut Vec<u8>, era: Era, offers: Offers) {
+    pub(crate) fn discover(&self, out: &mut Vec<u8>, era: Era, has: ServerCapabilities) {
         out.extend_from_slice(b"{\"resultType\":\"complete\",\"supportedVersions\":");
         push(out, &Era::ALL.map(Era::name));
-        self.capabilities(out, era, offers);
+        self.capabilities(out, era, has);
         self.instructions(out);
         cacheable(out, FRESH_FOR);
         self.tail(out, era);
@@ -256,18 +256,18 @@ impl Identity {
     }
 
     /// Only what is served is advertised.
-    fn capabilities(&self, out: &mut Vec<u8>, era: Era, offers: Offers) {
+    fn capabilities(&self, out: &mut Vec<u8>, era: Era, has: ServerCapabilities) {
         out.extend_from_slice(b",\"capabilities\":{\"logging\":{},\"tools\":{\"listChanged\":true}");
-        if offers.resources {
+        if has.resources {
             out.extend_from_slice(b",\"resources\":{\"subscribe\":true,\"listChanged\":true}");
         }
-        if offers.prompts {
+        if has.prompts {
             out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");
         }
-        if (offers.resources || offers.prompts) && era.revision().completions {
+        if (has.resources || has.prompts) && era.revision().completions {
             out.extend_from_slice(b",\"completions\":{}");
         }
-        if offers.tasks && era.is_modern() {
+        if has.tasks && era.is_modern() {
             out.extend_from_slice(b",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}");
         }
         if let Some(experimental) = &self.info.experimental {

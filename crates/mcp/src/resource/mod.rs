@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 pub(crate) use matching::MAX_URI;
 pub use matching::{Matched, TemplateError, UriTemplate};
 pub use registry::Resources;
-pub(crate) use registry::{Found, Watcher};
+pub(crate) use registry::{Resolved, Watcher};
 
 use crate::prompt::{Completing, Completion};
 use crate::tool::{Annotations, BoxFuture, Context, Icon, ToolError};

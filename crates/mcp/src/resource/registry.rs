@@ -24,7 +24,7 @@ pub(crate) trait Watcher: Send + Sync {
 }
 
 /// What an address leads to.
-pub(crate) enum Found {
+pub(crate) enum Resolved {
     Resource(Arc<dyn AnyResource>),
     Template(Arc<dyn AnyTemplate>, Matched),
 }
@@ -87,13 +87,13 @@ impl Resources {
     }
 
     /// A resource of its own goes before templates, and these in the order they are listed.
-    pub(crate) fn find(&self, uri: &str) -> Option<Found> {
+    pub(crate) fn find(&self, uri: &str) -> Option<Resolved> {
         if let Some(resource) = self.listed.get(uri) {
-            return Some(Found::Resource(resource));
+            return Some(Resolved::Resource(resource));
         }
         self.templates.list().into_iter().find_map(|template| {
             let matched = template.declaration().uri.matches(uri)?;
-            Some(Found::Template(template, matched))
+            Some(Resolved::Template(template, matched))
         })
     }
 

@@ -4,11 +4,11 @@ use std::error::Error;
 
 use tokio::time::Instant;
 
-use super::calls::{Call, Key, Reply, Reported, State, Target};
-use super::output;
+use super::calls::{Call, Key, ProgressState, Reply, State, Target};
+use super::connection_state::ConnectionState;
 use super::pacing::SETTLED;
 use super::reading::not_found;
-use super::session::Session;
+use super::result_budget;
 use super::{Shared, fault_id};
 use crate::era::write;
 use crate::resource::ReadError;
@@ -16,14 +16,14 @@ use crate::tool::{Outcome, Progress, ToolError};
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
 
-impl Session {
+impl ConnectionState {
     /// Writes a progress notification; what it says grows, whatever the tool says.
     pub(super) fn report(&mut self, key: Key, mut progress: Progress) {
         let Some(call) = self.calls.get_mut(key) else { return };
         let Some(reported) = call.reported.as_mut().filter(|_| call.id.is_some()) else { return };
         let last = reported.last.as_ref().map_or(f64::NEG_INFINITY, |last| last.progress);
         if progress.progress.is_nan() || progress.progress <= last {
-            progress.progress = above(last);
+            progress.progress = next_progress(last);
         }
         let mut params = Vec::new();
         write::progress(&mut params, call.era, &reported.token, &progress);
@@ -40,7 +40,7 @@ impl Session {
         if let (Reply::Tool(Ok(outcome)), Target::Tool(tool)) = (&mut reply, &call.target)
             && let Some((budget, kept)) = self.shared.budget.get()
         {
-            output::fit(outcome, *budget, tool.declaration(), kept, &self.principal);
+            result_budget::truncate(outcome, *budget, tool.declaration(), kept, &self.principal);
         }
         let name = call.target.name();
         let Some(id) = &call.id else {
@@ -52,44 +52,44 @@ impl Session {
             return;
         };
         let era = call.era;
-        let lacks = call.askable.as_ref().and_then(|askable| askable.lacks.as_ref());
+        let missing = call.askable.as_ref().and_then(|askable| askable.missing.as_ref());
         let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
             Reply::Tool(Ok(outcome)) => {
-                build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
+                build::result_with(out, id, |out| shared.results.outcome(out, era, outcome));
             }
             Reply::Tool(Err(_)) | Reply::Prompt { messages: Err(_), .. } | Reply::Read { read: Err(_), .. }
-                if era.is_modern() && lacks.is_some() =>
+                if era.is_modern() && missing.is_some() =>
             {
                 let message = "the request needs a client capability that was not declared";
                 let error = RpcError::new(code::MISSING_CLIENT_CAPABILITY, message)
-                    .with_data(&serde_json::json!({"requiredCapabilities": lacks}));
+                    .with_data(&serde_json::json!({"requiredCapabilities": missing}));
                 build::error(out, Some(id), &error);
             }
             Reply::Tool(Err(error)) => {
-                let outcome = failed(name, error);
-                build::result_with(out, id, |out| shared.identity.outcome(out, era, &outcome));
+                let outcome = failed_outcome(name, error);
+                build::result_with(out, id, |out| shared.results.outcome(out, era, &outcome));
             }
             Reply::Method(Ok(json)) => {
-                build::result_with(out, id, |out| shared.identity.custom(out, era, json.get()));
+                build::result_with(out, id, |out| shared.results.custom(out, era, json.get()));
             }
             Reply::Method(Err(error)) => build::error(out, Some(id), error),
             Reply::Read { read: Ok(contents), fresh_for, .. } => {
-                build::result_with(out, id, |out| shared.identity.read(out, era, contents, *fresh_for));
+                build::result_with(out, id, |out| shared.results.read(out, era, contents, *fresh_for));
             }
             Reply::Read { read: Err(ReadError::NotFound), uri, .. } => {
                 build::error(out, Some(id), &not_found(uri, !era.is_modern()));
             }
             Reply::Prompt { description, messages: Ok(messages) } => {
-                build::result_with(out, id, |out| shared.identity.prompt(out, era, description, messages));
+                build::result_with(out, id, |out| shared.results.prompt(out, era, description, messages));
             }
             Reply::Completion(Ok(completion)) => {
-                build::result_with(out, id, |out| shared.identity.completion(out, era, completion));
+                build::result_with(out, id, |out| shared.results.completion(out, era, completion));
             }
             Reply::Read { read: Err(ReadError::Failed(error)), .. } => {
-                build::error(out, Some(id), &refusal(name, error, code::INTERNAL));
+                build::error(out, Some(id), &failure_error(name, error, code::INTERNAL));
             }
             Reply::Prompt { messages: Err(error), .. } | Reply::Completion(Err(error)) => {
-                build::error(out, Some(id), &refusal(name, error, code::INVALID_PARAMS));
+                build::error(out, Some(id), &failure_error(name, error, code::INVALID_PARAMS));
             }
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
@@ -106,7 +106,9 @@ impl Session {
     /// Writes a call's answer, apart from its progress.
     pub(super) fn deliver(&mut self, call: &Call, write: impl FnOnce(&mut Vec<u8>, &Shared)) {
         match &call.reported {
-            Some(Reported { end, at, .. }) if *end > 0 && (self.out.written() < *end || at.elapsed() < SETTLED) => {
+            Some(ProgressState { end, at, .. })
+                if *end > 0 && (self.out.written() < *end || at.elapsed() < SETTLED) =>
+            {
                 let mut answer = Vec::new();
                 write(&mut answer, &self.shared);
                 self.held.push(answer, *end);
@@ -131,38 +133,38 @@ impl Session {
         for (key, last, waiting) in due {
             let said = if waiting { "waiting for earlier calls" } else { "still running" };
             let last = last.unwrap_or(Progress { progress: 0.0, total: None, message: Some(said.to_owned()) });
-            self.report(key, Progress { progress: above(last.progress), ..last });
+            self.report(key, Progress { progress: next_progress(last.progress), ..last });
         }
     }
 }
 
 /// The next larger progress, by a step too small to be mistaken for any.
-fn above(last: f64) -> f64 {
+fn next_progress(last: f64) -> f64 {
     if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
 }
 
 /// A failed tool call as a result.
-pub(super) fn failed(name: &str, error: &ToolError) -> Outcome {
+pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
     match error {
         ToolError::User { .. } => Outcome::error(error.to_string()),
-        ToolError::Internal(source) => Outcome::error(logged(name, &fault_id(), source.as_ref())),
+        ToolError::Internal(source) => Outcome::error(log_fault(name, &fault_id(), source.as_ref())),
     }
 }
 
 /// A failure of what has no result to tell it in.
-fn refusal(name: &str, error: &ToolError, code: i64) -> RpcError {
+fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     match error {
         ToolError::User { .. } => RpcError::new(code, error.to_string()),
         ToolError::Internal(source) => {
             let fault = fault_id();
-            RpcError::new(code::INTERNAL, logged(name, &fault, source.as_ref()))
+            RpcError::new(code::INTERNAL, log_fault(name, &fault, source.as_ref()))
                 .with_data(&serde_json::json!({"reason": "fault", "fault": fault}))
         }
     }
 }
 
 /// Logs a fault of ours with its chain; gives what the client may know of it.
-fn logged(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
+fn log_fault(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
     let mut chain = source.to_string();
     let mut cause = source.source();
     while let Some(error) = cause {

@@ -10,71 +10,71 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::calls::{Askable, Key, State, Target};
+use super::calls::{AskContext, Key, State, Target};
+use super::connection_state::ConnectionState;
 use super::fault_id;
-use super::mailbox::Asking;
 use super::methods::Request;
 use super::peer::LogPolicy;
-use super::session::Session;
-use super::suspended::{self, Parked, Running, Way};
+use super::side_channel::PendingAsk;
+use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::Era;
-use crate::era::ask::{self, Capabilities};
+use crate::era::ask::{self, ClientCapabilities};
 use crate::era::params::{self, invalid};
-use crate::tool::{Answers, AnyTool, Ask, AskError, Outcome, Said};
+use crate::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
 /// The questions that a client has as requests of ours.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct OpenQuestions {
     requests: HashMap<Id, (Key, String)>,
-    open: HashMap<Key, Open>,
+    open: HashMap<Key, OpenAsk>,
     /// What our ids begin with: an answer to an earlier connection's question answers nothing here.
     prefix: String,
     last: u64,
 }
 
-struct Open {
+struct OpenAsk {
     asks: BTreeMap<String, Ask>,
     given: Answers,
     answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 
 #[cfg(feature = "http")]
-impl Asked {
+impl OpenQuestions {
     /// Ids of questions begin with `ask-PREFIX-` from here on.
     pub(super) fn set_prefix(&mut self, prefix: String) {
         self.prefix = prefix;
     }
 }
 
-impl Session {
+impl ConnectionState {
     /// What there is to know for the questions of a request's call.
-    pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Result<Box<Askable>, RpcError> {
+    pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Result<Box<AskContext>, RpcError> {
         let modern = request.era.is_modern();
         let can = if modern { request.meta.can() } else { self.can };
-        let foretold = if modern { responses(request)? } else { Map::new() };
-        let foretold_bytes = request.params.input_responses.filter(|_| modern).map_or(0, |raw| raw.get().len());
+        let early_answers = if modern { responses(request)? } else { Map::new() };
+        let early_answer_bytes = request.params.input_responses.filter(|_| modern).map_or(0, |raw| raw.get().len());
         let digest = suspended::digest(method, request.params);
-        Ok(Box::new(Askable { digest, can, lacks: None, foretold, foretold_bytes }))
+        Ok(Box::new(AskContext { digest, can, missing: None, early_answers, early_answer_bytes }))
     }
 
     /// Puts a call's questions by the way there is.
-    pub(super) fn put(&mut self, key: Key, asking: Asking) {
-        let Asking { asks, answer } = asking;
+    pub(super) fn ask_client(&mut self, key: Key, asking: PendingAsk) {
+        let PendingAsk { asks, answer } = asking;
         if answer.is_closed() {
             return;
         }
-        if self.asked.open.get(&key).is_some_and(|open| !open.answer.is_closed()) {
+        if self.questions.open.get(&key).is_some_and(|open| !open.answer.is_closed()) {
             let _ = answer.send(Err(AskError::Busy));
             return;
         }
         // The call does not wait for its last questions any more.
-        self.take_back_questions(key);
-        self.go_on_in_time(key);
+        self.withdraw_questions(key);
+        self.resume_with_timeout(key);
         let Some(call) = self.calls.get_mut(key) else { return };
         if let Some(job) = call.peer.job() {
-            return job.ask(Asking { asks, answer });
+            return job.ask(PendingAsk { asks, answer });
         }
         let (State::Running(Some(_)), Some(_), Some(askable)) = (&call.state, &call.id, &mut call.askable) else {
             let _ = answer.send(Err(AskError::Unsupported));
@@ -85,50 +85,50 @@ impl Session {
         let for_a_person = |ask: &Ask| matches!(ask, Ask::Form { .. } | Ask::Url { .. });
         if asks.iter().all(|(_, ask)| can.cover(era, ask)) {
             if !era.is_modern() {
-                return self.request_answers(key, asks, answer);
+                return self.send_requests(key, asks, answer);
             }
-            let (given, asks) = foretold(&mut askable.foretold, asks);
+            let (given, asks) = early_answers(&mut askable.early_answers, asks);
             match asks.is_empty() {
                 true => drop(answer.send(Ok(given))),
-                false => self.park(key, asks, given, answer, Way::Sealed),
+                false => self.suspend(key, asks, given, answer, ResumeBy::Ticket),
             }
         } else if is_tool && asks.iter().all(|(_, ask)| for_a_person(ask)) {
-            self.park(key, asks, Answers::new(), answer, Way::Argument);
+            self.suspend(key, asks, Answers::new(), answer, ResumeBy::Argument);
         } else {
             let missing = asks.iter().map(|(_, ask)| ask).filter(|ask| !can.cover(era, ask));
-            askable.lacks = Some(Capabilities::required(missing));
+            askable.missing = Some(ClientCapabilities::required(missing));
             let _ = answer.send(Err(AskError::Unsupported));
         }
     }
 
     /// Asks the client by requests of our own.
-    fn request_answers(
+    fn send_requests(
         &mut self,
         key: Key,
         asks: Vec<(String, Ask)>,
         answer: oneshot::Sender<Result<Answers, AskError>>,
     ) {
         let Some(era) = self.calls.get_mut(key).map(|call| call.era) else { return };
-        if self.asked.prefix.is_empty() {
-            self.asked.prefix = fault_id() + &fault_id();
+        if self.questions.prefix.is_empty() {
+            self.questions.prefix = fault_id() + &fault_id();
         }
         for (name, ask) in &asks {
-            self.asked.last += 1;
-            let id = format!("ask-{}-{}", self.asked.prefix, self.asked.last);
+            self.questions.last += 1;
+            let id = format!("ask-{}-{}", self.questions.prefix, self.questions.last);
             let (method, params) = ask::request(era, ask, &id);
             let Some(id) = Id::from_json(&format!("\"{id}\"")) else { continue };
             build::request(self.out.bytes(), &id, method, Some(&params.to_string()));
-            self.asked.requests.insert(id, (key, name.clone()));
+            self.questions.requests.insert(id, (key, name.clone()));
         }
         self.calls.pause(key);
-        let open = Open { asks: asks.into_iter().collect(), given: Answers::new(), answer };
-        self.asked.open.insert(key, open);
+        let open = OpenAsk { asks: asks.into_iter().collect(), given: Answers::new(), answer };
+        self.questions.open.insert(key, open);
     }
 
     /// The client answered a request; false if it is none of ours.
     pub(super) fn answered(&mut self, id: &Id, outcome: Result<Json<'_>, Json<'_>>) -> bool {
-        let Some((key, name)) = self.asked.requests.remove(id) else { return false };
-        let Some(open) = self.asked.open.get_mut(&key) else { return true };
+        let Some((key, name)) = self.questions.requests.remove(id) else { return false };
+        let Some(open) = self.questions.open.get_mut(&key) else { return true };
         let parsed = |raw: Json<'_>| raw.read::<Value>().unwrap_or_default();
         let said = match (outcome, open.asks.get(&name)) {
             (Ok(result), Some(ask)) => ask::said(ask, parsed(result)),
@@ -145,18 +145,18 @@ impl Session {
             }
             Err(reason) => Err(AskError::Refused(reason)),
         };
-        if let Some(open) = self.take_back_questions(key) {
-            self.go_on_in_time(key);
+        if let Some(open) = self.withdraw_questions(key) {
+            self.resume_with_timeout(key);
             let _ = open.answer.send(result);
         }
         true
     }
 
     /// What the client still has of a call's questions is not asked any more.
-    fn take_back_questions(&mut self, key: Key) -> Option<Open> {
-        let open = self.asked.open.remove(&key)?;
+    fn withdraw_questions(&mut self, key: Key) -> Option<OpenAsk> {
+        let open = self.questions.open.remove(&key)?;
         let out = self.out.bytes();
-        self.asked.requests.retain(|id, (call, _)| {
+        self.questions.requests.retain(|id, (call, _)| {
             if *call == key {
                 let params = format!("{{\"requestId\":{id},\"reason\":\"not needed any more\"}}");
                 build::notification(out, "notifications/cancelled", Some(&params));
@@ -168,39 +168,39 @@ impl Session {
 
     /// A call is over or cancelled: so are its questions.
     pub(super) fn drop_questions(&mut self, key: Key) {
-        if !self.asked.open.is_empty() {
-            self.take_back_questions(key);
+        if !self.questions.open.is_empty() {
+            self.withdraw_questions(key);
         }
     }
 
     /// The input has ended: no answer comes any more.
-    pub(super) fn nobody_answers(&mut self) {
-        self.asked.requests.clear();
-        for (key, open) in std::mem::take(&mut self.asked.open) {
-            self.go_on_in_time(key);
+    pub(super) fn fail_questions(&mut self) {
+        self.questions.requests.clear();
+        for (key, open) in std::mem::take(&mut self.questions.open) {
+            self.resume_with_timeout(key);
             let _ = open.answer.send(Err(AskError::Unanswered));
         }
     }
 
     /// Answers a call's request with its questions, and keeps the call until their answers come.
-    fn park(
+    fn suspend(
         &mut self,
         key: Key,
         asks: Vec<(String, Ask)>,
         given: Answers,
         answer: oneshot::Sender<Result<Answers, AskError>>,
-        way: Way,
+        resume_by: ResumeBy,
     ) {
-        if self.shared.parked.is_full() {
+        if self.shared.suspended.is_full() {
             let _ = answer.send(Err(AskError::Full));
             return;
         }
         let Some(call) = self.calls.get_mut(key) else { return };
-        call.peer.park();
+        call.peer.suspend();
         if answer.is_closed() {
             // It went on meanwhile, and may be done: from here on it is a running call again.
             let (peer, log, wants_progress) = (call.peer.clone(), call.peer.log(), call.reported.is_some());
-            if let Some(reply) = peer.send_to(self.route(key, wants_progress, log)) {
+            if let Some(reply) = peer.reroute(self.route(key, wants_progress, log)) {
                 peer.finish(reply);
             }
             return;
@@ -212,30 +212,30 @@ impl Session {
             return;
         };
         let cancel = call.cancel.clone();
-        let parked = Parked {
+        let suspended = SuspendedCall {
             target: call.target.clone(),
             peer: call.peer.clone(),
-            running: Running::new(cancel, task.clone()),
+            running: AbortOnDrop::new(cancel, task.clone()),
             principal: self.principal.clone(),
             digest: askable.digest,
             asks,
             given,
             answer,
-            way,
+            resume_by,
             until: Instant::now(),
         };
-        let line = self.question(id, call.era, parked, None);
+        let line = self.suspend_with_question(id, call.era, suspended, None);
         self.deliver(&call, |out, _| out.extend_from_slice(&line));
     }
 
     /// Keeps a call, and gives the answer to its request: the questions that are open.
-    fn question(&self, id: &Id, era: Era, parked: Parked, problem: Option<&str>) -> Vec<u8> {
+    fn suspend_with_question(&self, id: &Id, era: Era, suspended: SuspendedCall, problem: Option<&str>) -> Vec<u8> {
         let mut line = Vec::new();
-        let identity = &self.shared.identity;
-        let (target, way, digest) = (parked.target.clone(), parked.way, parked.digest);
-        let (asks, effects) = (parked.asks.clone(), parked.peer.effects());
-        match self.shared.parked.park(parked) {
-            Ok(name) if way == Way::Sealed => {
+        let results = &self.shared.results;
+        let (target, resume_by, digest) = (suspended.target.clone(), suspended.resume_by, suspended.digest);
+        let (asks, effects) = (suspended.asks.clone(), suspended.peer.effects());
+        match self.shared.suspended.suspend(suspended) {
+            Ok(name) if resume_by == ResumeBy::Ticket => {
                 let requests: Map<String, Value> = asks
                     .iter()
                     .map(|(name, ask)| {
@@ -243,15 +243,15 @@ impl Session {
                         (name.clone(), json!({"method": method, "params": params}))
                     })
                     .collect();
-                let state = self.shared.parked.seal(&name, &self.principal, &digest, &effects);
-                build::result_with(&mut line, id, |out| identity.input_required(out, era, &requests, &state));
+                let state = self.shared.suspended.seal(&name, &self.principal, &digest, &effects);
+                build::result_with(&mut line, id, |out| results.input_required(out, era, &requests, &state));
             }
             Ok(name) => {
                 let outcome = plain_question(&target, &name, &asks, problem);
-                build::result_with(&mut line, id, |out| identity.outcome(out, era, &outcome));
+                build::result_with(&mut line, id, |out| results.outcome(out, era, &outcome));
             }
-            Err(parked) => {
-                drop(parked);
+            Err(suspended) => {
+                drop(suspended);
                 let error = RpcError::new(crate::wire::code::INTERNAL, AskError::Full.to_string())
                     .with_data(&json!({"reason": "overloaded"}));
                 build::error(&mut line, Some(id), &error);
@@ -267,21 +267,21 @@ impl Session {
         let mut responses = responses(request)?;
         request.meta.level()?;
         let digest = suspended::digest(method, request.params);
-        let ticket = self.shared.parked.open(&sealed, &self.principal, &digest).ok_or_else(|| {
+        let ticket = self.shared.suspended.open(&sealed, &self.principal, &digest).ok_or_else(|| {
             invalid("requestState: changed, or of another call or caller: send what the question came with")
         })?;
         let name = ticket.name.as_str();
-        let parked = self.shared.parked.take(name, Way::Sealed, |parked| parked.digest == digest);
-        let Some(mut parked) = parked.filter(|_| !ticket.expired) else {
-            return self.lost(request, method, &ticket.effects, "requestState").map(|()| true);
+        let suspended = self.shared.suspended.take(name, ResumeBy::Ticket, |suspended| suspended.digest == digest);
+        let Some(mut suspended) = suspended.filter(|_| !ticket.expired) else {
+            return self.question_lost(request, method, &ticket.effects, "requestState").map(|()| true);
         };
-        let (given, asks) = foretold(&mut responses, std::mem::take(&mut parked.asks));
-        parked.given.extend(given);
-        // Asked once more: what is missing, and what is no answer to the question.
-        parked.asks = asks;
-        match parked.asks.is_empty() {
-            true => self.go_on(request, parked)?,
-            false => self.ask_again(request, parked, None),
+        let (given, asks) = early_answers(&mut responses, std::mem::take(&mut suspended.asks));
+        suspended.given.extend(given);
+        // Asked again: what is missing, and what does not answer its question.
+        suspended.asks = asks;
+        match suspended.asks.is_empty() {
+            true => self.resume_call(request, suspended)?,
+            false => self.ask_again(request, suspended, None),
         }
         Ok(true)
     }
@@ -303,18 +303,18 @@ impl Session {
         let name = &tool.declaration().name;
         let Ok(resume) = serde_json::from_str::<Resume>(resume.get()) else {
             let text = format!("{name}: `resume` must be {{\"id\": \"…\", \"answers\": {{…}}}} as the question said");
-            self.tell(request, &Outcome::error(text));
+            self.respond(request, &Outcome::error(text));
             return Ok(true);
         };
         request.meta.level()?;
         let principal = self.principal.clone();
-        let allowed = |parked: &Parked| parked.principal == principal && parked.target.name() == name;
-        let Some(mut parked) = self.shared.parked.take(&resume.id, Way::Argument, allowed) else {
-            return self.lost(request, "tools/call", "not known", "resume").map(|()| true);
+        let allowed = |suspended: &SuspendedCall| suspended.principal == principal && suspended.target.name() == name;
+        let Some(mut suspended) = self.shared.suspended.take(&resume.id, ResumeBy::Argument, allowed) else {
+            return self.question_lost(request, "tools/call", "not known", "resume").map(|()| true);
         };
         let mut problem = None;
-        let asks = std::mem::take(&mut parked.asks);
-        let single = asks.len() == 1 && parked.given.is_empty();
+        let asks = std::mem::take(&mut suspended.asks);
+        let single = asks.len() == 1 && suspended.given.is_empty();
         for (name, ask) in asks {
             let content = match &resume.answers {
                 None => None,
@@ -322,45 +322,46 @@ impl Session {
                 Some(answers) => Some(answers.get(&name).cloned().unwrap_or_default()),
             };
             let said = match content {
-                None => Ok(Said::Declined),
+                None => Ok(AskResponse::Declined),
                 Some(content) => ask::said(&ask, json!({"action": "accept", "content": content})),
             };
             match said {
                 Ok(said) => {
-                    parked.given.insert(name, said);
+                    suspended.given.insert(name, said);
                 }
                 Err(reason) => {
                     problem = Some(reason);
-                    parked.asks.push((name, ask));
+                    suspended.asks.push((name, ask));
                 }
             }
         }
-        match parked.asks.is_empty() {
-            true => self.go_on(request, parked)?,
-            false => self.ask_again(request, parked, problem.as_deref()),
+        match suspended.asks.is_empty() {
+            true => self.resume_call(request, suspended)?,
+            false => self.ask_again(request, suspended, problem.as_deref()),
         }
         Ok(true)
     }
 
-    fn ask_again(&mut self, request: &Request<'_>, parked: Parked, problem: Option<&str>) {
-        let line = self.question(request.id, request.era, parked, problem);
+    fn ask_again(&mut self, request: &Request<'_>, suspended: SuspendedCall, problem: Option<&str>) {
+        let line = self.suspend_with_question(request.id, request.era, suspended, problem);
         self.emit(request.batch, |out, _| out.extend_from_slice(&line));
     }
 
-    /// A call that was parked is this request's from here on.
-    fn go_on(&mut self, request: &Request<'_>, parked: Parked) -> Result<(), RpcError> {
-        let Parked { target, peer, running, digest, given, answer, .. } = parked;
+    /// A call that was suspended is this request's from here on.
+    fn resume_call(&mut self, request: &Request<'_>, suspended: SuspendedCall) -> Result<(), RpcError> {
+        let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        call.askable = Some(Box::new(Askable { digest, can, lacks: None, foretold: Map::new(), foretold_bytes: 0 }));
+        call.askable =
+            Some(Box::new(AskContext { digest, can, missing: None, early_answers: Map::new(), early_answer_bytes: 0 }));
         let log = match request.era.is_modern() {
             true => LogPolicy::Request(request.meta.level()?),
             false => LogPolicy::Connection,
         };
-        let Some((cancel, task)) = running.go_on() else { return Ok(()) };
+        let Some((cancel, task)) = running.disarm() else { return Ok(()) };
         call.cancel = cancel;
         call.state = State::Running(Some(task));
-        let done = peer.send_to(self.route(key, call.reported.is_some(), log));
+        let done = peer.reroute(self.route(key, call.reported.is_some(), log));
         call.peer = peer;
         match done {
             // It waited too long, say, and what it came to then is the answer.
@@ -377,22 +378,28 @@ impl Session {
     }
 
     /// There is no such question (any more).
-    fn lost(&mut self, request: &Request<'_>, method: &str, effects: &str, without: &str) -> Result<(), RpcError> {
+    fn question_lost(
+        &mut self,
+        request: &Request<'_>,
+        method: &str,
+        effects: &str,
+        without: &str,
+    ) -> Result<(), RpcError> {
         let text = format!(
             "the question was lost; effects so far: {effects}\nA question waits 15 minutes, not over a restart of the \
              server, and is answered once. Call again without `{without}` to be asked anew."
         );
         match method == "tools/call" {
-            true => self.tell(request, &Outcome::error(text)),
+            true => self.respond(request, &Outcome::error(text)),
             false => return Err(invalid(text)),
         }
         Ok(())
     }
 
-    fn tell(&mut self, request: &Request<'_>, outcome: &Outcome) {
+    fn respond(&mut self, request: &Request<'_>, outcome: &Outcome) {
         let (id, era) = (request.id, request.era);
         self.emit(request.batch, |out, shared| {
-            build::result_with(out, id, |out| shared.identity.outcome(out, era, outcome));
+            build::result_with(out, id, |out| shared.results.outcome(out, era, outcome));
         });
     }
 }
@@ -405,7 +412,7 @@ fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
 }
 
 /// Those of these questions that are answered, and the others.
-fn foretold(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
+fn early_answers(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
     let (mut given, mut open) = (Answers::new(), Vec::new());
     for (name, ask) in asks {
         match responses.remove(&name).map(|response| ask::said(&ask, response)) {

@@ -1,6 +1,6 @@
 //! JSON-RPC batches, which one revision has: several messages in one array, and their answers in one.
 
-use super::session::Session;
+use super::connection_state::ConnectionState;
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Json, code};
 
@@ -12,7 +12,7 @@ pub(super) struct Batch {
     pub body: Vec<u8>,
 }
 
-impl Session {
+impl ConnectionState {
     pub(super) fn take_batch(&mut self, items: &[Json<'_>]) {
         if !self.era.revision().batches {
             let message = format!("protocol {} has no batches: send one message per line", self.era);
@@ -35,18 +35,18 @@ impl Session {
                 self.take_message(message, Some(batch));
             }
         }
-        self.left(Some(batch));
+        self.batch_answered(Some(batch));
     }
 
     /// One more answer belongs to the batch.
-    pub(super) fn joined(&mut self, batch: Option<u64>) {
+    pub(super) fn batch_joined(&mut self, batch: Option<u64>) {
         if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
             batch.open += 1;
         }
     }
 
     /// One of the batch's requests is dealt with; the last one sends it.
-    pub(super) fn left(&mut self, batch: Option<u64>) {
+    pub(super) fn batch_answered(&mut self, batch: Option<u64>) {
         let Some(key) = batch else { return };
         let Some(open) = self.batches.get_mut(&key) else { return };
         open.open -= 1;

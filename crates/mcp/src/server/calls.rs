@@ -14,17 +14,17 @@ use super::Method;
 use super::catch_unwind::{CatchUnwind, Panicked};
 use super::peer::CallPeer;
 use crate::era::Era;
-use crate::era::ask::Capabilities;
+use crate::era::ask::ClientCapabilities;
 use crate::prompt::{Completion, Message};
 use crate::resource::Read;
 #[cfg(feature = "log-bridge")]
 use crate::tool::log_bridge;
-use crate::tool::{AnyTool, BoxFuture, Cancel, Context, Outcome, Progress, ToolError};
+use crate::tool::{AnyTool, BoxFuture, CancelToken, Context, Outcome, Progress, ToolError};
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
 /// Answered calls that are remembered for a cancellation that comes late.
-const ANSWERED: usize = 64;
+const MAX_ANSWERED: usize = 64;
 
 /// Names a call within its connection, for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,14 +41,14 @@ pub(super) enum Reply {
 }
 
 /// Foreign code behind a method of the protocol, its parameters read already.
-pub(super) type Served = Arc<dyn Fn(Context) -> BoxFuture<Reply> + Send + Sync>;
+pub(super) type Handler = Arc<dyn Fn(Context) -> BoxFuture<Reply> + Send + Sync>;
 
 /// What a call runs.
 #[derive(Clone)]
 pub(super) enum Target {
     Tool(Arc<dyn AnyTool>),
     Method(Arc<str>, Method),
-    Served(&'static str, Served),
+    Handler(&'static str, Handler),
 }
 
 impl Target {
@@ -56,7 +56,7 @@ impl Target {
         match self {
             Target::Tool(tool) => &tool.declaration().name,
             Target::Method(name, _) => name,
-            Target::Served(name, _) => name,
+            Target::Handler(name, _) => name,
         }
     }
 }
@@ -67,38 +67,38 @@ pub(super) struct Call {
     pub era: Era,
     pub target: Target,
     pub peer: Arc<CallPeer>,
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
     pub budget: Option<Duration>,
     /// The batch its answer belongs to.
     pub batch: Option<u64>,
-    pub reported: Option<Reported>,
+    pub reported: Option<ProgressState>,
     /// What there is to know for its questions; nothing if it may not ask.
-    pub askable: Option<Box<Askable>>,
+    pub askable: Option<Box<AskContext>>,
     /// If its client knows tasks: what it can be asked.
-    pub tasks: Option<Capabilities>,
+    pub tasks: Option<ClientCapabilities>,
     /// When it began, and when it becomes a job.
     pub job_at: Option<(Instant, Instant)>,
     /// When it has taken too long.
-    pub late_at: Option<Instant>,
+    pub timeout_at: Option<Instant>,
     pub state: State,
 }
 
 /// A call that may ask.
-pub(super) struct Askable {
+pub(super) struct AskContext {
     /// What the call is: its answer must be to the same.
     pub digest: [u8; 32],
     /// What its client can be asked.
-    pub can: Capabilities,
+    pub can: ClientCapabilities,
     /// What it would have had to be able to be asked.
-    pub lacks: Option<serde_json::Value>,
+    pub missing: Option<serde_json::Value>,
     /// Answers that came before their questions, by name.
-    pub foretold: serde_json::Map<String, serde_json::Value>,
+    pub early_answers: serde_json::Map<String, serde_json::Value>,
     /// How long they were as a text.
-    pub foretold_bytes: usize,
+    pub early_answer_bytes: usize,
 }
 
 /// What the client was told about how far a call is; there is one if it gave a token.
-pub(super) struct Reported {
+pub(super) struct ProgressState {
     /// The token's JSON text.
     pub token: Box<str>,
     pub last: Option<Progress>,
@@ -130,21 +130,21 @@ impl Call {
             Target::Method(_, method) => {
                 CatchUnwind::new(|| method(cx, input.map(ToOwned::to_owned))).map(Work::Method)
             }
-            Target::Served(_, serve) => CatchUnwind::new(|| serve(cx)).map(Work::Served),
+            Target::Handler(_, serve) => CatchUnwind::new(|| serve(cx)).map(Work::Handler),
         };
         #[cfg(feature = "log-bridge")]
         if log_bridge::is_on() {
             let peer: Arc<dyn crate::tool::Peer> = self.peer.clone();
-            return log_bridge::listening(&peer, begin).map(|work| Work::Heard(Box::new(work), peer.clone()));
+            return log_bridge::with_listener(&peer, begin).map(|work| Work::Logged(Box::new(work), peer.clone()));
         }
         begin()
     }
 
     /// What its parameters hold while it waits.
     pub(super) fn bytes(&self) -> usize {
-        let foretold = self.askable.as_ref().map_or(0, |askable| askable.foretold_bytes);
+        let early_answers = self.askable.as_ref().map_or(0, |askable| askable.early_answer_bytes);
         match &self.state {
-            State::Waiting(input) => foretold + input.as_ref().map_or(0, |input| input.get().len()),
+            State::Waiting(input) => early_answers + input.as_ref().map_or(0, |input| input.get().len()),
             _ => 0,
         }
     }
@@ -154,10 +154,10 @@ impl Call {
 pub(super) enum Work {
     Tool(CatchUnwind<Result<Outcome, ToolError>>),
     Method(CatchUnwind<Result<Box<RawValue>, RpcError>>),
-    Served(CatchUnwind<Reply>),
+    Handler(CatchUnwind<Reply>),
     /// What it says by `tracing` is said to its client.
     #[cfg(feature = "log-bridge")]
-    Heard(Box<Work>, Arc<dyn crate::tool::Peer>),
+    Logged(Box<Work>, Arc<dyn crate::tool::Peer>),
 }
 
 impl Future for Work {
@@ -168,14 +168,14 @@ impl Future for Work {
             Work::Tool(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Tool)),
             Work::Method(work) => Pin::new(work).poll(cx).map(|done| done.map_or_else(Reply::Panicked, Reply::Method)),
             #[cfg(feature = "log-bridge")]
-            Work::Heard(work, peer) => log_bridge::listening(peer, || Pin::new(&mut **work).poll(cx)),
-            Work::Served(work) => Pin::new(work).poll(cx).map(|done| done.unwrap_or_else(Reply::Panicked)),
+            Work::Logged(work, peer) => log_bridge::with_listener(peer, || Pin::new(&mut **work).poll(cx)),
+            Work::Handler(work) => Pin::new(work).poll(cx).map(|done| done.unwrap_or_else(Reply::Panicked)),
         }
     }
 }
 
 /// As many calls as an idle connection keeps room for.
-const KEEP: usize = 8;
+const IDLE_CAPACITY: usize = 8;
 
 /// The table. Calls that answer at once never enter it.
 #[derive(Default)]
@@ -189,7 +189,7 @@ pub(super) struct Calls {
     /// Started and not over, cancelled or not.
     running: usize,
     /// Answered, while their work still wants to know whether the client gave them up.
-    answered: VecDeque<(Id, Cancel)>,
+    answered: VecDeque<(Id, CancelToken)>,
 }
 
 impl Calls {
@@ -226,7 +226,7 @@ impl Calls {
 
     /// A client may take back calls for ever before one starts: the queue holds no more of those than of others.
     fn tidy_queue(&mut self) {
-        if self.queue.len() > 2 * self.waiting + KEEP {
+        if self.queue.len() > 2 * self.waiting + IDLE_CAPACITY {
             let calls = &self.calls;
             self.queue.retain(|key| calls.contains_key(key));
         }
@@ -274,7 +274,7 @@ impl Calls {
             self.answered.retain(|(of, cancel)| of != id && cancel.is_watched());
         }
         if call.cancel.is_watched() {
-            self.answered.truncate(ANSWERED - 1);
+            self.answered.truncate(MAX_ANSWERED - 1);
             self.answered.push_front((id.clone(), call.cancel.clone()));
         }
     }
@@ -299,7 +299,7 @@ impl Calls {
     }
 
     /// It goes on, whether or not there is a slot: it had one.
-    pub(super) fn go_on(&mut self, key: Key) {
+    pub(super) fn resume(&mut self, key: Key) {
         if let Some(call) = self.calls.get_mut(&key)
             && let State::Asking(task) = &call.state
         {
@@ -317,8 +317,8 @@ impl Calls {
     }
 
     /// Lets go of large tables that hold nothing.
-    pub(super) fn relax(&mut self) {
-        if self.calls.is_empty() && self.calls.capacity() > KEEP {
+    pub(super) fn shrink(&mut self) {
+        if self.calls.is_empty() && self.calls.capacity() > IDLE_CAPACITY {
             self.calls = HashMap::new();
             self.ids = HashMap::new();
             self.queue = VecDeque::new();

@@ -1,4 +1,4 @@
-//! A connection's life: one loop that waits for whatever can happen next and hands it to the [`Session`]. Everything
+//! A connection's life: one loop that waits for whatever can happen next and hands it to the [`ConnectionState`]. Everything
 //! that ends a connection is here; what a line means is not.
 
 use std::future::poll_fn;
@@ -11,8 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::connection_state::{ConnectionState, ListKind};
 use super::io::Io;
-use super::session::{List, Session};
 use super::tap::TappedOutput;
 use super::timer::Timer;
 use super::{ConnectionOptions, End, Shared};
@@ -20,18 +20,18 @@ use crate::tool::BoxFuture;
 use crate::wire::Framer;
 
 /// How long cancelled calls have to say something after the grace for all calls is over.
-pub(super) const LAST_WORDS: Duration = Duration::from_millis(100);
+pub(super) const FINAL_GRACE: Duration = Duration::from_millis(100);
 
 /// How many events of the streams pass before the others get a look in.
-const FAIRNESS: u32 = 32;
+const RARE_POLL_INTERVAL: u32 = 32;
 
 /// How many bytes a connection takes before other connections have their turn: some work of at most about a millisecond.
-const TURN: usize = 64 << 10;
+const READ_BUDGET: usize = 64 << 10;
 
 pub(super) struct Connection<R, W> {
     io: Io<R, W>,
     framer: Framer,
-    session: Session,
+    state: ConnectionState,
     phase: Phase,
     timer: Timer,
     signals: BoxFuture<(Signal, Signals)>,
@@ -46,13 +46,13 @@ enum Event {
     ReadFailed(io::Error),
     Wrote,
     WriteFailed(io::Error),
-    Mail,
+    Inbound,
     Time,
     Signal(Signal),
 }
 
 pub(super) enum Signal {
-    Changed(List),
+    Changed(ListKind),
     Shutdown,
 }
 
@@ -79,7 +79,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         Connection {
             io: Io::new(reader, writer, options.tap.clone().map(TappedOutput::new)),
             framer,
-            session: Session::new(shared, options),
+            state: ConnectionState::new(shared, options),
             phase: Phase::Open,
             timer: Timer::default(),
             signals: Box::pin(signals.next()),
@@ -99,15 +99,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             }
             match poll_fn(|cx| self.poll_event(cx)).await {
                 Event::Read(0) => self.end_of_input(),
-                Event::Read(_) | Event::Mail => {}
+                Event::Read(_) | Event::Inbound => {}
                 Event::Wrote => self.wrote(),
                 Event::ReadFailed(error) => {
                     tracing::debug!(%error, "reading failed; taken as the end of input");
                     self.end_of_input();
                 }
                 Event::WriteFailed(error) => self.peer_gone(error),
-                Event::Time => self.session.tick(Instant::now()),
-                Event::Signal(Signal::Changed(list)) => self.session.list_changed(list),
+                Event::Time => self.state.tick(Instant::now()),
+                Event::Signal(Signal::Changed(list)) => self.state.list_changed(list),
                 Event::Signal(Signal::Shutdown) => self.drain(End::Shutdown),
             }
         }
@@ -115,30 +115,30 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     /// Does everything that can be done without waiting.
     fn settle(&mut self) {
-        self.session.wrote();
-        if self.session.mailbox.is_filled() {
-            self.session.take_mail();
+        self.state.wrote();
+        if self.state.side_channel.has_inbound() {
+            self.state.take_inbound();
         }
-        self.session.report_progress();
-        self.session.start_waiting();
+        self.state.report_progress();
+        self.state.start_waiting();
         if matches!(self.phase, Phase::Open) {
             // Taken out for the while, since a frame borrows from it.
             let mut framer = std::mem::take(&mut self.framer);
-            while self.session.has_room()
+            while self.state.has_room()
                 && let Some(frame) = framer.next_frame()
             {
-                self.session.take_frame(frame);
+                self.state.take_frame(frame);
             }
             self.framer = framer;
         }
-        self.session.announce();
-        self.session.release_held();
+        self.state.announce();
+        self.state.release_held();
     }
 
     /// A peer that reads is not given up, however slowly it does.
     fn wrote(&mut self) {
         if let Phase::Flushing { until, .. } = &mut self.phase {
-            *until = Instant::now() + self.session.limits.flush;
+            *until = Instant::now() + self.state.limits.flush;
         }
     }
 
@@ -146,24 +146,24 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         // A last line without its end is a line.
         let mut framer = std::mem::take(&mut self.framer);
         if let Some(frame) = framer.finish() {
-            self.session.take_frame(frame);
+            self.state.take_frame(frame);
         }
         self.drain(End::Input);
     }
 
     fn drain(&mut self, end: End) {
         if matches!(self.phase, Phase::Open) {
-            self.session.nobody_answers();
-            let until = Instant::now() + self.session.limits.grace;
+            self.state.fail_questions();
+            let until = Instant::now() + self.state.limits.grace;
             self.phase = Phase::Draining { end, until, cancelled: false };
         }
     }
 
     fn peer_gone(&mut self, error: io::Error) {
-        self.session.release_all_held();
-        self.session.out.kill();
-        self.session.cancel_all();
-        let until = Instant::now() + LAST_WORDS;
+        self.state.release_all_held();
+        self.state.out.kill();
+        self.state.cancel_all();
+        let until = Instant::now() + FINAL_GRACE;
         self.phase = Phase::Draining { end: End::PeerGone(error), until, cancelled: true };
     }
 
@@ -176,29 +176,29 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         if let Phase::Draining { until, cancelled, .. } = &mut self.phase
             && *until <= now
         {
-            if *cancelled || self.session.calls.is_empty() {
-                self.session.give_up("the connection ended before the call did", "connection ended");
-                self.session.release_all_held();
+            if *cancelled || self.state.calls.is_empty() {
+                self.state.abort_all("the connection ended before the call did", "connection ended");
+                self.state.release_all_held();
             } else {
                 *cancelled = true;
-                *until = now + LAST_WORDS;
-                self.session.cancel_all();
+                *until = now + FINAL_GRACE;
+                self.state.cancel_all();
             }
         }
         if matches!(self.phase, Phase::Draining { .. })
-            && self.session.calls.is_empty()
-            && self.session.held.is_empty()
-            && !self.session.mailbox.is_filled()
+            && self.state.calls.is_empty()
+            && self.state.held.is_empty()
+            && !self.state.side_channel.has_inbound()
         {
-            self.session.end_listens();
-            let until = now + self.session.limits.flush;
+            self.state.end_subscriptions();
+            let until = now + self.state.limits.flush;
             self.phase = match std::mem::replace(&mut self.phase, Phase::Open) {
                 Phase::Draining { end, .. } => Phase::Flushing { end, until },
                 other => other,
             };
         }
         let Phase::Flushing { end, until } = &mut self.phase else { return None };
-        if self.session.out.pending() == 0 && (self.io.is_flushed() || matches!(end, End::PeerGone(_))) {
+        if self.state.out.pending() == 0 && (self.io.is_flushed() || matches!(end, End::PeerGone(_))) {
             return Some(std::mem::replace(end, End::Input));
         }
         if *until <= now {
@@ -209,18 +209,18 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         self.turn = self.turn.wrapping_add(1);
-        if self.turn.is_multiple_of(FAIRNESS)
+        if self.turn.is_multiple_of(RARE_POLL_INTERVAL)
             && let Poll::Ready(event) = self.poll_rare(cx)
         {
             return Poll::Ready(event);
         }
-        match self.io.poll_write(cx, &mut self.session.out) {
+        match self.io.poll_write(cx, &mut self.state.out) {
             Poll::Ready(Ok(())) => return Poll::Ready(Event::Wrote),
             Poll::Ready(Err(error)) => return Poll::Ready(Event::WriteFailed(error)),
             Poll::Pending => {}
         }
-        if matches!(self.phase, Phase::Open) && self.session.has_room() {
-            if self.taken >= TURN {
+        if matches!(self.phase, Phase::Open) && self.state.has_room() {
+            if self.taken >= READ_BUDGET {
                 // Whoever never pauses waits until everybody else was asked.
                 self.taken = 0;
                 cx.waker().wake_by_ref();
@@ -235,8 +235,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
                 Poll::Pending => {
                     self.taken = 0;
                     // What a busy time has left behind.
-                    self.session.out.relax();
-                    self.session.calls.relax();
+                    self.state.out.shrink();
+                    self.state.calls.shrink();
                 }
             }
         }
@@ -245,9 +245,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     fn poll_rare(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         // Registered before looking, so that nothing slips in between.
-        self.session.mailbox.register(cx.waker());
-        if self.session.mailbox.is_filled() {
-            return Poll::Ready(Event::Mail);
+        self.state.side_channel.register(cx.waker());
+        if self.state.side_channel.has_inbound() {
+            return Poll::Ready(Event::Inbound);
         }
         if matches!(self.phase, Phase::Open)
             && let Poll::Ready((signal, signals)) = self.signals.as_mut().poll(cx)
@@ -263,16 +263,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             Phase::Open => None,
             Phase::Draining { until, .. } | Phase::Flushing { until, .. } => Some(*until),
         };
-        self.timer.poll(cx, [phase, self.session.deadline()]).map(|()| Event::Time)
+        self.timer.poll(cx, [phase, self.state.deadline()]).map(|()| Event::Time)
     }
 }
 
 impl<R, W> Drop for Connection<R, W> {
     fn drop(&mut self) {
-        self.session.mailbox.close();
-        self.session.unwatch_all();
-        self.session.out.kill();
-        self.session.give_up("", "");
+        self.state.side_channel.close();
+        self.state.unwatch_all();
+        self.state.out.kill();
+        self.state.abort_all("", "");
     }
 }
 
@@ -301,9 +301,9 @@ impl Signals {
             biased;
             () = is_true(Some(&mut self.server)) => Signal::Shutdown,
             () = is_true(self.connection.as_mut()) => Signal::Shutdown,
-            () = changed(Some(&mut self.tools)) => Signal::Changed(List::Tools),
-            () = changed(self.resources.as_mut()) => Signal::Changed(List::Resources),
-            () = changed(self.prompts.as_mut()) => Signal::Changed(List::Prompts),
+            () = changed(Some(&mut self.tools)) => Signal::Changed(ListKind::Tools),
+            () = changed(self.resources.as_mut()) => Signal::Changed(ListKind::Resources),
+            () = changed(self.prompts.as_mut()) => Signal::Changed(ListKind::Prompts),
         };
         (signal, self)
     }

@@ -11,35 +11,35 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::connection::{LAST_WORDS, Signal, Signals};
+use super::connection::{FINAL_GRACE, Signal, Signals};
+use super::connection_state::ConnectionState;
 use super::io::Output;
-use super::mailbox::Mailbox;
-use super::session::Session;
+use super::side_channel::SideChannel;
 use super::tap::TappedOutput;
 use super::timer::Timer;
 use super::{ConnectionOptions, Server};
 use crate::era::Era;
-use crate::era::ask::Capabilities;
+use crate::era::ask::ClientCapabilities;
 use crate::tool::BoxFuture;
 use crate::wire::{Frame, Id};
 
 /// When an exchange is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum Lifetime {
     /// When everything that was put in is answered.
-    Answered,
+    UntilAnswered,
     /// When the server ends it, or it is dropped.
-    Kept,
+    UntilClosed,
 }
 
 /// See the module's description. Dropping it cancels what it runs.
 pub(crate) struct Exchange {
-    session: Session,
+    state: ConnectionState,
     inbox: Arc<Inbox>,
-    life: Life,
+    lifetime: Lifetime,
     phase: Phase,
     timer: Timer,
-    signals: Waiting,
+    signals: SignalWait,
     tap: Option<TappedOutput>,
 }
 
@@ -54,35 +54,35 @@ enum Phase {
 }
 
 /// What is told to all at once: looked at only by those who wait.
-enum Waiting {
-    NotYet(Option<Signals>),
-    Since(BoxFuture<(Signal, Signals)>),
+enum SignalWait {
+    Idle(Option<Signals>),
+    Polling(BoxFuture<(Signal, Signals)>),
 }
 
 /// What several exchanges of one handshake have in common.
 #[derive(Clone)]
 pub(crate) struct Handshake {
     pub era: Era,
-    can: Capabilities,
+    can: ClientCapabilities,
     budget: Option<Duration>,
     level: Arc<AtomicU8>,
     /// Where notifications go when the exchange they came from is over.
-    rest: Arc<Mailbox>,
+    fallback: Arc<SideChannel>,
 }
 
 impl Exchange {
-    pub(crate) fn new(server: &Server, mut options: ConnectionOptions, life: Life) -> Exchange {
+    pub(crate) fn new(server: &Server, mut options: ConnectionOptions, lifetime: Lifetime) -> Exchange {
         let signals = Signals::new(&server.shared, options.shutdown.take());
         let tap = options.tap.clone().map(TappedOutput::new);
-        let session = Session::new(server.shared.clone(), options);
-        let inbox = Arc::new(Inbox::new(session.mailbox.clone(), session.limits.waiting_bytes));
+        let state = ConnectionState::new(server.shared.clone(), options);
+        let inbox = Arc::new(Inbox::new(state.side_channel.clone(), state.limits.waiting_bytes));
         Exchange {
-            session,
+            state,
             inbox,
-            life,
+            lifetime,
             phase: Phase::Open,
             timer: Timer::default(),
-            signals: Waiting::NotYet(Some(signals)),
+            signals: SignalWait::Idle(Some(signals)),
             tap,
         }
     }
@@ -90,26 +90,26 @@ impl Exchange {
     /// One more exchange of a client that made its handshake on another. The ids of questions on this one begin with
     /// `ask-PREFIX-`.
     pub(crate) fn of(server: &Server, options: ConnectionOptions, shake: &Handshake, prefix: String) -> Exchange {
-        let mut exchange = Exchange::new(server, options, Life::Answered);
-        let session = &mut exchange.session;
-        let (level, rest) = (shake.level.clone(), shake.rest.clone());
-        session.mailbox = Arc::new(Mailbox::joined(&session.limits, level, rest));
-        session.era = shake.era;
-        session.can = shake.can;
-        session.budget = shake.budget;
-        session.asked.set_prefix(prefix);
-        exchange.inbox = Arc::new(Inbox::new(session.mailbox.clone(), session.limits.waiting_bytes));
+        let mut exchange = Exchange::new(server, options, Lifetime::UntilAnswered);
+        let state = &mut exchange.state;
+        let (level, fallback) = (shake.level.clone(), shake.fallback.clone());
+        state.side_channel = Arc::new(SideChannel::joined(&state.limits, level, fallback));
+        state.era = shake.era;
+        state.can = shake.can;
+        state.budget = shake.budget;
+        state.questions.set_prefix(prefix);
+        exchange.inbox = Arc::new(Inbox::new(state.side_channel.clone(), state.limits.waiting_bytes));
         exchange
     }
 
     /// What the handshake made here came to.
     pub(crate) fn handshake(&self) -> Handshake {
         Handshake {
-            era: self.session.era,
-            can: self.session.can,
-            budget: self.session.budget,
-            level: self.session.mailbox.shared_level(),
-            rest: self.session.mailbox.clone(),
+            era: self.state.era,
+            can: self.state.can,
+            budget: self.state.budget,
+            level: self.state.side_channel.shared_level(),
+            fallback: self.state.side_channel.clone(),
         }
     }
 
@@ -120,30 +120,30 @@ impl Exchange {
 
     /// Whether another message may be put in.
     pub(crate) fn has_room(&self) -> bool {
-        matches!(self.phase, Phase::Open) && self.session.has_room()
+        matches!(self.phase, Phase::Open) && self.state.has_room()
     }
 
     /// Puts one message in: JSON text, whole.
     pub(crate) fn take(&mut self, message: &[u8]) {
         if matches!(self.phase, Phase::Open) {
-            self.session.take_frame(Frame::Line(message));
+            self.state.take_frame(Frame::Line(message));
         }
     }
 
     /// Puts a message in that is answered at once or not at all, and gives the answer alone: what else there is to say
     /// waits for whoever polls.
     pub(crate) fn answer_now(&mut self, message: &[u8]) -> Vec<u8> {
-        let waiting = std::mem::take(&mut self.session.out);
+        let waiting = std::mem::take(&mut self.state.out);
         self.take(message);
-        let answer = std::mem::replace(&mut self.session.out, waiting).take().unwrap_or_default();
+        let answer = std::mem::replace(&mut self.state.out, waiting).take().unwrap_or_default();
         self.written(answer)
     }
 
     /// The answer, if it is one line and there is nothing more to come.
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.settle();
-        let is_all = self.life == Life::Answered && self.is_idle() && self.session.out.is_line();
-        let answer = is_all.then(|| self.session.out.take()).flatten()?;
+        let is_all = self.lifetime == Lifetime::UntilAnswered && self.is_idle() && self.state.out.is_line();
+        let answer = is_all.then(|| self.state.out.take()).flatten()?;
         Some(self.written(answer))
     }
 
@@ -151,20 +151,20 @@ impl Exchange {
     pub(crate) fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         loop {
             self.settle();
-            if let Some(lines) = self.session.out.take() {
+            if let Some(lines) = self.state.out.take() {
                 return Poll::Ready(Some(self.written(lines)));
             }
             if self.is_over() {
                 return Poll::Ready(None);
             }
             // Registered before looking, so that nothing slips in between.
-            self.session.mailbox.register(cx.waker());
-            if self.session.mailbox.is_filled() {
+            self.state.side_channel.register(cx.waker());
+            if self.state.side_channel.has_inbound() {
                 continue;
             }
             if let Poll::Ready(signal) = self.poll_signal(cx) {
                 match signal {
-                    Signal::Changed(list) => self.session.list_changed(list),
+                    Signal::Changed(list) => self.state.list_changed(list),
                     Signal::Shutdown => self.drain(),
                 }
                 continue;
@@ -189,78 +189,78 @@ impl Exchange {
     }
 
     /// Whether the client is to be let go.
-    pub(crate) fn has_come_back(&self) -> bool {
-        self.session.come_back.is_some()
+    pub(crate) fn wants_reconnect(&self) -> bool {
+        self.state.reconnect_after.is_some()
     }
 
     /// After how long the client is to come back, if it is to be let go.
-    pub(crate) fn take_come_back(&mut self) -> Option<Duration> {
-        self.session.come_back.take()
+    pub(crate) fn take_reconnect(&mut self) -> Option<Duration> {
+        self.state.reconnect_after.take()
     }
 
     /// The client takes a request back.
     pub(crate) fn cancel(&mut self, id: &Id) {
-        self.session.cancel(id);
+        self.state.cancel(id);
     }
 
     /// Whether nothing more is to come.
     pub(crate) fn is_over(&self) -> bool {
-        let is_written = self.session.out.pending() == 0;
-        match (&self.phase, self.life) {
+        let is_written = self.state.out.pending() == 0;
+        match (&self.phase, self.lifetime) {
             (Phase::Over, _) => is_written,
-            (_, Life::Answered) => is_written && self.is_idle(),
-            (_, Life::Kept) => false,
+            (_, Lifetime::UntilAnswered) => is_written && self.is_idle(),
+            (_, Lifetime::UntilClosed) => false,
         }
     }
 
     fn is_idle(&self) -> bool {
-        let session = &self.session;
-        session.calls.is_empty()
-            && session.held.is_empty()
-            && session.listens.is_empty()
+        let state = &self.state;
+        state.calls.is_empty()
+            && state.held.is_empty()
+            && state.subscriptions.is_empty()
             && self.inbox.is_empty()
-            && !session.mailbox.is_filled()
+            && !state.side_channel.has_inbound()
     }
 
     fn settle(&mut self) {
-        self.session.wrote();
-        if self.session.mailbox.is_filled() {
-            self.session.take_mail();
+        self.state.wrote();
+        if self.state.side_channel.has_inbound() {
+            self.state.take_inbound();
         }
         while self.has_room()
             && let Some(message) = self.inbox.next()
         {
-            self.session.take_frame(Frame::Line(&message));
+            self.state.take_frame(Frame::Line(&message));
         }
-        self.session.report_progress();
-        self.session.start_waiting();
-        self.session.announce();
-        self.session.release_held();
-        self.go_on_ending();
+        self.state.report_progress();
+        self.state.start_waiting();
+        self.state.announce();
+        self.state.release_held();
+        self.advance_drain();
     }
 
     fn drain(&mut self) {
         if matches!(self.phase, Phase::Open) {
-            self.session.nobody_answers();
-            self.phase = Phase::Draining { until: Instant::now() + self.session.limits.grace, cancelled: false };
+            self.state.fail_questions();
+            self.phase = Phase::Draining { until: Instant::now() + self.state.limits.grace, cancelled: false };
         }
     }
 
-    fn go_on_ending(&mut self) {
+    fn advance_drain(&mut self) {
         let Phase::Draining { until, cancelled } = &mut self.phase else { return };
         let now = Instant::now();
         if *until <= now {
-            if *cancelled || self.session.calls.is_empty() {
-                self.session.give_up("the connection ended before the call did", "connection ended");
-                self.session.release_all_held();
+            if *cancelled || self.state.calls.is_empty() {
+                self.state.abort_all("the connection ended before the call did", "connection ended");
+                self.state.release_all_held();
             } else {
                 *cancelled = true;
-                *until = now + LAST_WORDS;
-                self.session.cancel_all();
+                *until = now + FINAL_GRACE;
+                self.state.cancel_all();
             }
         }
-        if self.session.calls.is_empty() && self.session.held.is_empty() && !self.session.mailbox.is_filled() {
-            self.session.end_listens();
+        if self.state.calls.is_empty() && self.state.held.is_empty() && !self.state.side_channel.has_inbound() {
+            self.state.end_subscriptions();
             self.phase = Phase::Over;
         }
     }
@@ -271,13 +271,13 @@ impl Exchange {
         }
         loop {
             match &mut self.signals {
-                Waiting::NotYet(signals) => match signals.take() {
-                    Some(signals) => self.signals = Waiting::Since(Box::pin(signals.next())),
+                SignalWait::Idle(signals) => match signals.take() {
+                    Some(signals) => self.signals = SignalWait::Polling(Box::pin(signals.next())),
                     None => return Poll::Pending,
                 },
-                Waiting::Since(next) => {
+                SignalWait::Polling(next) => {
                     let Poll::Ready((signal, signals)) = next.as_mut().poll(cx) else { return Poll::Pending };
-                    self.signals = Waiting::NotYet(Some(signals));
+                    self.signals = SignalWait::Idle(Some(signals));
                     return Poll::Ready(signal);
                 }
             }
@@ -289,61 +289,61 @@ impl Exchange {
             Phase::Draining { until, .. } => Some(*until),
             Phase::Open | Phase::Over => None,
         };
-        std::task::ready!(self.timer.poll(cx, [phase, self.session.deadline()]));
-        self.session.tick(Instant::now());
+        std::task::ready!(self.timer.poll(cx, [phase, self.state.deadline()]));
+        self.state.tick(Instant::now());
         Poll::Ready(())
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.session.mailbox.close();
-        self.session.unwatch_all();
-        self.session.out.kill();
-        self.session.give_up("", "");
+        self.state.side_channel.close();
+        self.state.unwatch_all();
+        self.state.out.kill();
+        self.state.abort_all("", "");
     }
 }
 
 /// Messages for an exchange that somebody else drives. Bounded.
 pub(crate) struct Inbox {
-    waiting: Mutex<Waits>,
-    mailbox: Arc<Mailbox>,
+    waiting: Mutex<Queue>,
+    side_channel: Arc<SideChannel>,
     limit: usize,
 }
 
 #[derive(Default)]
-struct Waits {
+struct Queue {
     messages: VecDeque<Box<[u8]>>,
     /// What they hold.
     bytes: usize,
 }
 
 /// What a message holds, however short it is.
-const LEAST: usize = 64;
+const MESSAGE_OVERHEAD: usize = 64;
 
 impl Inbox {
-    fn new(mailbox: Arc<Mailbox>, limit: usize) -> Inbox {
-        Inbox { waiting: Mutex::default(), mailbox, limit }
+    fn new(side_channel: Arc<SideChannel>, limit: usize) -> Inbox {
+        Inbox { waiting: Mutex::default(), side_channel, limit }
     }
 
     /// Puts a message in; false if too much waits already.
     pub(crate) fn put(&self, message: &[u8]) -> bool {
         let mut waiting = self.lock();
-        let bytes = waiting.bytes + message.len() + LEAST;
+        let bytes = waiting.bytes + message.len() + MESSAGE_OVERHEAD;
         if bytes > self.limit {
             return false;
         }
         waiting.bytes = bytes;
         waiting.messages.push_back(message.into());
         drop(waiting);
-        self.mailbox.nudge();
+        self.side_channel.nudge();
         true
     }
 
     fn next(&self) -> Option<Box<[u8]>> {
         let mut waiting = self.lock();
         let message = waiting.messages.pop_front()?;
-        waiting.bytes -= message.len() + LEAST;
+        waiting.bytes -= message.len() + MESSAGE_OVERHEAD;
         Some(message)
     }
 
@@ -351,7 +351,7 @@ impl Inbox {
         self.lock().messages.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waits> {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn many_short_messages_are_bounded_as_few_long_ones_are() {
-        let inbox = Inbox::new(Arc::new(Mailbox::new(&Limits::default())), 6_500);
+        let inbox = Inbox::new(Arc::new(SideChannel::new(&Limits::default())), 6_500);
         assert!(!inbox.put(&[b'x'; 6_500]));
         let taken = (0..10_000).take_while(|_| inbox.put(b"7")).count();
         assert_eq!(taken, 100);

@@ -90,7 +90,7 @@ impl Output {
     }
 
     /// Lets go of a large buffer that holds nothing.
-    pub(super) fn relax(&mut self) {
+    pub(super) fn shrink(&mut self) {
         if self.bytes.is_empty() && self.bytes.capacity() > KEEP {
             self.bytes = Vec::new();
         }

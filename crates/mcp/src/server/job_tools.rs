@@ -12,10 +12,10 @@ use super::jobs::{Job, Jobs, Status};
 use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, Outcome, ToolError, input_schema};
 
 /// How long `job_wait` waits unless it is told: less than impatient clients do.
-const WAIT: u64 = 20;
+const DEFAULT_WAIT: u64 = 20;
 
 /// How long it waits at most.
-const LONGEST: u64 = 600;
+const MAX_WAIT: u64 = 600;
 
 /// Waits for a job that an earlier call became, and gives its result, or says that it still runs.
 #[derive(Deserialize, JsonSchema)]
@@ -78,7 +78,7 @@ impl JobTool {
     async fn run(&self, cx: Context, arguments: &str) -> Outcome {
         let (id, wait) = match self.kind {
             Kind::Wait => match self.read::<WaitArgs>(arguments) {
-                Ok(args) => (args.id, args.seconds.unwrap_or(WAIT).min(LONGEST)),
+                Ok(args) => (args.id, args.seconds.unwrap_or(DEFAULT_WAIT).min(MAX_WAIT)),
                 Err(wrong) => return wrong,
             },
             Kind::Read => match self.read::<ReadArgs>(arguments) {
@@ -100,7 +100,7 @@ impl JobTool {
             return Outcome::text(format!("job {id} ({}) was ended", job.tool));
         }
         wait_for(&job, &cx, Duration::from_secs(wait)).await;
-        told(&job)
+        job_outcome(&job)
     }
 
     fn read<A: DeserializeOwned>(&self, arguments: &str) -> Result<A, Outcome> {
@@ -144,7 +144,7 @@ async fn wait_for(job: &Job, cx: &Context, longest: Duration) {
 }
 
 /// How a job is, as a result.
-fn told(job: &Job) -> Outcome {
+fn job_outcome(job: &Job) -> Outcome {
     match job.status() {
         Status::Done(outcome) => Outcome::clone(&outcome),
         Status::Failed(error) => Outcome::error(error.message),

@@ -10,25 +10,25 @@ use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::answers::failed;
+use super::answers::failed_outcome;
 use super::calls::Reply;
 use super::fault_id;
-use super::mailbox::{Asking, Mailbox};
-use super::suspended::{Running, random_name};
+use super::side_channel::{PendingAsk, SideChannel};
+use super::suspended::{AbortOnDrop, random_name};
 use crate::era::Era;
-use crate::era::ask::{self, Capabilities};
+use crate::era::ask::{self, ClientCapabilities};
 use crate::tool::{Answers, Ask, AskError, Outcome, Progress};
 use crate::wire::build::RpcError;
 use crate::wire::code;
 
 /// How many jobs there may be, the ended included; a call beyond that stays a call.
-const MOST: usize = 256;
+const MAX_JOBS: usize = 256;
 
 /// How long the result of a job is kept.
-const KEPT: Duration = Duration::from_secs(60 * 60);
+const RESULT_TTL: Duration = Duration::from_secs(60 * 60);
 
 /// How long a cancelled job may go on before it is dropped.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub(super) struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
@@ -39,7 +39,7 @@ pub(super) struct Job {
     /// Whose it is.
     pub principal: Arc<str>,
     /// Whether it was given to the client as a task, and what that can be asked then.
-    pub task: Option<Capabilities>,
+    pub task: Option<ClientCapabilities>,
     /// When its call began.
     pub began: Instant,
     /// When it became a job, by both clocks.
@@ -48,27 +48,27 @@ pub(super) struct Job {
     state: Mutex<Inner>,
     changed: watch::Sender<u64>,
     /// Connections that want to hear when its stage changes.
-    watchers: Mutex<Vec<Weak<Mailbox>>>,
+    watchers: Mutex<Vec<Weak<SideChannel>>>,
 }
 
 struct Inner {
     stage: Stage,
     updated: SystemTime,
     progress: Option<Progress>,
-    running: Option<Running>,
+    running: Option<AbortOnDrop>,
     /// Questions put so far: their names must never come twice.
     questions: u64,
 }
 
 enum Stage {
     Working,
-    Asking(Open),
+    Asking(OpenQuestions),
     Done(Arc<Outcome>, Instant),
     Failed(RpcError, Instant),
     Cancelled(Instant),
 }
 
-struct Open {
+struct OpenQuestions {
     /// By the name on the wire: the name the call gave, and the question.
     asks: HashMap<String, (String, Ask)>,
     given: Answers,
@@ -91,14 +91,14 @@ impl Jobs {
         &self,
         tool: &str,
         principal: Arc<str>,
-        task: Option<Capabilities>,
+        task: Option<ClientCapabilities>,
         began: Instant,
-        running: Running,
-    ) -> Result<Arc<Job>, Running> {
+        running: AbortOnDrop,
+    ) -> Result<Arc<Job>, AbortOnDrop> {
         let now = Instant::now();
         let mut jobs = self.lock();
-        jobs.retain(|_, job| job.ended().is_none_or(|ended| ended + KEPT > now));
-        if jobs.len() >= MOST {
+        jobs.retain(|_, job| job.ended().is_none_or(|ended| ended + RESULT_TTL > now));
+        if jobs.len() >= MAX_JOBS {
             return Err(running);
         }
         let created = SystemTime::now();
@@ -166,7 +166,7 @@ impl Job {
     /// When it last changed; and for how long after it became a job it is kept, if that is known.
     pub(super) fn times(&self) -> (SystemTime, Option<Duration>) {
         let updated = self.lock().updated;
-        (updated, self.ended().map(|ended| ended.duration_since(self.born) + KEPT))
+        (updated, self.ended().map(|ended| ended.duration_since(self.born) + RESULT_TTL))
     }
 
     /// Wakes on each change.
@@ -193,7 +193,7 @@ impl Job {
         let now = Instant::now();
         let stage = match reply {
             Reply::Tool(Ok(outcome)) => Stage::Done(Arc::new(outcome), now),
-            Reply::Tool(Err(error)) => Stage::Done(Arc::new(failed(&self.tool, &error)), now),
+            Reply::Tool(Err(error)) => Stage::Done(Arc::new(failed_outcome(&self.tool, &error)), now),
             Reply::Panicked(panicked) => {
                 let fault = fault_id();
                 tracing::error!(call = self.tool, fault, panic = panicked.0, "a job panicked");
@@ -209,10 +209,10 @@ impl Job {
 
     /// Ends it: it hears of it and may go on for a moment, but what it comes to then counts no more.
     pub(super) fn cancel(&self) {
-        if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(Running::go_on) {
+        if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(AbortOnDrop::disarm) {
             cancel.cancel();
             tokio::spawn(async move {
-                tokio::time::sleep(LAST_WORDS).await;
+                tokio::time::sleep(CANCEL_GRACE).await;
                 task.abort();
                 drop(cancel);
             });
@@ -220,7 +220,7 @@ impl Job {
     }
 
     /// Takes the last stage, unless there is one already; gives what still runs.
-    fn end(&self, stage: Stage) -> Option<Running> {
+    fn end(&self, stage: Stage) -> Option<AbortOnDrop> {
         let mut stage = Some(stage);
         let mut running = None;
         let mut former = None;
@@ -233,7 +233,7 @@ impl Job {
             });
         }
         if former.is_some() {
-            self.tell();
+            self.notify_watchers();
         }
         // Foreign values: not dropped under the lock.
         drop(former);
@@ -241,7 +241,7 @@ impl Job {
             Some(running) if matches!(self.lock().stage, Stage::Cancelled(_)) => Some(running),
             // It is done: there is nothing to end.
             Some(running) => {
-                running.go_on();
+                running.disarm();
                 None
             }
             None => None,
@@ -249,8 +249,8 @@ impl Job {
     }
 
     /// The job asks. Only a task can be asked for answers.
-    pub(super) fn ask(&self, asking: Asking) {
-        let Asking { asks, answer } = asking;
+    pub(super) fn ask(&self, asking: PendingAsk) {
+        let PendingAsk { asks, answer } = asking;
         let era = Era::V2026_07_28;
         if !self.task.is_some_and(|can| asks.iter().all(|(_, ask)| can.cover(era, ask))) {
             let _ = answer.send(Err(AskError::Unsupported));
@@ -264,13 +264,13 @@ impl Job {
                     inner.questions += 1;
                     (format!("{name}-{}", inner.questions), (name, ask))
                 });
-                inner.stage = Stage::Asking(Open { asks: named.collect(), given: Answers::new(), answer });
+                inner.stage = Stage::Asking(OpenQuestions { asks: named.collect(), given: Answers::new(), answer });
             }
             _ => refused = Some((answer, AskError::Unanswered)),
         });
         match refused {
             Some((answer, error)) => drop(answer.send(Err(error))),
-            None => self.tell(),
+            None => self.notify_watchers(),
         }
     }
 
@@ -292,23 +292,23 @@ impl Job {
             }
         });
         if let Some(Stage::Asking(open)) = done {
-            self.tell();
+            self.notify_watchers();
             let _ = open.answer.send(Ok(open.given));
         }
     }
 
     /// Has this connection told when the stage changes.
-    pub(super) fn watch(&self, mailbox: &Arc<Mailbox>) {
-        let watcher = Arc::downgrade(mailbox);
+    pub(super) fn watch(&self, side_channel: &Arc<SideChannel>) {
+        let watcher = Arc::downgrade(side_channel);
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&watcher));
         watchers.push(watcher);
     }
 
     /// The stage changed.
-    fn tell(&self) {
+    fn notify_watchers(&self) {
         let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        watchers.iter().filter_map(Weak::upgrade).for_each(|mailbox| mailbox.task_changed(&self.id));
+        watchers.iter().filter_map(Weak::upgrade).for_each(|side_channel| side_channel.task_changed(&self.id));
     }
 
     fn change(&self, change: impl FnOnce(&mut Inner)) {
@@ -325,7 +325,7 @@ impl Job {
 }
 
 /// A time as ISO 8601 writes it, in UTC and whole seconds.
-pub(super) fn iso(time: SystemTime) -> String {
+pub(super) fn timestamp(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Years that begin in March, in eras of 400 of them: then a leap day is a year's last.
@@ -354,7 +354,7 @@ mod tests {
             (1_785_196_800, "2026-07-28T00:00:00Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(iso(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
     }
 }

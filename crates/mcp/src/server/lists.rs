@@ -10,28 +10,28 @@ use crate::era::{Era, base64};
 use crate::wire::build::RpcError;
 
 /// How many entries a page has unless the embedder says otherwise.
-pub(super) const PAGE: usize = 1000;
+pub(super) const PAGE_SIZE: usize = 1000;
 
 impl Shared {
     /// The result of a list method, or nothing if this server has no such list.
     pub(super) fn list(&self, method: &str, era: Era, params: &Params<'_>) -> Option<Result<Arc<[u8]>, RpcError>> {
         let mut out = Vec::new();
-        let identity = &self.identity;
+        let results = &self.results;
         let written = match method {
             "tools/list" if params.cursor.is_none() => return Some(Ok(self.tool_listing(era))),
             "tools/list" => self.page(&self.registry.tools, method, params, |entries, next| {
-                identity.tool_list(&mut out, era, entries, next);
+                results.tool_list(&mut out, era, entries, next);
             }),
             "resources/list" => self.page(&self.resources.get()?.listed, method, params, |entries, next| {
-                identity.resource_list(&mut out, era, entries, next);
+                results.resource_list(&mut out, era, entries, next);
             }),
             "resources/templates/list" => {
                 self.page(&self.resources.get()?.templates, method, params, |entries, next| {
-                    identity.template_list(&mut out, era, entries, next);
+                    results.template_list(&mut out, era, entries, next);
                 })
             }
             "prompts/list" => self.page(&self.prompts.get()?.prompts, method, params, |entries, next| {
-                identity.prompt_list(&mut out, era, entries, next);
+                results.prompt_list(&mut out, era, entries, next);
             }),
             _ => return None,
         };
@@ -46,11 +46,11 @@ impl Shared {
         write: impl FnOnce(&[Arc<T>], Option<&str>),
     ) -> Result<(), RpcError> {
         let after = match params.cursor {
-            Some(cursor) => Some(opened(method, cursor.get())?),
+            Some(cursor) => Some(decode_cursor(method, cursor.get())?),
             None => None,
         };
         let Page { entries, last } = catalog.page(after.as_deref(), self.page_size());
-        write(&entries, last.map(|last| cursor(method, &last)).as_deref());
+        write(&entries, last.map(|last| encode_cursor(method, &last)).as_deref());
         Ok(())
     }
 
@@ -64,8 +64,8 @@ impl Shared {
             _ => {
                 let Page { entries, last } = self.registry.tools.page(None, self.page_size());
                 let mut out = Vec::new();
-                let next = last.map(|last| cursor("tools/list", &last));
-                self.identity.tool_list(&mut out, era, &entries, next.as_deref());
+                let next = last.map(|last| encode_cursor("tools/list", &last));
+                self.results.tool_list(&mut out, era, &entries, next.as_deref());
                 let listing: Arc<[u8]> = out.into();
                 listings.insert(era, (revision, listing.clone()));
                 listing
@@ -74,12 +74,12 @@ impl Shared {
     }
 }
 
-fn cursor(method: &str, key: &str) -> String {
+fn encode_cursor(method: &str, key: &str) -> String {
     base64::encode(format!("{method} {key}").as_bytes())
 }
 
 /// The key that a cursor of this list names.
-fn opened(method: &str, cursor: &str) -> Result<String, RpcError> {
+fn decode_cursor(method: &str, cursor: &str) -> Result<String, RpcError> {
     let text = serde_json::from_str::<String>(cursor).ok().and_then(|text| base64::decode(&text));
     text.and_then(|bytes| String::from_utf8(bytes).ok())
         .and_then(|text| Some(text.strip_prefix(method)?.strip_prefix(' ')?.to_owned()))

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::announcing::subscription_meta;
-use super::calls::{Call, Key, Reported, State, Target};
-use super::peer::{CallPeer, LogPolicy, Route, Waits};
-use super::session::{List, Listen, Session};
+use super::calls::{Call, Key, ProgressState, State, Target};
+use super::connection_state::{ConnectionState, ListKind, Subscription};
+use super::peer::{CallPeer, LogPolicy, Recipient, Route};
 use crate::era::Era;
-use crate::era::ask::Capabilities;
+use crate::era::ask::ClientCapabilities;
 use crate::era::params::{self, Meta, Params, invalid};
-use crate::tool::Cancel;
+use crate::tool::CancelToken;
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json, code};
 
@@ -28,10 +28,10 @@ pub(super) struct Request<'a> {
     pub batch: Option<u64>,
 }
 
-impl Session {
+impl ConnectionState {
     pub(super) fn request(&mut self, id: Id, method: &str, params: Option<Json<'_>>, batch: Option<u64>) {
-        self.joined(batch);
-        if self.calls.find(&id).is_some() || self.listens.iter().any(|listen| listen.id == id) {
+        self.batch_joined(batch);
+        if self.calls.find(&id).is_some() || self.subscriptions.iter().any(|listen| listen.id == id) {
             let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
             return self.refuse(batch, Some(&id), &error);
         }
@@ -67,13 +67,13 @@ impl Session {
                 self.call_tool(&request)
             }
             "ping" if !era.is_modern() => {
-                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.results.empty(out, era)));
                 Ok(())
             }
             "logging/setLevel" if !era.is_modern() => {
                 let level = params.level.ok_or_else(|| invalid("params: `level` is missing"))?;
-                self.mailbox.set_level(params::level(level)?);
-                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+                self.side_channel.set_level(params::level(level)?);
+                self.emit(batch, |out, shared| build::result_with(out, id, |out| shared.results.empty(out, era)));
                 Ok(())
             }
             "server/discover" | "subscriptions/listen" if !era.is_modern() && !meta.names_era() => Err(invalid(
@@ -82,7 +82,7 @@ impl Session {
             )),
             "server/discover" if era.is_modern() => {
                 self.emit(batch, |out, shared| {
-                    build::result_with(out, id, |out| shared.identity.discover(out, era, shared.offers()))
+                    build::result_with(out, id, |out| shared.results.discover(out, era, shared.capabilities()))
                 });
                 Ok(())
             }
@@ -113,13 +113,15 @@ impl Session {
         let era = asked.as_deref().and_then(Era::from_name).filter(|era| !era.is_modern());
         let era = era.unwrap_or(Era::LATEST_LEGACY);
         self.era = era;
-        self.can = params.client_capabilities.map_or_else(Capabilities::default, |raw| Capabilities::read(raw.get()));
+        self.can = params
+            .client_capabilities
+            .map_or_else(ClientCapabilities::default, |raw| ClientCapabilities::read(raw.get()));
         if !self.budget_is_fixed {
-            self.budget = params.client_info.and_then(patience);
+            self.budget = params.client_info.and_then(client_timeout);
         }
         tracing::debug!(asked, era = era.name(), client = params.client_info.map(Json::get), "initialize");
         self.emit(None, |out, shared| {
-            build::result_with(out, id, |out| shared.identity.initialize(out, era, shared.offers()))
+            build::result_with(out, id, |out| shared.results.initialize(out, era, shared.capabilities()))
         });
         Ok(())
     }
@@ -175,14 +177,14 @@ impl Session {
         let key = self.new_key();
         // A batch is answered as one; progress for its parts would have to be held apart from all of it.
         let token = meta.token().filter(|_| batch.is_none());
-        let reported = token.map(|token| Reported { token: token.into(), last: None, at: Instant::now(), end: 0 });
+        let reported = token.map(|token| ProgressState { token: token.into(), last: None, at: Instant::now(), end: 0 });
         let wants_progress = reported.is_some();
         let peer = Arc::new(CallPeer::new(self.route(key, wants_progress, log)));
         let budget = match meta.client.filter(|_| !self.budget_is_fixed) {
-            Some(client) => patience(client),
+            Some(client) => client_timeout(client),
             None => self.budget,
         };
-        let cancel = Cancel::default();
+        let cancel = CancelToken::default();
         let wants_job = matches!(&target, Target::Tool(tool) if tool.declaration().job_after.is_some());
         let tasks = (wants_job && meta.tasks()).then(|| meta.can());
         let call = Call {
@@ -197,15 +199,15 @@ impl Session {
             askable: None,
             tasks,
             job_at: None,
-            late_at: None,
+            timeout_at: None,
             state: State::Waiting(None),
         };
         Ok((key, call))
     }
 
     pub(super) fn route(&self, call: Key, wants_progress: bool, log: LogPolicy) -> Route {
-        let (mailbox, principal) = (self.mailbox.clone(), self.principal.clone());
-        Route { mailbox, call, wants_progress, log, principal, waits: Waits::Request }
+        let (side_channel, principal) = (self.side_channel.clone(), self.principal.clone());
+        Route { side_channel, call, wants_progress, log, principal, recipient: Recipient::Request }
     }
 
     /// Opens a subscription: acknowledged first, with what of it is served.
@@ -231,15 +233,15 @@ impl Session {
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .ok_or_else(|| invalid("params: `notifications` must be an object that says what to listen to"))?;
         let limit = self.limits.subscriptions;
-        if self.listens.len() >= limit {
+        if self.subscriptions.len() >= limit {
             return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} open subscriptions is reached"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit})));
         }
-        let offers = self.shared.offers();
+        let has = self.shared.capabilities();
         let kinds = [
-            (List::Tools, "toolsListChanged", filter.tools_list_changed, true),
-            (List::Resources, "resourcesListChanged", filter.resources_list_changed, offers.resources),
-            (List::Prompts, "promptsListChanged", filter.prompts_list_changed, offers.prompts),
+            (ListKind::Tools, "toolsListChanged", filter.tools_list_changed, true),
+            (ListKind::Resources, "resourcesListChanged", filter.resources_list_changed, has.resources),
+            (ListKind::Prompts, "promptsListChanged", filter.prompts_list_changed, has.prompts),
         ];
         let mut lists = Vec::new();
         let mut served = serde_json::Map::new();
@@ -253,14 +255,14 @@ impl Session {
         if !tasks.is_empty() {
             served.insert("taskIds".to_owned(), tasks.clone().into());
         }
-        let uris = filter.resource_subscriptions.filter(|_| offers.resources).unwrap_or_default();
+        let uris = filter.resource_subscriptions.filter(|_| has.resources).unwrap_or_default();
         if !uris.is_empty() {
             self.watch(uris.iter().map(String::as_str))?;
             served.insert("resourceSubscriptions".to_owned(), uris.clone().into());
         }
         let params = subscription_meta(id, &format!(",\"notifications\":{}", serde_json::Value::Object(served)));
         build::notification(self.out.bytes(), "notifications/subscriptions/acknowledged", Some(&params));
-        self.listens.push(Listen { id: id.clone(), lists, uris, tasks });
+        self.subscriptions.push(Subscription { id: id.clone(), lists, uris, tasks });
         Ok(())
     }
 
@@ -291,7 +293,7 @@ impl Session {
 
 /// How long a client waits for an answer, where its name tells: these give up after a minute unless configured
 /// otherwise.
-fn patience(client: Json<'_>) -> Option<Duration> {
+fn client_timeout(client: Json<'_>) -> Option<Duration> {
     let name = client.member("name")?.text()?;
     let has = |part: &str| name.as_bytes().windows(part.len()).any(|found| found.eq_ignore_ascii_case(part.as_bytes()));
     (has("codex") || has("gemini")).then_some(Duration::from_secs(60))

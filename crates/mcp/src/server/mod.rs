@@ -9,6 +9,7 @@ mod batch;
 mod calls;
 mod catch_unwind;
 mod connection;
+mod connection_state;
 #[cfg(feature = "http")]
 pub(crate) mod exchange;
 mod io;
@@ -16,14 +17,13 @@ mod job_tools;
 mod jobs;
 mod lists;
 mod log_throttle;
-mod mailbox;
 mod methods;
 mod options;
-mod output;
 mod pacing;
 mod peer;
 mod reading;
-mod session;
+mod result_budget;
+mod side_channel;
 mod suspended;
 mod tap;
 mod tasks;
@@ -48,10 +48,10 @@ pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
 pub use tap::Tap;
 
 use self::jobs::Jobs;
-use self::output::Kept;
+use self::result_budget::FullTexts;
 use self::suspended::SuspendedCalls;
 use crate::era::Era;
-use crate::era::write::{Identity, Offers};
+use crate::era::write::{ResultWriter, ServerCapabilities};
 use crate::prompt::Prompts;
 use crate::resource::Resources;
 use crate::tool::{AnyTool, BoxFuture, Context, Registry};
@@ -67,14 +67,14 @@ pub struct Server {
 }
 
 struct Shared {
-    identity: Identity,
+    results: ResultWriter,
     registry: Arc<Registry>,
     resources: OnceLock<Arc<Resources>>,
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
-    parked: SuspendedCalls,
+    suspended: SuspendedCalls,
     /// How many characters a text may have, and the longer ones.
-    budget: OnceLock<(usize, Arc<Kept>)>,
+    budget: OnceLock<(usize, Arc<FullTexts>)>,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
@@ -93,12 +93,12 @@ impl Server {
     pub fn new(info: ServerInfo, registry: Arc<Registry>) -> Server {
         Server {
             shared: Arc::new(Shared {
-                identity: Identity::new(info),
+                results: ResultWriter::new(info),
                 registry,
                 resources: OnceLock::new(),
                 prompts: OnceLock::new(),
-                page_size: AtomicUsize::new(lists::PAGE),
-                parked: SuspendedCalls::default(),
+                page_size: AtomicUsize::new(lists::PAGE_SIZE),
+                suspended: SuspendedCalls::default(),
                 budget: OnceLock::new(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
@@ -195,8 +195,8 @@ impl Server {
     #[must_use]
     pub fn result_budget(self, characters: usize) -> Server {
         if self.shared.budget.get().is_none() {
-            let kept = Arc::<Kept>::default();
-            match output::whole_texts(kept.clone()) {
+            let kept = Arc::<FullTexts>::default();
+            match result_budget::full_text_template(kept.clone()) {
                 Ok(template) => self.shared.resources.get_or_init(Arc::default).add_template(template),
                 Err(error) => tracing::error!(%error, "long results cannot be read"),
             }
@@ -210,7 +210,7 @@ impl Server {
     /// and before the server serves.
     #[must_use]
     pub fn seal_key(self, key: [u8; 32]) -> Server {
-        self.shared.parked.set_key(key);
+        self.shared.suspended.set_key(key);
         self
     }
 
@@ -243,10 +243,10 @@ impl Server {
         connection::Connection::new(self.shared.clone(), reader, writer, options).run().await
     }
 
-    /// Ends all connections in good order, now and in future: running calls get their grace, listens their end.
+    /// Ends all connections in good order, now and in future: running calls get their grace, subscriptions their end.
     pub fn shutdown(&self) {
         self.shared.shutdown.send_replace(true);
-        self.shared.parked.clear();
+        self.shared.suspended.clear();
         self.shared.jobs.clear();
     }
 }
@@ -256,8 +256,8 @@ impl Shared {
         self.page_size.load(Ordering::Relaxed)
     }
 
-    fn offers(&self) -> Offers {
-        Offers {
+    fn capabilities(&self) -> ServerCapabilities {
+        ServerCapabilities {
             resources: self.resources.get().is_some(),
             prompts: self.prompts.get().is_some(),
             tasks: self.jobs_are_on(),

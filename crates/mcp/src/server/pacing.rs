@@ -10,17 +10,17 @@ use tokio::time::Instant;
 const GAP: Duration = Duration::from_millis(2);
 
 /// How often to look whether the peer has read.
-const LOOK: Duration = Duration::from_millis(1);
+const RECHECK: Duration = Duration::from_millis(1);
 
 /// Progress older than this has been dealt with.
 pub(super) const SETTLED: Duration = Duration::from_millis(250);
 
 /// Answers that wait for their progress to be read.
-pub(super) struct Held {
+pub(super) struct HeldAnswers {
     answers: Vec<(Vec<u8>, Stage)>,
     bytes: usize,
     /// How long to wait for a peer to read, at most, once the progress is written.
-    patience: Duration,
+    max_wait: Duration,
 }
 
 enum Stage {
@@ -36,9 +36,9 @@ enum Stage {
     },
 }
 
-impl Held {
-    pub(super) fn new(patience: Duration) -> Held {
-        Held { answers: Vec::new(), bytes: 0, patience }
+impl HeldAnswers {
+    pub(super) fn new(max_wait: Duration) -> HeldAnswers {
+        HeldAnswers { answers: Vec::new(), bytes: 0, max_wait }
     }
 
     /// Keeps an answer whose progress ends at this offset of the output.
@@ -67,11 +67,11 @@ impl Held {
             loop {
                 match stage {
                     Stage::Writing(end) if written >= *end => *stage = Stage::Reading { since: now, look: now },
-                    Stage::Reading { since, .. } if drained != Some(false) || now >= *since + self.patience => {
+                    Stage::Reading { since, .. } if drained != Some(false) || now >= *since + self.max_wait => {
                         *stage = Stage::Gap { until: now + GAP };
                     }
                     Stage::Reading { look, .. } if now >= *look => {
-                        *look = now + LOOK;
+                        *look = now + RECHECK;
                         return true;
                     }
                     Stage::Gap { until } if now >= *until => {

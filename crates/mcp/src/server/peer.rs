@@ -9,7 +9,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::calls::{Key, Reply};
 use super::jobs::Job;
-use super::mailbox::{Asking, Mailbox};
+use super::side_channel::{PendingAsk, SideChannel};
 use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Peer, Progress};
 use crate::wire::build::{push_json, push_string};
 
@@ -23,22 +23,22 @@ pub(super) struct CallPeer {
 }
 
 pub(super) struct Route {
-    pub mailbox: Arc<Mailbox>,
+    pub side_channel: Arc<SideChannel>,
     pub call: Key,
     /// Whether the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
     /// Whose the call is.
     pub principal: Arc<str>,
-    pub waits: Waits,
+    pub recipient: Recipient,
 }
 
 /// Who waits for a call.
-pub(super) enum Waits {
+pub(super) enum Recipient {
     /// The request it came with.
     Request,
     /// Nobody just now: it is between two requests. It may come to something in that time.
-    Nobody(Option<Reply>),
+    Suspended(Option<Reply>),
     /// Whoever looks after it.
     Job(Arc<Job>),
 }
@@ -64,11 +64,11 @@ impl CallPeer {
     /// The call is done.
     pub(super) fn finish(&self, reply: Reply) {
         let mut route = self.route();
-        match &mut route.waits {
-            // Under the lock: whoever parks the call must find this in the mailbox.
-            Waits::Request => route.mailbox.finish(route.call, reply),
-            Waits::Nobody(done) => *done = Some(reply),
-            Waits::Job(job) => {
+        match &mut route.recipient {
+            // Under the lock: the task that suspends the call must find this in the side channel.
+            Recipient::Request => route.side_channel.finish(route.call, reply),
+            Recipient::Suspended(done) => *done = Some(reply),
+            Recipient::Job(job) => {
                 let job = job.clone();
                 drop(route);
                 job.finish(reply);
@@ -76,33 +76,33 @@ impl CallPeer {
         }
     }
 
-    /// Nobody waits for the call until it is [sent on](CallPeer::send_to).
-    pub(super) fn park(&self) {
-        self.route().waits = Waits::Nobody(None);
+    /// Nobody waits for the call until it is [sent on](CallPeer::reroute).
+    pub(super) fn suspend(&self) {
+        self.route().recipient = Recipient::Suspended(None);
     }
 
     /// From here on the call is a job.
     pub(super) fn become_job(&self, job: Arc<Job>) {
-        self.route().waits = Waits::Job(job);
+        self.route().recipient = Recipient::Job(job);
     }
 
     /// The job that the call is.
     pub(super) fn job(&self) -> Option<Arc<Job>> {
-        match &self.route().waits {
-            Waits::Job(job) => Some(job.clone()),
-            Waits::Request | Waits::Nobody(_) => None,
+        match &self.route().recipient {
+            Recipient::Job(job) => Some(job.clone()),
+            Recipient::Request | Recipient::Suspended(_) => None,
         }
     }
 
     /// Another request waits for the call. Gives what it came to meanwhile.
-    pub(super) fn send_to(&self, next: Route) -> Option<Reply> {
+    pub(super) fn reroute(&self, next: Route) -> Option<Reply> {
         let mut route = self.route();
-        // What is left of the old one may be the last of a mailbox: not dropped under the lock.
+        // The old route may hold the last handle of a side channel: it is not dropped under the lock.
         let former = std::mem::replace(&mut *route, next);
         drop(route);
-        match former.waits {
-            Waits::Nobody(done) => done,
-            Waits::Request | Waits::Job(_) => None,
+        match former.recipient {
+            Recipient::Suspended(done) => done,
+            Recipient::Request | Recipient::Job(_) => None,
         }
     }
 
@@ -120,44 +120,44 @@ impl CallPeer {
         self.route.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn mailbox(&self) -> Arc<Mailbox> {
-        self.route().mailbox.clone()
+    fn side_channel(&self) -> Arc<SideChannel> {
+        self.route().side_channel.clone()
     }
 }
 
 impl Peer for CallPeer {
     fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError> {
-        self.mailbox().notify(method, params.get())
+        self.side_channel().notify(method, params.get())
     }
 
     fn progress(&self, progress: Progress) {
         let route = self.route();
-        match &route.waits {
-            Waits::Request if route.wants_progress && !self.over.load(Ordering::Relaxed) => {
-                route.mailbox.progress(route.call, progress);
+        match &route.recipient {
+            Recipient::Request if route.wants_progress && !self.over.load(Ordering::Relaxed) => {
+                route.side_channel.progress(route.call, progress);
             }
-            Waits::Job(job) => {
+            Recipient::Job(job) => {
                 let job = job.clone();
                 drop(route);
                 job.progress(progress);
             }
-            Waits::Request | Waits::Nobody(_) => {}
+            Recipient::Request | Recipient::Suspended(_) => {}
         }
     }
 
     fn ask(&self, asks: Vec<(String, Ask)>) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         let route = self.route();
         let (answer, answered) = oneshot::channel();
-        let asking = Asking { asks, answer };
-        match &route.waits {
-            Waits::Nobody(_) => return Err(AskError::Busy),
-            Waits::Job(job) => {
+        let asking = PendingAsk { asks, answer };
+        match &route.recipient {
+            Recipient::Suspended(_) => return Err(AskError::Busy),
+            Recipient::Job(job) => {
                 let job = job.clone();
                 drop(route);
                 job.ask(asking);
             }
-            Waits::Request if self.over.load(Ordering::Relaxed) => return Err(AskError::Unanswered),
-            Waits::Request => route.mailbox.ask(route.call, asking),
+            Recipient::Request if self.over.load(Ordering::Relaxed) => return Err(AskError::Unanswered),
+            Recipient::Request => route.side_channel.ask(route.call, asking),
         }
         Ok(answered)
     }
@@ -171,12 +171,12 @@ impl Peer for CallPeer {
     }
 
     fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>) {
-        let (mailbox, policy, waited_for) = {
+        let (side_channel, policy, waited_for) = {
             let route = self.route();
-            (route.mailbox.clone(), route.log, matches!(route.waits, Waits::Request))
+            (route.side_channel.clone(), route.log, matches!(route.recipient, Recipient::Request))
         };
         let wanted = match policy {
-            LogPolicy::Connection => level as u8 >= mailbox.level(),
+            LogPolicy::Connection => level as u8 >= side_channel.level(),
             LogPolicy::Request(threshold) => threshold.is_some_and(|threshold| level >= threshold),
         };
         if !wanted || !waited_for || self.over.load(Ordering::Relaxed) {
@@ -190,19 +190,19 @@ impl Peer for CallPeer {
         push_json(&mut params, data.get());
         params.push(b'}');
         let params = String::from_utf8(params).unwrap_or_default();
-        if let Err(error) = mailbox.notify("notifications/message", &params) {
+        if let Err(error) = side_channel.notify("notifications/message", &params) {
             tracing::debug!(%error, logger, "a log message did not reach the client");
         }
     }
 
-    fn come_back(&self, after: Duration) {
+    fn reconnect_after(&self, after: Duration) {
         let route = self.route();
-        if matches!(route.waits, Waits::Request) && !self.over.load(Ordering::Relaxed) {
-            route.mailbox.come_back(after);
+        if matches!(route.recipient, Recipient::Request) && !self.over.load(Ordering::Relaxed) {
+            route.side_channel.reconnect_after(after);
         }
     }
 
     fn closed(&self) -> watch::Receiver<bool> {
-        self.mailbox().closed()
+        self.side_channel().closed()
     }
 }

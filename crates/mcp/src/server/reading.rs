@@ -5,16 +5,16 @@ use std::sync::{Arc, Weak};
 
 use serde::Deserialize;
 
-use super::calls::{Reply, Served, Target};
+use super::calls::{Handler, Reply, Target};
+use super::connection_state::ConnectionState;
 use super::methods::Request;
-use super::session::Session;
 use crate::era::params::{self, invalid};
 use crate::prompt::Completing;
-use crate::resource::{Found, MAX_URI, Watcher};
+use crate::resource::{MAX_URI, Resolved, Watcher};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Json, code};
 
-impl Session {
+impl ConnectionState {
     /// Serves a method of resources, prompts or completion; false if there is no such method here.
     pub(super) fn serve_reading(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
         let has_resources = self.shared.resources.get().is_some();
@@ -38,14 +38,14 @@ impl Session {
         let found = self.shared.resources.get().and_then(|resources| resources.find(&uri));
         let found = found.ok_or_else(|| not_found(&uri, !request.era.is_modern()))?;
         let fresh_for = match &found {
-            Found::Resource(resource) => resource.declaration().fresh_for,
-            Found::Template(template, _) => template.declaration().about.fresh_for,
+            Resolved::Resource(resource) => resource.declaration().fresh_for,
+            Resolved::Template(template, _) => template.declaration().about.fresh_for,
         };
         let found = Arc::new(found);
-        let serve: Served = Arc::new(move |cx| {
+        let serve: Handler = Arc::new(move |cx| {
             let reading = match &*found {
-                Found::Resource(resource) => resource.clone().read(cx),
-                Found::Template(template, matched) => template.clone().read(cx, matched.clone()),
+                Resolved::Resource(resource) => resource.clone().read(cx),
+                Resolved::Template(template, matched) => template.clone().read(cx, matched.clone()),
             };
             let uri = uri.clone();
             Box::pin(async move { Reply::Read { read: reading.await, uri, fresh_for } })
@@ -62,7 +62,7 @@ impl Session {
         let prompt =
             prompt.ok_or_else(|| invalid(format!("unknown prompt {name:?}: prompts/list names those there are")))?;
         let arguments = texts(request.params.arguments, "arguments")?;
-        let serve: Served = Arc::new(move |cx| {
+        let serve: Handler = Arc::new(move |cx| {
             let description = prompt.declaration().description.clone();
             let getting = prompt.clone().get(cx, arguments.clone());
             Box::pin(async move { Reply::Prompt { description, messages: getting.await } })
@@ -95,7 +95,7 @@ impl Session {
         let others = texts(others, "context.arguments")?;
         let asked = Completing { argument: argument.name, value: argument.value, others };
         let (prompts, resources) = (self.shared.prompts.get(), self.shared.resources.get());
-        let serve: Served = match reference.kind.as_str() {
+        let serve: Handler = match reference.kind.as_str() {
             "ref/prompt" => {
                 let name = reference.name;
                 let prompt = prompts.and_then(|prompts| prompts.get(&name));
@@ -123,8 +123,8 @@ impl Session {
         self.serve(request, "completion/complete", serve)
     }
 
-    fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Served) -> Result<(), RpcError> {
-        let (key, mut call) = self.new_call(request, Target::Served(name, serve))?;
+    fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Handler) -> Result<(), RpcError> {
+        let (key, mut call) = self.new_call(request, Target::Handler(name, serve))?;
         if name != "completion/complete" {
             call.askable = Some(self.askable(request, name)?);
         }
@@ -139,14 +139,14 @@ impl Session {
             return Err(not_found(&uri, true));
         }
         self.watch([uri.as_str()])?;
-        self.subscribed.insert(uri);
+        self.subscribed_resources.insert(uri);
         self.done(request);
         Ok(())
     }
 
     fn unsubscribe(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         let uri = params::string(request.params.uri, "uri")?;
-        if self.subscribed.remove(&uri) {
+        if self.subscribed_resources.remove(&uri) {
             self.unwatch([uri.as_str()]);
         }
         self.done(request);
@@ -155,7 +155,7 @@ impl Session {
 
     fn done(&mut self, request: &Request<'_>) {
         let (id, era) = (request.id, request.era);
-        self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+        self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.results.empty(out, era)));
     }
 
     /// Has this connection told when one of these changes.
@@ -164,8 +164,8 @@ impl Session {
             return Err(invalid(format!("an address of a resource has at most {MAX_URI} bytes")));
         }
         let limit = self.limits.watched;
-        let listened: usize = self.listens.iter().map(|listen| listen.uris.len()).sum();
-        if self.subscribed.len() + listened + uris.clone().into_iter().count() > limit {
+        let listened: usize = self.subscriptions.iter().map(|listen| listen.uris.len()).sum();
+        if self.subscribed_resources.len() + listened + uris.clone().into_iter().count() > limit {
             return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} watched resources is reached"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit})));
         }
@@ -179,7 +179,8 @@ impl Session {
     pub(super) fn unwatch<'a>(&self, uris: impl IntoIterator<Item = &'a str>) {
         let Some(resources) = self.shared.resources.get() else { return };
         for uri in uris {
-            let wanted = self.subscribed.contains(uri) || self.listens.iter().any(|listen| listen.wants(uri));
+            let wanted =
+                self.subscribed_resources.contains(uri) || self.subscriptions.iter().any(|listen| listen.wants(uri));
             if !wanted {
                 resources.unwatch(uri, &self.watcher());
             }
@@ -188,15 +189,15 @@ impl Session {
 
     /// Nothing is watched for this connection any more.
     pub(super) fn unwatch_all(&mut self) {
-        let subscribed = std::mem::take(&mut self.subscribed);
-        let listens = std::mem::take(&mut self.listens);
-        let listened = listens.iter().flat_map(|listen| &listen.uris);
+        let subscribed = std::mem::take(&mut self.subscribed_resources);
+        let subscriptions = std::mem::take(&mut self.subscriptions);
+        let listened = subscriptions.iter().flat_map(|listen| &listen.uris);
         self.unwatch(subscribed.iter().chain(listened).map(String::as_str));
     }
 
     fn watcher(&self) -> Weak<dyn Watcher> {
-        let mailbox: Arc<dyn Watcher> = self.mailbox.clone();
-        Arc::downgrade(&mailbox)
+        let side_channel: Arc<dyn Watcher> = self.side_channel.clone();
+        Arc::downgrade(&side_channel)
     }
 }
 

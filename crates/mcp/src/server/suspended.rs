@@ -15,17 +15,17 @@ use super::calls::Target;
 use super::peer::CallPeer;
 use crate::era::base64;
 use crate::era::params::Params;
-use crate::tool::{Answers, Ask, AskError, Cancel, PATIENCE};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken};
 use crate::wire::Json;
 
 /// How many calls may wait so.
-const MOST: usize = 1024;
+const MAX_SUSPENDED: usize = 1024;
 
 /// A call between two requests.
-pub(super) struct Parked {
+pub(super) struct SuspendedCall {
     pub target: Target,
     pub peer: Arc<CallPeer>,
-    pub running: Running,
+    pub running: AbortOnDrop,
     /// Who may answer.
     pub principal: Arc<str>,
     pub digest: [u8; 32],
@@ -34,34 +34,34 @@ pub(super) struct Parked {
     /// What is.
     pub given: Answers,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
-    pub way: Way,
+    pub resume_by: ResumeBy,
     pub until: Instant,
 }
 
 /// How the answer comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ResumeBy {
     /// With the call's request once more, and a sealed ticket.
-    Sealed,
+    Ticket,
     /// As an argument of the tool.
     Argument,
 }
 
 /// What ends a call when it is dropped.
-pub(super) struct Running(Option<(Cancel, AbortHandle)>);
+pub(super) struct AbortOnDrop(Option<(CancelToken, AbortHandle)>);
 
-impl Running {
-    pub(super) fn new(cancel: Cancel, task: AbortHandle) -> Running {
-        Running(Some((cancel, task)))
+impl AbortOnDrop {
+    pub(super) fn new(cancel: CancelToken, task: AbortHandle) -> AbortOnDrop {
+        AbortOnDrop(Some((cancel, task)))
     }
 
     /// Lets it go on.
-    pub(super) fn go_on(mut self) -> Option<(Cancel, AbortHandle)> {
+    pub(super) fn disarm(mut self) -> Option<(CancelToken, AbortHandle)> {
         self.0.take()
     }
 }
 
-impl Drop for Running {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         if let Some((cancel, task)) = self.0.take() {
             cancel.cancel();
@@ -72,7 +72,7 @@ impl Drop for Running {
 
 #[derive(Default)]
 pub(super) struct SuspendedCalls {
-    calls: Mutex<HashMap<String, Parked>>,
+    calls: Mutex<HashMap<String, SuspendedCall>>,
     key: OnceLock<[u8; 32]>,
 }
 
@@ -80,24 +80,24 @@ pub(super) struct SuspendedCalls {
 pub(super) struct Ticket {
     pub name: String,
     pub expired: bool,
-    /// What the call had done when it was parked.
+    /// What the call had done when it was suspended.
     pub effects: String,
 }
 
 impl SuspendedCalls {
     /// Keeps a call under a new name. Gives it back if there are too many.
-    pub(super) fn park(&self, mut parked: Parked) -> Result<String, Box<Parked>> {
+    pub(super) fn suspend(&self, mut suspended: SuspendedCall) -> Result<String, Box<SuspendedCall>> {
         let now = Instant::now();
-        parked.until = now + PATIENCE;
+        suspended.until = now + ANSWER_TIMEOUT;
         let mut calls = self.lock();
         let late: Vec<String> =
-            calls.iter().filter(|(_, parked)| parked.until <= now).map(|(name, _)| name.clone()).collect();
-        let late: Vec<Option<Parked>> = late.iter().map(|name| calls.remove(name)).collect();
-        if calls.len() >= MOST {
-            return Err(Box::new(parked));
+            calls.iter().filter(|(_, suspended)| suspended.until <= now).map(|(name, _)| name.clone()).collect();
+        let late: Vec<Option<SuspendedCall>> = late.iter().map(|name| calls.remove(name)).collect();
+        if calls.len() >= MAX_SUSPENDED {
+            return Err(Box::new(suspended));
         }
         let name = random_name();
-        calls.insert(name.clone(), parked);
+        calls.insert(name.clone(), suspended);
         drop(calls);
         // Ending calls runs foreign code: not under the lock.
         drop(late);
@@ -105,14 +105,19 @@ impl SuspendedCalls {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.lock().len() >= MOST
+        self.lock().len() >= MAX_SUSPENDED
     }
 
-    /// Takes a call that waits for an answer that comes this way. Once.
-    pub(super) fn take(&self, name: &str, way: Way, allowed: impl FnOnce(&Parked) -> bool) -> Option<Parked> {
+    /// Takes the call of that name out, if it is to be resumed this way. A call is taken once.
+    pub(super) fn take(
+        &self,
+        name: &str,
+        resume_by: ResumeBy,
+        allowed: impl FnOnce(&SuspendedCall) -> bool,
+    ) -> Option<SuspendedCall> {
         let mut calls = self.lock();
-        let parked = calls.get(name)?;
-        if parked.way != way || parked.until <= Instant::now() || !allowed(parked) {
+        let suspended = calls.get(name)?;
+        if suspended.resume_by != resume_by || suspended.until <= Instant::now() || !allowed(suspended) {
             return None;
         }
         calls.remove(name)
@@ -130,7 +135,7 @@ impl SuspendedCalls {
 
     /// Seals a ticket for one caller and one call.
     pub(super) fn seal(&self, name: &str, principal: &str, digest: &[u8; 32], effects: &str) -> String {
-        let expiry = now() + PATIENCE.as_secs();
+        let expiry = now() + ANSWER_TIMEOUT.as_secs();
         let ticket = format!("{name}.{expiry}.{}", base64::encode(effects.as_bytes()));
         let seal = self.mac(&ticket, principal, digest);
         format!("{ticket}.{}", base64::encode(&seal))
@@ -160,7 +165,7 @@ impl SuspendedCalls {
         hmac(key, &[lengths.as_bytes(), ticket.as_bytes(), principal.as_bytes(), digest])
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, SuspendedCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -232,17 +237,17 @@ mod tests {
 
     #[test]
     fn a_ticket_opens_for_its_caller_and_its_call_only() {
-        let lot = SuspendedCalls::default();
-        let sealed = lot.seal("abc", "me", &[1; 32], "wrote a. file");
-        let ticket = lot.open(&sealed, "me", &[1; 32]).expect("unchanged");
+        let calls = SuspendedCalls::default();
+        let sealed = calls.seal("abc", "me", &[1; 32], "wrote a. file");
+        let ticket = calls.open(&sealed, "me", &[1; 32]).expect("unchanged");
         assert_eq!((ticket.name.as_str(), ticket.effects.as_str(), ticket.expired), ("abc", "wrote a. file", false));
-        assert!(lot.open(&sealed, "you", &[1; 32]).is_none());
-        assert!(lot.open(&sealed, "me", &[2; 32]).is_none());
+        assert!(calls.open(&sealed, "you", &[1; 32]).is_none());
+        assert!(calls.open(&sealed, "me", &[2; 32]).is_none());
         assert!(SuspendedCalls::default().open(&sealed, "me", &[1; 32]).is_none(), "another key");
         for at in 0..sealed.len() {
             let mut changed = sealed.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
-            assert!(lot.open(&String::from_utf8(changed).expect("ASCII"), "me", &[1; 32]).is_none(), "at {at}");
+            assert!(calls.open(&String::from_utf8(changed).expect("ASCII"), "me", &[1; 32]).is_none(), "at {at}");
         }
     }
 

@@ -5,10 +5,10 @@ use tokio::time::Instant;
 
 use super::announcing::subscription_meta;
 use super::calls::{Call, Key, State, Target};
-use super::jobs::{Job, Status, iso};
+use super::connection_state::ConnectionState;
+use super::jobs::{Job, Status, timestamp};
 use super::methods::Request;
-use super::session::Session;
-use super::suspended::Running;
+use super::suspended::AbortOnDrop;
 use crate::era::Era;
 use crate::era::params::{self, invalid};
 use crate::tool::{Declaration, Outcome};
@@ -18,7 +18,7 @@ use crate::wire::code;
 /// How often a client should look, in milliseconds.
 const POLL_MS: u32 = 1000;
 
-impl Session {
+impl ConnectionState {
     /// Notes when a call that was just started is to become a job.
     pub(super) fn expect_job(&mut self, call: &mut Call) {
         let Target::Tool(tool) = &call.target else { return };
@@ -37,7 +37,7 @@ impl Session {
     /// Refuses a call whose result can only come as a task, which its client does not know.
     pub(super) fn allow_task(&self, request: &Request<'_>, tool: &Declaration) -> Result<(), RpcError> {
         match tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
-            true => Err(lacking()),
+            true => Err(tasks_capability_missing()),
             false => Ok(()),
         }
     }
@@ -59,24 +59,24 @@ impl Session {
 
     fn make_job(&mut self, key: Key) {
         // What it said so far comes first, and it may be done.
-        self.take_mail();
+        self.take_inbound();
         let Some(call) = self.calls.get_mut(key) else { return };
         let Some((began, _)) = call.job_at.take() else { return };
         let (State::Running(Some(task)), Some(_)) = (&call.state, &call.id) else { return };
         let cancel = call.cancel.clone();
         let task_of = call.tasks.filter(|_| call.era.is_modern());
-        let running = Running::new(cancel, task.clone());
+        let running = AbortOnDrop::new(cancel, task.clone());
         let job = match self.shared.jobs.add(call.target.name(), self.principal.clone(), task_of, began, running) {
             Ok(job) => job,
             Err(running) => {
                 // It stays a call.
-                running.go_on();
+                running.disarm();
                 return;
             }
         };
         call.peer.become_job(job.clone());
         // What it came to in this very moment is its answer, and there is no job.
-        self.take_mail();
+        self.take_inbound();
         let Some(call) = self.calls.remove(key) else {
             if let Some(job) = self.shared.jobs.remove(&job.id) {
                 job.cancel();
@@ -90,12 +90,12 @@ impl Session {
         if job.task.is_some() {
             let members = task_members(&job);
             self.deliver(&call, |out, shared| {
-                build::result_with(out, id, |out| shared.identity.object(out, era, "task", &members));
+                build::result_with(out, id, |out| shared.results.object(out, era, "task", &members));
             });
         } else {
             let outcome = running_outcome(&job, &call.target);
             self.deliver(&call, |out, shared| {
-                build::result_with(out, id, |out| shared.identity.outcome(out, era, &outcome));
+                build::result_with(out, id, |out| shared.results.outcome(out, era, &outcome));
             });
         }
     }
@@ -107,7 +107,7 @@ impl Session {
             return Ok(false);
         }
         if !request.meta.tasks() {
-            return Err(lacking());
+            return Err(tasks_capability_missing());
         }
         let task_id = params::string(request.params.task_id, "taskId")?;
         let job = self.shared.jobs.get(&task_id, &self.principal).filter(|job| job.task.is_some());
@@ -117,7 +117,7 @@ impl Session {
             "tasks/get" => {
                 let members = self.detailed(&job, era);
                 self.emit(request.batch, |out, shared| {
-                    build::result_with(out, id, |out| shared.identity.object(out, era, "complete", &members));
+                    build::result_with(out, id, |out| shared.results.object(out, era, "complete", &members));
                 });
                 return Ok(true);
             }
@@ -130,7 +130,7 @@ impl Session {
             }
             _ => job.cancel(),
         }
-        self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.identity.empty(out, era)));
+        self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.results.empty(out, era)));
         Ok(true)
     }
 
@@ -140,13 +140,13 @@ impl Session {
             return Ok(Vec::new());
         }
         if !request.meta.tasks() {
-            return Err(lacking());
+            return Err(tasks_capability_missing());
         }
         let mut watched = Vec::new();
         for id in ids.into_iter().take(self.limits.watched) {
             let job = self.shared.jobs.get(&id, &self.principal).filter(|job| job.task.is_some());
             if let Some(job) = job {
-                job.watch(&self.mailbox);
+                job.watch(&self.side_channel);
                 watched.push(id);
             }
         }
@@ -156,7 +156,7 @@ impl Session {
     /// Tells the subscriptions that want to hear of it how a task is.
     pub(super) fn announce_task(&mut self, id: &str) {
         let Some(job) = self.shared.jobs.get(id, &self.principal) else { return };
-        let wanting = self.listens.iter().filter(|listen| listen.tasks.iter().any(|task| task == id));
+        let wanting = self.subscriptions.iter().filter(|listen| listen.tasks.iter().any(|task| task == id));
         let ids: Vec<_> = wanting.map(|listen| listen.id.clone()).collect();
         for subscription in ids {
             let members = Value::Object(self.detailed(&job, Era::V2026_07_28)).to_string();
@@ -172,7 +172,7 @@ impl Session {
         match job.status() {
             Status::Done(outcome) => {
                 let mut out = Vec::new();
-                self.shared.identity.outcome(&mut out, era, &outcome);
+                self.shared.results.outcome(&mut out, era, &outcome);
                 members.insert("result".to_owned(), serde_json::from_slice(&out).unwrap_or_default());
             }
             Status::Failed(error) => {
@@ -207,8 +207,8 @@ fn task_members(job: &Job) -> Map<String, Value> {
     if let Some(message) = message {
         members.insert("statusMessage".to_owned(), message.into());
     }
-    members.insert("createdAt".to_owned(), iso(job.created).into());
-    members.insert("lastUpdatedAt".to_owned(), iso(updated).into());
+    members.insert("createdAt".to_owned(), timestamp(job.created).into());
+    members.insert("lastUpdatedAt".to_owned(), timestamp(updated).into());
     let kept = kept.and_then(|kept| u64::try_from(kept.as_millis()).ok());
     members.insert("ttlMs".to_owned(), kept.map_or(Value::Null, Value::from));
     members.insert("pollIntervalMs".to_owned(), POLL_MS.into());
@@ -229,7 +229,7 @@ fn running_outcome(job: &Job, target: &Target) -> Outcome {
 }
 
 /// The client of this request knows no tasks.
-fn lacking() -> RpcError {
+fn tasks_capability_missing() -> RpcError {
     let extensions = json!({"io.modelcontextprotocol/tasks": {}});
     RpcError::new(code::MISSING_CLIENT_CAPABILITY, "the request needs a client capability that was not declared")
         .with_data(&json!({"requiredCapabilities": {"extensions": extensions}}))

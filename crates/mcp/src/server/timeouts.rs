@@ -3,53 +3,53 @@
 use tokio::time::Instant;
 
 use super::calls::{Call, Key, Reply, State, Target};
-use super::session::Session;
+use super::connection_state::ConnectionState;
 use crate::tool::ToolError;
 use crate::wire::build::RpcError;
 use crate::wire::code;
 
-impl Session {
+impl ConnectionState {
     /// Notes when a call that runs from here on is late.
     pub(super) fn expect_timeout(&mut self, call: &mut Call) {
         let Some(limit) = self.limits.call.filter(|_| call.id.is_some()) else { return };
         let at = Instant::now() + limit;
-        call.late_at = Some(at);
-        self.late_at = Some(self.late_at.map_or(at, |earlier| earlier.min(at)));
+        call.timeout_at = Some(at);
+        self.timeout_at = Some(self.timeout_at.map_or(at, |earlier| earlier.min(at)));
     }
 
     /// A call that asked goes on, with all its time before it.
-    pub(super) fn go_on_in_time(&mut self, key: Key) {
-        self.calls.go_on(key);
+    pub(super) fn resume_with_timeout(&mut self, key: Key) {
+        self.calls.resume(key);
         let Some(limit) = self.limits.call else { return };
         if let Some(call) = self.calls.get_mut(key)
             && matches!(call.state, State::Running(_))
         {
             let at = Instant::now() + limit;
-            call.late_at = Some(at);
-            self.late_at = Some(self.late_at.map_or(at, |earlier| earlier.min(at)));
+            call.timeout_at = Some(at);
+            self.timeout_at = Some(self.timeout_at.map_or(at, |earlier| earlier.min(at)));
         }
     }
 
     /// Ends the calls that are late.
     pub(super) fn time_out(&mut self, now: Instant) {
-        self.late_at = None;
+        self.timeout_at = None;
         let mut late = Vec::new();
         for (key, call) in self.calls.iter_mut() {
-            let Some(at) = call.late_at else { continue };
+            let Some(at) = call.timeout_at else { continue };
             match call.state {
                 State::Running(_) if at <= now => late.push(key),
-                State::Running(_) => self.late_at = Some(self.late_at.map_or(at, |earlier| earlier.min(at))),
+                State::Running(_) => self.timeout_at = Some(self.timeout_at.map_or(at, |earlier| earlier.min(at))),
                 // The person has all the time they are given; cancelled ones have a time of their own.
                 State::Waiting(_) | State::Asking(_) | State::Cancelled(..) => {}
             }
         }
         late.sort_unstable_by_key(|key| key.0);
-        late.into_iter().for_each(|key| self.end_late(key));
+        late.into_iter().for_each(|key| self.time_out_call(key));
     }
 
-    fn end_late(&mut self, key: Key) {
+    fn time_out_call(&mut self, key: Key) {
         // What it said so far comes first, and it may be done.
-        self.take_mail();
+        self.take_inbound();
         self.drop_questions(key);
         let Some(call) = self.calls.remove(key) else { return };
         self.progress.remove(&key);
@@ -67,7 +67,7 @@ impl Session {
         let message = format!("{name} was cancelled: it took longer than the limit of {limit:?}");
         let reply = match &call.target {
             Target::Tool(_) => Reply::Tool(Err(ToolError::user(message).hint("ask for less at once"))),
-            Target::Method(..) | Target::Served(..) => Reply::Method(Err(
+            Target::Method(..) | Target::Handler(..) => Reply::Method(Err(
                 RpcError::new(code::INTERNAL, message).with_data(&serde_json::json!({"reason": "timeout"}))
             )),
         };

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{ToolError, schema};
 
 /// How long a question waits for its answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15 * 60);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub enum Ask {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum AskResponse {
     /// Yes: the filled form, or what the client gave. Null for a page.
     Accepted(Value),
     /// No.
@@ -50,7 +50,7 @@ pub enum Said {
 }
 
 /// Answers by the names of their questions.
-pub type Answers = BTreeMap<String, Said>;
+pub type Answers = BTreeMap<String, AskResponse>;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -113,14 +113,14 @@ impl Ask {
     }
 }
 
-impl Said {
+impl AskResponse {
     /// The filled form; nothing if the person said no or nothing.
     pub fn accepted<T: DeserializeOwned>(self) -> Result<Option<T>, AskError> {
         match self {
-            Said::Accepted(value) => {
+            AskResponse::Accepted(value) => {
                 serde_json::from_value(value).map(Some).map_err(|error| AskError::Refused(error.to_string()))
             }
-            Said::Declined | Said::Dismissed => Ok(None),
+            AskResponse::Declined | AskResponse::Dismissed => Ok(None),
         }
     }
 }

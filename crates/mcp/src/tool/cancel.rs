@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 /// Both ends at once: whoever has it may cancel, and wait for it.
 #[derive(Clone, Default)]
-pub(crate) struct Cancel(Arc<Flag>);
+pub(crate) struct CancelToken(Arc<Flag>);
 
 #[derive(Default)]
 struct Flag {
@@ -16,7 +16,7 @@ struct Flag {
     changed: Notify,
 }
 
-impl Cancel {
+impl CancelToken {
     /// Cancels, for good.
     pub(crate) fn cancel(&self) {
         if !self.0.set.swap(true, Ordering::SeqCst) {

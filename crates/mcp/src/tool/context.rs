@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use super::ask::PATIENCE;
-use super::cancel::Cancel;
-use super::{Answers, Ask, AskError, Said, ToolError};
+use super::ask::ANSWER_TIMEOUT;
+use super::cancel::CancelToken;
+use super::{Answers, Ask, AskError, AskResponse, ToolError};
 
 /// What the embedding program knows about the other end of a connection: its own type, read back with
 /// [`Context::caller`].
@@ -101,7 +101,7 @@ pub trait Peer: Send + Sync {
         let _ = what;
     }
     /// Lets the connection go for a while; nothing by default.
-    fn come_back(&self, after: Duration) {
+    fn reconnect_after(&self, after: Duration) {
         let _ = after;
     }
     /// Resolves to true once the connection has ended.
@@ -113,14 +113,14 @@ pub trait Peer: Send + Sync {
 pub struct Context {
     peer: Arc<dyn Peer>,
     caller: Caller,
-    cancelled: Cancelled,
+    cancelled: CancelSource,
     budget: Option<Duration>,
 }
 
 /// How it learns of its cancellation.
 #[derive(Clone)]
-enum Cancelled {
-    Call(Cancel),
+enum CancelSource {
+    Call(CancelToken),
     Watch(watch::Receiver<bool>),
 }
 
@@ -132,17 +132,22 @@ impl Context {
         cancelled: watch::Receiver<bool>,
         budget: Option<Duration>,
     ) -> Context {
-        Context { peer, caller, cancelled: Cancelled::Watch(cancelled), budget }
+        Context { peer, caller, cancelled: CancelSource::Watch(cancelled), budget }
     }
 
     /// The context of a call that a connection runs.
-    pub(crate) fn of_call(peer: Arc<dyn Peer>, caller: Caller, cancel: Cancel, budget: Option<Duration>) -> Context {
-        Context { peer, caller, cancelled: Cancelled::Call(cancel), budget }
+    pub(crate) fn of_call(
+        peer: Arc<dyn Peer>,
+        caller: Caller,
+        cancel: CancelToken,
+        budget: Option<Duration>,
+    ) -> Context {
+        Context { peer, caller, cancelled: CancelSource::Call(cancel), budget }
     }
 
     /// A context with nobody at the other end, for tests and for calls made by the program itself.
     pub fn detached(caller: Caller) -> Context {
-        Context::new(Arc::new(Nobody), caller, watch::channel(false).1, None)
+        Context::new(Arc::new(NoPeer), caller, watch::channel(false).1, None)
     }
 
     /// Who calls, as the embedding program described the connection.
@@ -160,16 +165,16 @@ impl Context {
     /// client then drops the answer ("Cancellation"), and whoever kept the context learns of it here.
     pub fn is_cancelled(&self) -> bool {
         match &self.cancelled {
-            Cancelled::Call(cancel) => cancel.is_cancelled(),
-            Cancelled::Watch(cancelled) => *cancelled.borrow(),
+            CancelSource::Call(cancel) => cancel.is_cancelled(),
+            CancelSource::Watch(cancelled) => *cancelled.borrow(),
         }
     }
 
     /// Resolves when the client cancels this call or goes away; never otherwise. Cancel safe.
     pub async fn cancelled(&self) {
         match self.cancelled.clone() {
-            Cancelled::Call(cancel) => cancel.cancelled().await,
-            Cancelled::Watch(mut cancelled) => {
+            CancelSource::Call(cancel) => cancel.cancelled().await,
+            CancelSource::Watch(mut cancelled) => {
                 if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
                     std::future::pending::<()>().await;
                 }
@@ -234,7 +239,7 @@ impl Context {
     /// # let error = runtime.block_on(delete(&nobody, &[])).expect_err("nobody to ask");
     /// # assert_eq!(error.to_string(), "this needs an answer that the client has no way to give");
     /// ```
-    pub async fn ask(&self, ask: Ask) -> Result<Said, AskError> {
+    pub async fn ask(&self, ask: Ask) -> Result<AskResponse, AskError> {
         let mut answers = self.ask_all(vec![("answer".to_owned(), ask)]).await?;
         answers.remove("answer").ok_or(AskError::Unanswered)
     }
@@ -242,7 +247,7 @@ impl Context {
     /// Asks several things at once, each under a name of its own.
     pub async fn ask_all(&self, asks: Vec<(String, Ask)>) -> Result<Answers, AskError> {
         let answered = self.peer.ask(asks)?;
-        match tokio::time::timeout(PATIENCE, answered).await {
+        match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
             Ok(Ok(answers)) => answers,
             Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
         }
@@ -251,8 +256,8 @@ impl Context {
     /// Lets the client's connection go while the call runs on: it comes back after so long and gets what there is then.
     /// For calls that take long where holding a connection is dear. Only Streamable HTTP from 2025-03-26 to 2025-11-25
     /// has that ("Sending Messages to the Server", polling); elsewhere nothing happens.
-    pub fn come_back(&self, after: Duration) {
-        self.peer.come_back(after);
+    pub fn reconnect_after(&self, after: Duration) {
+        self.peer.reconnect_after(after);
     }
 
     /// Notes what the call has done to the world: told if a question of its is lost before it is answered.
@@ -290,9 +295,9 @@ impl<T> Pending<T> {
     }
 }
 
-struct Nobody;
+struct NoPeer;
 
-impl Peer for Nobody {
+impl Peer for NoPeer {
     fn notify(&self, _: &str, _: Box<RawValue>) -> Result<(), NotifyError> {
         Err(NotifyError::Closed)
     }

@@ -48,7 +48,7 @@ impl LogBridge {
 }
 
 /// Runs this while what it says is said to a call's client.
-pub(crate) fn listening<T>(peer: &Arc<dyn Peer>, run: impl FnOnce() -> T) -> T {
+pub(crate) fn with_listener<T>(peer: &Arc<dyn Peer>, run: impl FnOnce() -> T) -> T {
     struct Restore(Option<Arc<dyn Peer>>);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -73,7 +73,7 @@ impl<S: Subscriber> Layer<S> for LogBridge {
         }
         // Taken for the while: what sending says must not be sent.
         let Some(peer) = LISTENER.with(|listener| listener.take()) else { return };
-        let mut said = Said::default();
+        let mut said = EventFields::default();
         event.record(&mut said);
         if let Ok(data) = serde_json::value::to_raw_value(&said.0) {
             peer.log(severity(*metadata.level()), metadata.target(), data);
@@ -93,9 +93,9 @@ fn severity(level: Level) -> LogLevel {
 
 /// An event's fields.
 #[derive(Default)]
-struct Said(Map<String, Value>);
+struct EventFields(Map<String, Value>);
 
-impl Visit for Said {
+impl Visit for EventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.0.insert(field.name().to_owned(), format!("{value:?}").into());
     }

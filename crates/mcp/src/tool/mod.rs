@@ -18,9 +18,9 @@ mod registry;
 mod repeat;
 mod schema;
 
-pub(crate) use ask::PATIENCE;
-pub use ask::{Answers, Ask, AskError, Said};
-pub(crate) use cancel::Cancel;
+pub(crate) use ask::ANSWER_TIMEOUT;
+pub use ask::{Answers, Ask, AskError, AskResponse};
+pub(crate) use cancel::CancelToken;
 pub use check::DeclarationError;
 pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};

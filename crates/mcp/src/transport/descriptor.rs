@@ -30,7 +30,7 @@ pub(super) enum Descriptor {
     /// A socket that is written to.
     Outgoing(Outgoing),
     /// Opened anew, not blocking: a pipe that is written to, or a terminal.
-    Own(AsyncFd<OwnedFd>),
+    Reopened(AsyncFd<OwnedFd>),
     Blocking(tokio::fs::File),
 }
 
@@ -50,16 +50,16 @@ impl Descriptor {
 
     fn new(fd: OwnedFd, access: OFlags, interest: Interest) -> io::Result<Descriptor> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
-        let own = || -> io::Result<AsyncFd<OwnedFd>> {
+        let reopened = || -> io::Result<AsyncFd<OwnedFd>> {
             let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
             let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
             register(rustix::fs::open(path, flags, Mode::empty())?, interest)
         };
         let polled = match kind {
             FileType::Socket => fd.try_clone().and_then(|fd| register(fd, interest)).map(Descriptor::socket),
-            FileType::Fifo if access == OFlags::RDONLY => own().map(Descriptor::pipe),
-            FileType::Fifo => own().map(Descriptor::Own),
-            FileType::CharacterDevice if rustix::termios::isatty(&fd) => own().map(Descriptor::Own),
+            FileType::Fifo if access == OFlags::RDONLY => reopened().map(Descriptor::pipe),
+            FileType::Fifo => reopened().map(Descriptor::Reopened),
+            FileType::CharacterDevice if rustix::termios::isatty(&fd) => reopened().map(Descriptor::Reopened),
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
         Ok(polled.unwrap_or_else(|error| {
@@ -72,12 +72,12 @@ impl Descriptor {
 
     fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
         let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
-        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), busy_wait: BusyWait::default() })
+        Descriptor::Incoming(Incoming { fd, read, wrote: WroteFlag::default(), busy_wait: BusyWait::default() })
     }
 
     fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
         let read: Read = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
-        Descriptor::Incoming(Incoming { fd, read, told: Told::default(), busy_wait: BusyWait::default() })
+        Descriptor::Incoming(Incoming { fd, read, wrote: WroteFlag::default(), busy_wait: BusyWait::default() })
     }
 }
 
@@ -103,33 +103,33 @@ fn fill(
 pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
     read: Read,
-    told: Told,
+    wrote: WroteFlag,
     busy_wait: BusyWait,
 }
 
 /// Whether something was written since the reading side last asked.
-type Told = Arc<AtomicBool>;
+type WroteFlag = Arc<AtomicBool>;
 
 /// Both directions of a connection. The one that reads knows what the other has written: a peer that was answered asks on.
 pub(super) fn halves(input: OwnedFd, output: OwnedFd) -> io::Result<(Descriptor, Writer)> {
     let (reader, writer) = (Descriptor::reader(input)?, Descriptor::writer(output)?);
-    let told = match &reader {
-        Descriptor::Incoming(incoming) => incoming.told.clone(),
-        _ => Told::default(),
+    let wrote = match &reader {
+        Descriptor::Incoming(incoming) => incoming.wrote.clone(),
+        _ => WroteFlag::default(),
     };
-    Ok((reader, Writer { to: writer, told }))
+    Ok((reader, Writer { to: writer, wrote }))
 }
 
 /// The direction to the peer.
 pub(super) struct Writer {
     to: Descriptor,
-    told: Told,
+    wrote: WroteFlag,
 }
 
 impl AsyncWrite for Writer {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.to).poll_write(cx, bytes);
-        self.told.fetch_or(matches!(polled, Poll::Ready(Ok(_))), Ordering::Relaxed);
+        self.wrote.fetch_or(matches!(polled, Poll::Ready(Ok(_))), Ordering::Relaxed);
         polled
     }
 
@@ -144,7 +144,7 @@ impl AsyncWrite for Writer {
 
 impl Incoming {
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.told.swap(false, Ordering::Relaxed) {
+        if self.wrote.swap(false, Ordering::Relaxed) {
             self.busy_wait.begin();
         }
         loop {
@@ -220,7 +220,7 @@ impl AsyncRead for Descriptor {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let fd = match self.get_mut() {
             Descriptor::Incoming(incoming) => return incoming.poll_read(cx, buf),
-            Descriptor::Own(fd) => fd,
+            Descriptor::Reopened(fd) => fd,
             Descriptor::Outgoing(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_read(cx, buf),
         };
@@ -240,7 +240,7 @@ impl AsyncWrite for Descriptor {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let fd = match self.get_mut() {
             Descriptor::Outgoing(socket) => return socket.poll_write(cx, bytes),
-            Descriptor::Own(fd) => fd,
+            Descriptor::Reopened(fd) => fd,
             Descriptor::Incoming(_) => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
             Descriptor::Blocking(file) => return Pin::new(file).poll_write(cx, bytes),
         };
@@ -301,9 +301,9 @@ mod tests {
 
     /// Counts who wants to look once more at once.
     #[derive(Default)]
-    struct Looks(AtomicUsize);
+    struct Wakes(AtomicUsize);
 
-    impl Wake for Looks {
+    impl Wake for Wakes {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -314,7 +314,7 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let ours = OwnedFd::from(ours);
         let (mut reader, mut writer) = halves(ours.try_clone().expect("room"), ours).expect("a socket");
-        let looks = Arc::new(Looks::default());
+        let looks = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&looks));
         let mut cx = Context::from_waker(&waker);
         let mut read = || {

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use super::client::Client;
 use super::{ConnectionOptions, everything};
 use crate::server::Limits;
-use crate::server::session::Session;
+use crate::server::connection_state::ConnectionState;
 use crate::wire::Frame;
 
 fn call(id: u64, name: &str) -> String {
@@ -19,7 +19,7 @@ fn call(id: u64, name: &str) -> String {
 async fn calls_taken_back_before_they_start_leave_nothing() {
     let limits = Limits { running: 1, ..Limits::default() };
     let options = ConnectionOptions { limits, ..ConnectionOptions::default() };
-    let mut session = Session::new(everything().shared, options);
+    let mut session = ConnectionState::new(everything().shared, options);
     let mut take = |line: String| {
         session.take_frame(Frame::Line(line.as_bytes()));
         session.calls.queued()

@@ -20,9 +20,9 @@ pub(super) fn origin(options: &HttpOptions, parts: &Parts) -> Option<HeaderValue
 }
 
 /// The answer to a browser that asks before it sends. It asks without the token.
-pub(super) fn asked(options: &HttpOptions, parts: &Parts, page: Option<&HeaderValue>) -> Option<Response<Body>> {
+pub(super) fn preflight(options: &HttpOptions, parts: &Parts, origin: Option<&HeaderValue>) -> Option<Response<Body>> {
     let asks = parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    if !asks || page.is_none() || guard::check_host(options, parts).is_err() {
+    if !asks || origin.is_none() || guard::check_host(options, parts).is_err() {
         return None;
     }
     let mut response = refusal::empty(StatusCode::NO_CONTENT);
@@ -36,8 +36,8 @@ pub(super) fn asked(options: &HttpOptions, parts: &Parts, page: Option<&HeaderVa
 }
 
 /// Lets the page see the answer.
-pub(super) fn show(page: Option<HeaderValue>, mut response: Response<Body>) -> Response<Body> {
-    if let Some(origin) = page {
+pub(super) fn expose(origin: Option<HeaderValue>, mut response: Response<Body>) -> Response<Body> {
+    if let Some(origin) = origin {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SESSION));

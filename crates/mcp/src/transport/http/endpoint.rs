@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::refusal::Refusal;
-use super::sessions::Sessions;
+use super::sessions::HttpSessions;
 use super::sse::Conversations;
 use super::{HttpOptions, ServedOn, Visitor};
 use crate::server::{ConnectionOptions, Server};
@@ -16,7 +16,7 @@ use crate::wire::Id;
 pub(super) struct Endpoint {
     pub server: Server,
     pub options: HttpOptions,
-    pub sessions: Sessions,
+    pub sessions: HttpSessions,
     pub conversations: Conversations,
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
@@ -30,24 +30,24 @@ pub(super) struct Endpoint {
 #[derive(Debug)]
 pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
-    _held: Option<Held>,
+    _held: Option<HeldBytes>,
 }
 
 impl Slot {
     /// What is held for the request is held for as long.
-    pub(super) fn with(self, held: Held) -> Slot {
+    pub(super) fn with(self, held: HeldBytes) -> Slot {
         Slot { _held: Some(held), ..self }
     }
 }
 
 /// Bytes of a body, counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldBytes {
     bytes: usize,
     all: Arc<AtomicUsize>,
 }
 
-impl Held {
+impl HeldBytes {
     /// Counts so many more; false if that is too much.
     pub(super) fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         self.bytes += bytes;
@@ -55,7 +55,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldBytes {
     fn drop(&mut self) {
         self.all.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -70,7 +70,7 @@ impl Endpoint {
             waiting: AtomicUsize::new(0),
             bodies: Arc::default(),
             streams: Arc::new(Semaphore::new(limits.streams)),
-            sessions: Sessions::new(limits),
+            sessions: HttpSessions::new(limits),
             conversations: Conversations::default(),
             ends: watch::channel(false).0,
             options,
@@ -100,8 +100,8 @@ impl Endpoint {
     }
 
     /// A body that arrives.
-    pub(super) fn hold(&self) -> Held {
-        Held { bytes: 0, all: self.bodies.clone() }
+    pub(super) fn hold_body(&self) -> HeldBytes {
+        HeldBytes { bytes: 0, all: self.bodies.clone() }
     }
 
     /// Resolves when no stream is open.
@@ -128,14 +128,14 @@ pub(super) async fn wait_for(
     if let Ok(permit) = slots.clone().try_acquire_owned() {
         return Ok(Slot { _permit: permit, _held: None });
     }
-    struct Waits<'a>(&'a AtomicUsize);
-    impl Drop for Waits<'_> {
+    struct WaitingCount<'a>(&'a AtomicUsize);
+    impl Drop for WaitingCount<'_> {
         fn drop(&mut self) {
             self.0.fetch_sub(1, Ordering::Relaxed);
         }
     }
     let before = waiting.fetch_add(1, Ordering::Relaxed);
-    let _waits = Waits(waiting);
+    let _count = WaitingCount(waiting);
     if before >= limit {
         return Err(Refusal::busy(id, "waiting requests", limit));
     }

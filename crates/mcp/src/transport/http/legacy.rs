@@ -9,17 +9,17 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 
-use super::endpoint::{self, Endpoint, Held, Slot};
+use super::endpoint::{self, Endpoint, HeldBytes, Slot};
 use super::events::{self, Source};
 use super::headers::{self, SESSION, VERSION};
-use super::modern::finish_alone;
+use super::modern::run_to_end;
 use super::refusal::{self, Refusal};
-use super::sessions::Session;
+use super::sessions::HttpSession;
 use super::stream::{Reader, Stream, Unsent};
 use super::{HttpOptions, ServedOn};
 use crate::era::Era;
 use crate::era::params::{Params, request_id};
-use crate::server::exchange::{Exchange, Life};
+use crate::server::exchange::{Exchange, Lifetime};
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Id, Json, Message, code};
 
@@ -34,7 +34,7 @@ pub(super) fn initialize(
     endpoint.sessions.check_room(id)?;
     let options = endpoint.options(headers, principal, ServedOn::Session);
     let (ends, ended) = tokio::sync::watch::channel(false);
-    let mut exchange = Exchange::new(&endpoint.server, options.again(ended), Life::Kept);
+    let mut exchange = Exchange::new(&endpoint.server, options.again(ended), Lifetime::UntilClosed);
     let line = exchange.answer_now(body);
     let session = endpoint.sessions.begin(exchange, options, ends);
     let mut response = refusal::json(StatusCode::OK, line);
@@ -45,7 +45,7 @@ pub(super) fn initialize(
 }
 
 /// The session that a request names.
-pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str) -> Result<Arc<Session>, Refusal> {
+pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str) -> Result<Arc<HttpSession>, Refusal> {
     let refused = |error| Refusal::of(None, error);
     if let Some(version) = headers::single(headers, VERSION).map_err(refused)?
         && Era::from_name(version).is_none()
@@ -66,8 +66,8 @@ pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str)
 /// Takes a message of a session.
 pub(super) async fn message(
     endpoint: &Endpoint,
-    session: &Arc<Session>,
-    (body, held): (&[u8], Held),
+    session: &Arc<HttpSession>,
+    (body, held): (&[u8], HeldBytes),
     message: Message<'_>,
 ) -> Result<Response<Body>, Refusal> {
     match message {
@@ -87,7 +87,7 @@ pub(super) async fn message(
 }
 
 /// Takes a notification or a response; false if there is no room for it.
-fn take(endpoint: &Endpoint, session: &Arc<Session>, body: &[u8], message: &Message<'_>) -> bool {
+fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &Message<'_>) -> bool {
     match message {
         Message::Response { id, .. } => match id.as_ref().and_then(|id| session.asker(id)) {
             Some(stream) => stream.inbox.put(body),
@@ -100,7 +100,7 @@ fn take(endpoint: &Endpoint, session: &Arc<Session>, body: &[u8], message: &Mess
             method if endpoint.server.has_notification(method) => {
                 let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, String::new());
                 exchange.take(body);
-                finish_alone(exchange);
+                run_to_end(exchange);
                 // It may be one of the protocol's too.
                 method != "notifications/initialized" || session.main.inbox.put(body)
             }
@@ -120,9 +120,9 @@ fn take(endpoint: &Endpoint, session: &Arc<Session>, body: &[u8], message: &Mess
 /// A batch: what belongs to other exchanges goes there, the requests have one of their own.
 async fn batch(
     endpoint: &Endpoint,
-    session: &Arc<Session>,
+    session: &Arc<HttpSession>,
     items: &[Json<'_>],
-    (body, held): (&[u8], Held),
+    (body, held): (&[u8], HeldBytes),
 ) -> Result<Response<Body>, Refusal> {
     if items.is_empty() || !session.handshake.era.has_batches() {
         return request(endpoint, session, Vec::new(), (body, held)).await;
@@ -152,9 +152,9 @@ async fn batch(
 /// Serves a request, or the requests of a batch.
 async fn request(
     endpoint: &Endpoint,
-    session: &Arc<Session>,
+    session: &Arc<HttpSession>,
     ids: Vec<Id>,
-    (body, held): (&[u8], Held),
+    (body, held): (&[u8], HeldBytes),
 ) -> Result<Response<Body>, Refusal> {
     let id = ids.first();
     if ids.iter().any(|id| session.answering(id).is_some()) {
@@ -195,7 +195,11 @@ async fn request(
 }
 
 /// Opens the stream of what belongs to no request, or one that was lost.
-pub(super) fn get(endpoint: &Endpoint, headers: &HeaderMap, session: &Arc<Session>) -> Result<Response<Body>, Refusal> {
+pub(super) fn get(
+    endpoint: &Endpoint,
+    headers: &HeaderMap,
+    session: &Arc<HttpSession>,
+) -> Result<Response<Body>, Refusal> {
     let last = headers::single(headers, "last-event-id").map_err(|error| Refusal::of(None, error))?;
     let (stream, after) = match last {
         None => (session.main.clone(), None),
@@ -212,17 +216,17 @@ pub(super) fn get(endpoint: &Endpoint, headers: &HeaderMap, session: &Arc<Sessio
         _ => Bytes::new(),
     };
     let slot = endpoint.stream_slot(None)?;
-    let source = Open { reader: stream.read(after), _slot: slot };
+    let source = OpenStream { reader: stream.read(after), _slot: slot };
     Ok(events::response(source, first, endpoint.options.limits.keep_alive))
 }
 
 /// A reader with its right to be open.
-struct Open {
+struct OpenStream {
     reader: Reader,
     _slot: Slot,
 }
 
-impl Source for Open {
+impl Source for OpenStream {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.reader.poll_events(cx)
     }

@@ -12,26 +12,26 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
 /// How long a client may take to be done with sending.
-const TIME: Duration = Duration::from_secs(2);
+const LINGER_TIME: Duration = Duration::from_secs(2);
 
 /// How much is thrown away at most.
-const BYTES: u64 = 256 << 20;
+const LINGER_BYTES: u64 = 256 << 20;
 
 /// Where a stream is put that is not used any more.
 #[derive(Clone, Default)]
-pub(super) struct Returned(Arc<Mutex<Option<TcpStream>>>);
+pub(super) struct Reclaimed(Arc<Mutex<Option<TcpStream>>>);
 
 /// A stream that goes where it is told to when it is dropped.
-pub(super) struct Lent {
+pub(super) struct ReclaimOnDrop {
     /// There until it is dropped.
     stream: Option<TcpStream>,
-    to: Returned,
+    to: Reclaimed,
 }
 
-impl Returned {
+impl Reclaimed {
     /// Lends a stream.
-    pub(super) fn lend(&self, stream: TcpStream) -> Lent {
-        Lent { stream: Some(stream), to: self.clone() }
+    pub(super) fn lend(&self, stream: TcpStream) -> ReclaimOnDrop {
+        ReclaimOnDrop { stream: Some(stream), to: self.clone() }
     }
 
     /// Reads what arrives until the client is done, for a while. Nothing is to be done for a stream that is used elsewhere.
@@ -40,32 +40,32 @@ impl Returned {
         let Some(mut stream) = stream else { return };
         let drained = async {
             stream.shutdown().await?;
-            tokio::io::copy(&mut stream.take(BYTES), &mut tokio::io::sink()).await
+            tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
         };
         // Best effort: nothing is owed to a client that goes on for longer, or is gone.
-        let _ = tokio::time::timeout(TIME, drained).await;
+        let _ = tokio::time::timeout(LINGER_TIME, drained).await;
     }
 }
 
-impl Drop for Lent {
+impl Drop for ReclaimOnDrop {
     fn drop(&mut self) {
         *self.to.0.lock().unwrap_or_else(PoisonError::into_inner) = self.stream.take();
     }
 }
 
-impl Lent {
+impl ReclaimOnDrop {
     fn stream(self: Pin<&mut Self>) -> Pin<&mut TcpStream> {
         Pin::new(self.get_mut().stream.as_mut().expect("it is lent until it is dropped"))
     }
 }
 
-impl AsyncRead for Lent {
+impl AsyncRead for ReclaimOnDrop {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.stream().poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for Lent {
+impl AsyncWrite for ReclaimOnDrop {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.stream().poll_write(cx, buf)
     }

@@ -16,15 +16,15 @@ use tokio::sync::{Semaphore, watch};
 
 use super::HttpOptions;
 use super::endpoint::Endpoint;
-use super::lingering::Returned;
-use super::unauthenticated::{Newcomer, Newcomers};
+use super::lingering::Reclaimed;
+use super::unauthenticated::{Admission, AdmissionQueue};
 use crate::server::Server;
 
 /// How long to wait before accepting again when the system has no more descriptors, say.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// How long connections have to end by themselves, beyond the grace of their calls.
-const LAST_RESPONSES: Duration = Duration::from_secs(2);
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// Serves HTTP until the future is done, then ends what is open: running calls get their grace, streams their end.
 /// An error means that the listener cannot be used at all.
@@ -38,7 +38,7 @@ pub async fn serve(
     let endpoint = Arc::new(Endpoint::new(server, options));
     let routes = super::routes(endpoint.clone());
     let connections = Arc::new(Semaphore::new(endpoint.options.limits.connections));
-    let newcomers = Newcomers::default();
+    let queue = AdmissionQueue::default();
     let all = u32::try_from(endpoint.options.limits.connections).unwrap_or(u32::MAX);
     let (ends, ended) = watch::channel(false);
     let mut until = pin!(until);
@@ -48,14 +48,14 @@ pub async fn serve(
                 Ok((stream, peer)) => {
                     if connections.available_permits() == 0 {
                         tracing::debug!("all places are taken: the oldest connection that was not let in has to leave");
-                        newcomers.make_room();
+                        queue.evict_oldest();
                     }
                     Some((stream, peer, connections.clone().acquire_owned().await.ok()?))
                 }
                 Err(error) => {
                     // The connection's own fault, or a shortage that passes.
                     tracing::warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(BREATH).await;
+                    tokio::time::sleep(ACCEPT_RETRY).await;
                     None
                 }
             }
@@ -70,10 +70,10 @@ pub async fn serve(
         };
         tracing::debug!(%peer, "a connection");
         let (routes, endpoint, ended) = (routes.clone(), endpoint.clone(), ended.clone());
-        let newcomer = newcomers.welcome();
+        let admission = queue.enter();
         count(&endpoint, |open| open + 1);
         tokio::spawn(async move {
-            connection(stream, routes, newcomer, &endpoint, ended).await;
+            connection(stream, routes, admission, &endpoint, ended).await;
             drop(place);
             count(&endpoint, |open| open.saturating_sub(1));
         });
@@ -87,7 +87,7 @@ pub async fn serve(
         // A WebSocket is no connection of ours any more.
         endpoint.is_quiet().await;
     };
-    let grace = crate::server::Limits::default().grace + LAST_RESPONSES;
+    let grace = crate::server::Limits::default().grace + CLOSE_GRACE;
     if tokio::time::timeout(grace, over).await.is_err() {
         tracing::warn!("connections were cut off: they did not end in time");
     }
@@ -104,7 +104,7 @@ fn count(endpoint: &Endpoint, change: impl FnOnce(usize) -> usize) {
 async fn connection(
     stream: TcpStream,
     routes: axum::Router,
-    newcomer: Arc<Newcomer>,
+    admission: Arc<Admission>,
     endpoint: &Endpoint,
     mut ended: watch::Receiver<bool>,
 ) {
@@ -113,31 +113,31 @@ async fn connection(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection stays without TCP_NODELAY");
     }
-    let service = Bringing { newcomer: newcomer.clone(), routes: TowerToHyperService::new(routes) };
-    let returned = Returned::default();
+    let service = TrackedRoutes { admission: admission.clone(), routes: TowerToHyperService::new(routes) };
+    let reclaimed = Reclaimed::default();
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head.max(8 << 10))
         .max_header_size(limits.head)
         .max_headers(limits.fields)
-        .serve_connection(TokioIo::new(returned.lend(stream)), service)
+        .serve_connection(TokioIo::new(reclaimed.lend(stream)), service)
         .with_upgrades();
     let mut serving = Box::pin(serving);
-    let mut leaves = pin!(newcomer.leaves(limits.newcomer_time));
+    let mut must_leave = pin!(admission.must_leave(limits.unauthenticated_time));
     let served = tokio::select! {
         served = &mut serving => Some(served),
-        () = &mut leaves => {
+        () = &mut must_leave => {
             tracing::debug!("a connection was closed: no request of it was let in");
             return;
         }
-        () = ending(&mut ended) => None,
+        () = told_to_end(&mut ended) => None,
     };
     let served = match served {
         Some(served) => served,
         None => {
             serving.as_mut().graceful_shutdown();
-            let grace = crate::server::Limits::default().grace + LAST_RESPONSES;
+            let grace = crate::server::Limits::default().grace + CLOSE_GRACE;
             match tokio::time::timeout(grace, &mut serving).await {
                 Ok(served) => served,
                 Err(_) => return,
@@ -152,30 +152,30 @@ async fn connection(
     // Its stream comes back.
     drop(serving);
     tokio::select! {
-        () = returned.linger() => {}
-        () = leaves => {}
-        () = ending(&mut ended) => {}
+        () = reclaimed.linger() => {}
+        () = must_leave => {}
+        () = told_to_end(&mut ended) => {}
     }
 }
 
 /// The routes for one connection.
-struct Bringing {
-    newcomer: Arc<Newcomer>,
+struct TrackedRoutes {
+    admission: Arc<Admission>,
     routes: TowerToHyperService<axum::Router>,
 }
 
-impl Service<Request<Incoming>> for Bringing {
+impl Service<Request<Incoming>> for TrackedRoutes {
     type Response = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Response;
     type Error = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Error;
     type Future = <TowerToHyperService<axum::Router> as Service<Request<Incoming>>>::Future;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        self.newcomer.brings(&mut request);
+        self.admission.attach_to(&mut request);
         self.routes.call(request)
     }
 }
 
-async fn ending(ended: &mut watch::Receiver<bool>) {
+async fn told_to_end(ended: &mut watch::Receiver<bool>) {
     // An error means that whoever tells has gone, which is the same.
     let _ = ended.wait_for(|ended| *ended).await;
 }

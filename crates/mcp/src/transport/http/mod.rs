@@ -80,9 +80,9 @@ fn routes(endpoint: Arc<Endpoint>) -> Router {
 
 async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let page = cors::origin(&endpoint.options, &parts);
-    if let Some(response) = cors::asked(&endpoint.options, &parts, page.as_ref()) {
-        return cors::show(page, response);
+    let origin = cors::origin(&endpoint.options, &parts);
+    if let Some(response) = cors::preflight(&endpoint.options, &parts, origin.as_ref()) {
+        return cors::expose(origin, response);
     }
     let served = match guard::admit(&endpoint.options, &parts) {
         Err(refusal) => Err(refusal.unread(&parts.headers)),
@@ -100,7 +100,7 @@ async fn handle(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
             }
         }
     };
-    cors::show(page, served.unwrap_or_else(Refusal::into_response))
+    cors::expose(origin, served.unwrap_or_else(Refusal::into_response))
 }
 
 fn get(endpoint: &Endpoint, headers: &axum::http::HeaderMap, principal: &str) -> Result<Response<Body>, Refusal> {

@@ -9,14 +9,14 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use serde_json::json;
 
-use super::endpoint::{Endpoint, Held, Slot};
+use super::endpoint::{Endpoint, HeldBytes, Slot};
 use super::events::{self, Source};
 use super::headers::{self, mismatch};
 use super::refusal::{self, Refusal};
 use super::{HttpOptions, ServedOn};
 use crate::era::Era;
 use crate::era::params::{Meta, Params, invalid};
-use crate::server::exchange::{Exchange, Life};
+use crate::server::exchange::{Exchange, Lifetime};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json, code};
 
@@ -25,7 +25,7 @@ pub(super) async fn request(
     endpoint: &Endpoint,
     headers: &HeaderMap,
     principal: &str,
-    (body, held): (&[u8], Held),
+    (body, held): (&[u8], HeldBytes),
     (id, method, params): (&Id, &str, Option<Json<'_>>),
 ) -> Result<Response<Body>, Refusal> {
     let refused = |error| Refusal::of(Some(id), error);
@@ -53,23 +53,29 @@ pub(super) async fn request(
         _ => endpoint.slot(Some(id)).await?,
     };
     let slot = slot.with(held);
-    let mut exchange =
-        Exchange::new(&endpoint.server, endpoint.options(headers, principal, ServedOn::Request), Life::Answered);
+    let mut exchange = Exchange::new(
+        &endpoint.server,
+        endpoint.options(headers, principal, ServedOn::Request),
+        Lifetime::UntilAnswered,
+    );
     exchange.take(body);
-    Ok(respond(Alone { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
+    Ok(respond(StandaloneRequest { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
 /// Takes a notification; there are none of the protocol's own.
 pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
-    let mut exchange =
-        Exchange::new(&endpoint.server, endpoint.options(headers, principal, ServedOn::Request), Life::Answered);
+    let mut exchange = Exchange::new(
+        &endpoint.server,
+        endpoint.options(headers, principal, ServedOn::Request),
+        Lifetime::UntilAnswered,
+    );
     exchange.take(body);
-    finish_alone(exchange);
+    run_to_end(exchange);
     refusal::empty(StatusCode::ACCEPTED)
 }
 
 /// Lets an exchange that nobody waits for come to its end.
-pub(super) fn finish_alone(mut exchange: Exchange) {
+pub(super) fn run_to_end(mut exchange: Exchange) {
     if !exchange.is_over() {
         tokio::spawn(async move { while exchange.lines().await.is_some() {} });
     }
@@ -97,11 +103,11 @@ fn unsupported(version: &str) -> RpcError {
 }
 
 /// The response to a request that an exchange has taken: one JSON text if it has nothing to say before its answer.
-async fn respond(mut alone: Alone, endpoint: &Endpoint) -> Response<Body> {
+async fn respond(mut request: StandaloneRequest, endpoint: &Endpoint) -> Response<Body> {
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
-    let first = match tokio::time::timeout(limits.silence, poll_fn(|cx| alone.poll_lines(cx))).await {
-        Ok(Some(line)) if alone.is_over() && is_one(&line) => {
-            let status = status(&alone.id, &line);
+    let first = match tokio::time::timeout(limits.silence, poll_fn(|cx| request.poll_lines(cx))).await {
+        Ok(Some(line)) if request.is_over() && is_one(&line) => {
+            let status = status(&request.id, &line);
             // A stream has no status of its own.
             if !always_stream || status != StatusCode::OK {
                 return refusal::json(status, line);
@@ -111,7 +117,7 @@ async fn respond(mut alone: Alone, endpoint: &Endpoint) -> Response<Body> {
         Ok(Some(lines)) => events::encode(&lines),
         Ok(None) | Err(_) => Vec::new(),
     };
-    events::response(alone, first.into(), limits.keep_alive)
+    events::response(request, first.into(), limits.keep_alive)
 }
 
 fn is_one(lines: &[u8]) -> bool {
@@ -139,12 +145,12 @@ fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
 
 /// An exchange that lives as long as its response. A client that closes the response takes its request back: the call
 /// hears of it, and may go on for as long as any cancelled one.
-struct Alone {
+struct StandaloneRequest {
     exchange: Option<(Exchange, Slot)>,
     id: Id,
 }
 
-impl Alone {
+impl StandaloneRequest {
     fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         match &mut self.exchange {
             Some((exchange, _)) => exchange.poll_lines(cx),
@@ -153,7 +159,7 @@ impl Alone {
     }
 }
 
-impl Source for Alone {
+impl Source for StandaloneRequest {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.poll_lines(cx).map(|lines| lines.map(|lines| events::encode(&lines).into()))
     }
@@ -163,7 +169,7 @@ impl Source for Alone {
     }
 }
 
-impl Drop for Alone {
+impl Drop for StandaloneRequest {
     fn drop(&mut self) {
         let Some((mut exchange, slot)) = self.exchange.take().filter(|(exchange, _)| !exchange.is_over()) else {
             return;

@@ -78,7 +78,7 @@ pub struct HttpLimits {
     /// How long a body may take to arrive (else 408).
     pub body_time: Duration,
     /// How long a connection may be open before a request of it is let in.
-    pub newcomer_time: Duration,
+    pub unauthenticated_time: Duration,
     /// How long the head of a request may take to arrive, and how long a connection may be idle.
     pub head_time: Duration,
     /// The largest head of a request, in bytes (else 431).
@@ -116,7 +116,7 @@ impl Default for HttpLimits {
             body: DEFAULT_LINE_LIMIT,
             bodies: 256 << 20,
             body_time: Duration::from_secs(30),
-            newcomer_time: Duration::from_secs(10),
+            unauthenticated_time: Duration::from_secs(10),
             head_time: Duration::from_secs(120),
             head: 64 << 10,
             fields: 100,

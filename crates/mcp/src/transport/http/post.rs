@@ -8,7 +8,7 @@ use http_body::Body as _;
 use std::future::poll_fn;
 use std::pin::Pin;
 
-use super::endpoint::{Endpoint, Held};
+use super::endpoint::{Endpoint, HeldBytes};
 use super::headers::{SESSION, VERSION};
 use super::refusal::Refusal;
 use super::{HttpLimits, legacy, modern};
@@ -98,7 +98,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The whole body, within its limits.
-pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -> Result<(Bytes, Held), Refusal> {
+pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -> Result<(Bytes, HeldBytes), Refusal> {
     let limits = &endpoint.options.limits;
     let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if said.is_some_and(|length| length > limits.body as u64) {
@@ -108,11 +108,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -
         let message = format!("the body took longer than {:?}", limits.body_time);
         Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, message))
     };
-    let collected = tokio::time::timeout(limits.body_time, collect(body, limits, endpoint.hold())).await;
+    let collected = tokio::time::timeout(limits.body_time, collect(body, limits, endpoint.hold_body())).await;
     collected.unwrap_or_else(late).map_err(|refusal| refusal.unread(headers))
 }
 
-async fn collect(mut body: Body, limits: &HttpLimits, mut held: Held) -> Result<(Bytes, Held), Refusal> {
+async fn collect(mut body: Body, limits: &HttpLimits, mut held: HeldBytes) -> Result<(Bytes, HeldBytes), Refusal> {
     let mut whole = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         let frame = frame.map_err(|error| {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::server::Drained;
 
 /// Long enough for a client to read, unless it is very busy.
-const APART: Duration = Duration::from_millis(100);
+const PROGRESS_GAP: Duration = Duration::from_millis(100);
 
 /// When progress was last sent on a stream of events.
 #[derive(Clone, Default)]
@@ -29,7 +29,7 @@ impl SentAt {
         let sent = self.0.clone();
         Box::new(move || {
             let sent = *sent.lock().unwrap_or_else(PoisonError::into_inner);
-            Some(sent.is_none_or(|sent| sent.elapsed() >= APART))
+            Some(sent.is_none_or(|sent| sent.elapsed() >= PROGRESS_GAP))
         })
     }
 }

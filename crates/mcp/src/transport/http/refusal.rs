@@ -12,7 +12,7 @@ use crate::wire::build::{self, RpcError};
 use crate::wire::code;
 
 /// The rest of a body of this length is read, for the next request on the connection, when this one is not served.
-const BRIEF: u64 = 16 << 10;
+const MAX_DRAINED: u64 = 16 << 10;
 
 /// A request that is not served.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Refusal {
         let length = head.get(CONTENT_LENGTH).map(|said| said.to_str().ok()?.parse::<u64>().ok());
         let is_brief = match length {
             None => !head.contains_key(TRANSFER_ENCODING),
-            Some(length) => length.is_some_and(|length| length <= BRIEF),
+            Some(length) => length.is_some_and(|length| length <= MAX_DRAINED),
         };
         Refusal { closes: !is_brief || self.status == StatusCode::REQUEST_TIMEOUT, ..self }
     }

@@ -9,17 +9,17 @@ use tokio::time::Instant;
 
 use super::HttpLimits;
 use super::refusal::Refusal;
-use super::stream::{Keep, Stream};
+use super::stream::{Retention, Stream};
 use crate::server::ConnectionOptions;
 use crate::server::exchange::{Exchange, Handshake};
 use crate::wire::Id;
 
-pub(super) struct Sessions {
-    all: Mutex<HashMap<String, Arc<Session>>>,
+pub(super) struct HttpSessions {
+    all: Mutex<HashMap<String, Arc<HttpSession>>>,
     limits: HttpLimits,
 }
 
-pub(super) struct Session {
+pub(super) struct HttpSession {
     pub id: String,
     principal: String,
     pub handshake: Handshake,
@@ -35,9 +35,9 @@ pub(super) struct Session {
     used: Mutex<Instant>,
 }
 
-impl Sessions {
-    pub(super) fn new(limits: &HttpLimits) -> Sessions {
-        Sessions { all: Mutex::default(), limits: limits.clone() }
+impl HttpSessions {
+    pub(super) fn new(limits: &HttpLimits) -> HttpSessions {
+        HttpSessions { all: Mutex::default(), limits: limits.clone() }
     }
 
     /// Whether there may be one more; forgets the idle ones.
@@ -62,9 +62,9 @@ impl Sessions {
         exchange: Exchange,
         options: ConnectionOptions,
         ends: watch::Sender<bool>,
-    ) -> Arc<Session> {
+    ) -> Arc<HttpSession> {
         let keep = self.keep();
-        let session = Arc::new(Session {
+        let session = Arc::new(HttpSession {
             id: random_id(),
             principal: options.principal.clone(),
             handshake: exchange.handshake(),
@@ -82,7 +82,7 @@ impl Sessions {
     }
 
     /// A principal's session of that id.
-    pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Session>> {
+    pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<HttpSession>> {
         let session = self.lock().get(id).filter(|session| session.principal == principal).cloned()?;
         session.touch();
         Some(session)
@@ -101,16 +101,16 @@ impl Sessions {
         all.values().for_each(|session| session.end());
     }
 
-    pub(super) fn keep(&self) -> Keep {
-        Keep { events: self.limits.kept_events, bytes: self.limits.kept_bytes }
+    pub(super) fn keep(&self) -> Retention {
+        Retention { events: self.limits.kept_events, bytes: self.limits.kept_bytes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Session {
+impl HttpSession {
     /// What an exchange of this session is served with.
     pub(super) fn options(&self) -> ConnectionOptions {
         self.options.again(self.ends.subscribe())

@@ -16,7 +16,7 @@ use super::progress_gap::SentAt;
 use super::refusal::{self, Refusal};
 use super::sessions::random_id;
 use super::{ServedOn, cors, guard, post};
-use crate::server::exchange::{Exchange, Inbox, Life};
+use crate::server::exchange::{Exchange, Inbox, Lifetime};
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Unreadable, code};
 
@@ -50,7 +50,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         let sent_at = SentAt::default();
         let mut options = endpoint.options(&parts.headers, &principal, ServedOn::Connection);
         options.drained = Some(sent_at.drained());
-        let exchange = Exchange::new(&endpoint.server, options, Life::Kept);
+        let exchange = Exchange::new(&endpoint.server, options, Lifetime::UntilClosed);
         let id = random_id();
         endpoint.conversations.lock().insert(id.clone(), (principal, exchange.inbox()));
         // Beside this stream, wherever the routes are nested.
@@ -60,16 +60,16 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         let source = Conversation { exchange, sent_at, id, endpoint: endpoint.clone(), _slot: slot };
         Ok(events::response(source, first.into(), endpoint.options.limits.keep_alive))
     };
-    let page = cors::origin(&endpoint.options, &parts);
-    cors::show(page, opened().unwrap_or_else(Refusal::into_response))
+    let origin = cors::origin(&endpoint.options, &parts);
+    cors::expose(origin, opened().unwrap_or_else(Refusal::into_response))
 }
 
 /// Takes a message of a conversation.
 pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let page = cors::origin(&endpoint.options, &parts);
-    if let Some(response) = cors::asked(&endpoint.options, &parts, page.as_ref()) {
-        return cors::show(page, response);
+    let origin = cors::origin(&endpoint.options, &parts);
+    if let Some(response) = cors::preflight(&endpoint.options, &parts, origin.as_ref()) {
+        return cors::expose(origin, response);
     }
     let taken = async {
         let principal = guard::admit(&endpoint.options, &parts).map_err(|refusal| refusal.unread(&parts.headers))?;
@@ -92,7 +92,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
             false => Err(Refusal::full(None)),
         }
     };
-    cors::show(page, taken.await.unwrap_or_else(Refusal::into_response))
+    cors::expose(origin, taken.await.unwrap_or_else(Refusal::into_response))
 }
 
 struct Conversation {

@@ -39,20 +39,26 @@ struct State {
     /// The client knows its number, whether or not there was an event.
     is_named: bool,
     /// The reader has been told to come back, and ends.
-    let_go: bool,
+    told_to_reconnect: bool,
     waker: Option<Waker>,
-    keep: Keep,
+    retention: Retention,
 }
 
 /// How much of a stream is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Keep {
+pub(super) struct Retention {
     pub events: usize,
     pub bytes: usize,
 }
 
 impl Stream {
-    pub(super) fn new(number: u64, ids: Vec<Id>, exchange: Exchange, slot: Option<Slot>, keep: Keep) -> Arc<Stream> {
+    pub(super) fn new(
+        number: u64,
+        ids: Vec<Id>,
+        exchange: Exchange,
+        slot: Option<Slot>,
+        retention: Retention,
+    ) -> Arc<Stream> {
         Arc::new(Stream {
             number,
             ids,
@@ -66,9 +72,9 @@ impl Stream {
                 driver: 0,
                 is_read: false,
                 is_named: false,
-                let_go: false,
+                told_to_reconnect: false,
                 waker: None,
-                keep,
+                retention,
             }),
         })
     }
@@ -79,10 +85,10 @@ impl Stream {
         if let Some(after) = after {
             state.sent = after.saturating_add(1).min(state.next);
             // It has come back: what it was let go for is over.
-            state.live.as_mut().and_then(|(exchange, _)| exchange.take_come_back());
+            state.live.as_mut().and_then(|(exchange, _)| exchange.take_reconnect());
         }
         state.is_read = true;
-        state.let_go = false;
+        state.told_to_reconnect = false;
         Reader { driver: state.take_over(), stream: self.clone() }
     }
 
@@ -165,7 +171,8 @@ impl State {
             self.live = None;
         }
         // The last one is the answer: it stays, whatever its size.
-        while self.events.len() > 1 && (self.events.len() > self.keep.events || self.bytes > self.keep.bytes) {
+        while self.events.len() > 1 && (self.events.len() > self.retention.events || self.bytes > self.retention.bytes)
+        {
             let Some((number, event)) = self.events.front() else { break };
             if *number >= self.sent && self.is_read {
                 break;
@@ -218,7 +225,7 @@ impl Reader {
             match state.poll_lines(cx) {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => return Poll::Ready(None),
-                Poll::Pending if state.live.as_ref().is_some_and(|(exchange, _)| exchange.has_come_back()) => {
+                Poll::Pending if state.live.as_ref().is_some_and(|(exchange, _)| exchange.wants_reconnect()) => {
                     return Poll::Ready(Some(Unsent::Events(Bytes::new())));
                 }
                 Poll::Pending => return Poll::Pending,
@@ -237,7 +244,7 @@ pub(super) enum Unsent {
 impl Source for Reader {
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = self.stream.lock();
-        if state.driver != self.driver || state.let_go {
+        if state.driver != self.driver || state.told_to_reconnect {
             return Poll::Ready(None);
         }
         loop {
@@ -249,11 +256,11 @@ impl Source for Reader {
                 Poll::Ready(true) => {}
                 Poll::Ready(false) => return Poll::Ready(None),
                 Poll::Pending => {
-                    let come_back = state.live.as_mut().and_then(|(exchange, _)| exchange.take_come_back());
+                    let reconnect_after = state.live.as_mut().and_then(|(exchange, _)| exchange.take_reconnect());
                     // A client that was told of no event has nothing to come back to.
                     let can_come_back = state.is_named || state.sent > 1;
-                    let Some(after) = come_back.filter(|_| can_come_back) else { return Poll::Pending };
-                    state.let_go = true;
+                    let Some(after) = reconnect_after.filter(|_| can_come_back) else { return Poll::Pending };
+                    state.told_to_reconnect = true;
                     return Poll::Ready(Some(format!("retry: {}\n\n", after.as_millis()).into()));
                 }
             }
@@ -262,7 +269,7 @@ impl Source for Reader {
 
     fn is_over(&self) -> bool {
         let state = self.stream.lock();
-        state.driver != self.driver || state.let_go || (state.live.is_none() && state.sent == state.next)
+        state.driver != self.driver || state.told_to_reconnect || (state.live.is_none() && state.sent == state.next)
     }
 }
 

@@ -11,39 +11,39 @@ use tokio::sync::Notify;
 
 /// All of them, by when they came.
 #[derive(Clone, Default)]
-pub(super) struct Newcomers(Arc<Mutex<All>>);
+pub(super) struct AdmissionQueue(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
-struct All {
+struct Waiting {
     came: u64,
     waiting: BTreeMap<u64, Arc<Notify>>,
 }
 
 /// A connection, which is one of them until a request of it is let in.
-pub(super) struct Newcomer {
+pub(super) struct Admission {
     number: u64,
-    all: Newcomers,
+    all: AdmissionQueue,
     told: Arc<Notify>,
     is_in: AtomicBool,
 }
 
-impl Newcomers {
-    fn lock(&self) -> MutexGuard<'_, All> {
+impl AdmissionQueue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Somebody who has just come.
-    pub(super) fn welcome(&self) -> Arc<Newcomer> {
+    pub(super) fn enter(&self) -> Arc<Admission> {
         let told = Arc::new(Notify::new());
         let mut all = self.lock();
         all.came += 1;
         let number = all.came;
         all.waiting.insert(number, told.clone());
-        Arc::new(Newcomer { number, all: self.clone(), told, is_in: AtomicBool::new(false) })
+        Arc::new(Admission { number, all: self.clone(), told, is_in: AtomicBool::new(false) })
     }
 
     /// Tells the oldest of them to leave.
-    pub(super) fn make_room(&self) {
+    pub(super) fn evict_oldest(&self) {
         let oldest = self.lock().waiting.pop_first();
         if let Some((_, told)) = oldest {
             told.notify_one();
@@ -51,9 +51,9 @@ impl Newcomers {
     }
 }
 
-impl Newcomer {
+impl Admission {
     /// Resolves when it has to leave, which nobody has to who was let in.
-    pub(super) async fn leaves(&self, time: Duration) {
+    pub(super) async fn must_leave(&self, time: Duration) {
         tokio::select! {
             () = self.told.notified() => return,
             () = tokio::time::sleep(time) => {}
@@ -64,13 +64,13 @@ impl Newcomer {
     }
 
     /// A request on its way in, which can be asked for the connection it comes from.
-    pub(super) fn brings<B>(self: &Arc<Self>, request: &mut axum::http::Request<B>) {
+    pub(super) fn attach_to<B>(self: &Arc<Self>, request: &mut axum::http::Request<B>) {
         if !self.is_in.load(Ordering::Relaxed) {
             request.extensions_mut().insert(self.clone());
         }
     }
 
-    fn let_in(&self) -> bool {
+    fn authenticated(&self) -> bool {
         if self.all.lock().waiting.remove(&self.number).is_some() {
             self.is_in.store(true, Ordering::Relaxed);
         }
@@ -78,7 +78,7 @@ impl Newcomer {
     }
 }
 
-impl Drop for Newcomer {
+impl Drop for Admission {
     fn drop(&mut self) {
         self.all.lock().waiting.remove(&self.number);
     }
@@ -86,6 +86,6 @@ impl Drop for Newcomer {
 
 /// Takes note that a request was let in, and with it its connection. False if that was told to leave in the same moment:
 /// then nothing may be done for it, since nobody would hear of it.
-pub(super) fn let_in(parts: &Parts) -> bool {
-    parts.extensions.get::<Arc<Newcomer>>().is_none_or(|newcomer| newcomer.let_in())
+pub(super) fn authenticated(parts: &Parts) -> bool {
+    parts.extensions.get::<Arc<Admission>>().is_none_or(|admission| admission.authenticated())
 }

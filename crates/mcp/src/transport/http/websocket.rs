@@ -20,7 +20,7 @@ use tokio::time::{Instant, Sleep};
 use super::endpoint::{Endpoint, Slot};
 use super::progress_gap::{Pings, tells_progress};
 use super::{ServedOn, guard};
-use crate::server::exchange::{Exchange, Life};
+use crate::server::exchange::{Exchange, Lifetime};
 
 /// The path, where it is served.
 pub(super) const PATH: &str = "/ws";
@@ -28,13 +28,13 @@ pub(super) const PATH: &str = "/ws";
 const SUBPROTOCOL: &str = "mcp";
 
 /// How many messages are taken before others have their turn.
-const TURN: u32 = 256;
+const MESSAGE_BUDGET: u32 = 256;
 
 /// How many signs of life a peer may leave unanswered.
-const SILENT: u32 = 2;
+const MAX_UNANSWERED_PINGS: u32 = 2;
 
 /// How many pings of a peer are answered that reads no answers; with more nothing of it is read until it does.
-const PINGS: u32 = 64;
+const MAX_PINGS: u32 = 64;
 
 pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (mut parts, _) = request.into_parts();
@@ -54,7 +54,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
     let pings = Pings::default();
     let mut options = endpoint.options(&parts.headers, &principal, ServedOn::Connection);
     options.drained = Some(pings.drained());
-    let exchange = Exchange::new(&endpoint.server, options, Life::Kept);
+    let exchange = Exchange::new(&endpoint.server, options, Lifetime::UntilClosed);
     let limit = endpoint.options.limits.body;
     upgrade.protocols([SUBPROTOCOL]).max_message_size(limit).max_frame_size(limit).on_upgrade(
         move |socket| async move {
@@ -76,7 +76,7 @@ fn take_token(headers: &mut HeaderMap) {
 }
 
 /// Why a WebSocket ends.
-enum End {
+enum CloseReason {
     /// The server ends it.
     Ours,
     /// The peer closed it. The answer to that is made below us, and not sent yet.
@@ -89,7 +89,7 @@ enum End {
 
 async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint: &Endpoint, slot: Slot) {
     let every = endpoint.options.limits.keep_alive;
-    let mut serving = Serving {
+    let mut driver = Driver {
         socket: &mut socket,
         exchange,
         pings,
@@ -98,29 +98,29 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint
         sign: Box::pin(tokio::time::sleep(every)),
         unanswered: 0,
     };
-    let end = poll_fn(|cx| serving.poll(cx, every)).await;
+    let end = poll_fn(|cx| driver.poll(cx, every)).await;
     // What runs is cancelled before anything else is waited for.
-    drop(serving);
+    drop(driver);
     // Best effort, all of it: a peer that has gone cannot be told.
     let grace = crate::server::Limits::default().grace;
     let (code, reason) = match end {
-        End::Ours => (close_code::AWAY, "the server ends"),
-        End::Wrong(code, reason) => {
+        CloseReason::Ours => (close_code::AWAY, "the server ends"),
+        CloseReason::Wrong(code, reason) => {
             tracing::warn!(code, reason, "a WebSocket was closed");
             (code, reason)
         }
-        End::Closed => {
+        CloseReason::Closed => {
             let _ = tokio::time::timeout(grace, poll_fn(|cx| pin!(&mut socket).poll_flush(cx))).await;
             return;
         }
-        End::Theirs => return,
+        CloseReason::Theirs => return,
     };
     let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
     let _ = tokio::time::timeout(grace, socket.send(close)).await;
     drop(slot);
 }
 
-struct Serving<'a> {
+struct Driver<'a> {
     socket: &'a mut WebSocket,
     exchange: Exchange,
     pings: Pings,
@@ -131,9 +131,9 @@ struct Serving<'a> {
     unanswered: u32,
 }
 
-impl Serving<'_> {
-    fn poll(&mut self, cx: &mut Context<'_>, every: std::time::Duration) -> Poll<End> {
-        for _ in 0..TURN {
+impl Driver<'_> {
+    fn poll(&mut self, cx: &mut Context<'_>, every: std::time::Duration) -> Poll<CloseReason> {
+        for _ in 0..MESSAGE_BUDGET {
             let mut is_idle = true;
             if let Some(end) = self.poll_write(cx, &mut is_idle) {
                 return Poll::Ready(end);
@@ -147,9 +147,9 @@ impl Serving<'_> {
                 // Who has not read so far as to be asked is slow, not silent; and while much waits for it, it is not
                 // read from either. Whether it is there at all is for TCP to say.
                 if !self.unflushed {
-                    if self.unanswered >= SILENT {
+                    if self.unanswered >= MAX_UNANSWERED_PINGS {
                         tracing::debug!("a WebSocket's peer is silent, and given up");
-                        return Poll::Ready(End::Theirs);
+                        return Poll::Ready(CloseReason::Theirs);
                     }
                     self.unanswered += 1;
                     if pin!(&mut *self.socket).poll_ready(cx).is_ready() {
@@ -167,7 +167,7 @@ impl Serving<'_> {
     }
 
     /// Writes what there is to say, as far as the peer reads.
-    fn poll_write(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<End> {
+    fn poll_write(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<CloseReason> {
         match pin!(&mut *self.socket).poll_ready(cx) {
             Poll::Ready(Ok(())) => match self.exchange.poll_lines(cx) {
                 Poll::Ready(Some(lines)) => {
@@ -177,20 +177,20 @@ impl Serving<'_> {
                         // What is written here is JSON, which is UTF-8.
                         let Ok(line) = std::str::from_utf8(line) else { continue };
                         if pin!(&mut *self.socket).start_send(Message::text(line)).is_err() {
-                            return Some(End::Theirs);
+                            return Some(CloseReason::Theirs);
                         }
                     }
                     if tells_progress(&lines) {
                         let ping = Message::Ping(self.pings.next().into());
                         if pin!(&mut *self.socket).start_send(ping).is_err() {
-                            return Some(End::Theirs);
+                            return Some(CloseReason::Theirs);
                         }
                     }
                 }
-                Poll::Ready(None) => return Some(End::Ours),
+                Poll::Ready(None) => return Some(CloseReason::Ours),
                 Poll::Pending => {}
             },
-            Poll::Ready(Err(_)) => return Some(End::Theirs),
+            Poll::Ready(Err(_)) => return Some(CloseReason::Theirs),
             Poll::Pending => {}
         }
         if self.unflushed || self.pinged > 0 {
@@ -199,15 +199,15 @@ impl Serving<'_> {
                     self.unflushed = false;
                     self.pinged = 0;
                 }
-                Poll::Ready(Err(_)) => return Some(End::Theirs),
+                Poll::Ready(Err(_)) => return Some(CloseReason::Theirs),
                 Poll::Pending => {}
             }
         }
         None
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<End> {
-        if !self.exchange.has_room() || self.pinged > PINGS {
+    fn poll_read(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<CloseReason> {
+        if !self.exchange.has_room() || self.pinged > MAX_PINGS {
             return None;
         }
         let Poll::Ready(message) = pin!(&mut *self.socket).poll_next(cx) else { return None };
@@ -218,13 +218,13 @@ impl Serving<'_> {
             Some(Ok(Message::Pong(said))) => self.pings.answered(&said),
             Some(Ok(Message::Ping(_))) => self.pinged += 1,
             Some(Ok(Message::Binary(_))) => {
-                return Some(End::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
+                return Some(CloseReason::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
             }
-            Some(Ok(Message::Close(_))) => return Some(End::Closed),
-            None => return Some(End::Theirs),
+            Some(Ok(Message::Close(_))) => return Some(CloseReason::Closed),
+            None => return Some(CloseReason::Theirs),
             Some(Err(error)) => {
                 tracing::debug!(%error, "a WebSocket cannot be read");
-                return Some(End::Wrong(close_code::SIZE, "a message is too large, or not well formed"));
+                return Some(CloseReason::Wrong(close_code::SIZE, "a message is too large, or not well formed"));
             }
         }
         None

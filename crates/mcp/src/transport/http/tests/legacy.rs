@@ -192,17 +192,17 @@ async fn batches_where_the_revision_has_them() {
 async fn a_call_may_let_its_client_go() {
     let go_on = std::sync::Arc::new(tokio::sync::Notify::new());
     let may = go_on.clone();
-    let server = everything().method("test/come_back", move |cx, _| {
+    let server = everything().method("test/reconnect_after", move |cx, _| {
         let may = may.clone();
         async move {
-            cx.come_back(std::time::Duration::from_millis(10));
+            cx.reconnect_after(std::time::Duration::from_millis(10));
             may.notified().await;
             serde_json::value::to_raw_value(&json!({"done": true})).map_err(|error| panic!("{error}"))
         }
     });
     let served = Served::new(server, HttpOptions::default()).await;
     let session = session(&served, "2025-11-25").await;
-    let request = json!({"jsonrpc": "2.0", "id": 5, "method": "test/come_back"});
+    let request = json!({"jsonrpc": "2.0", "id": 5, "method": "test/reconnect_after"});
     let response = served.send(&within(&session, &request)).await;
     assert!(response.body.ends_with("retry: 10\n\n"), "{response:?}");
     let last = ids(&response.body)[0].to_owned();

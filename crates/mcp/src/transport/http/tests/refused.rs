@@ -109,8 +109,8 @@ async fn heads_too_large_or_too_slow() {
 
 #[tokio::test]
 async fn connections_that_send_nothing_that_may_come_in() {
-    let newcomer_time = Duration::from_millis(300);
-    let limits = HttpLimits { newcomer_time, head_time: Duration::from_secs(3600), ..HttpLimits::default() };
+    let unauthenticated_time = Duration::from_millis(300);
+    let limits = HttpLimits { unauthenticated_time, head_time: Duration::from_secs(3600), ..HttpLimits::default() };
     let served = Served::new(everything(), HttpOptions { limits, ..HttpOptions::default() }.bearer("sesame")).await;
     let discover = Request::modern(1, "server/discover", json!({}));
     let known = discover.clone().field("authorization", "Bearer sesame");

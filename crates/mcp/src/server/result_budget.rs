@@ -9,32 +9,32 @@ use crate::resource::{AnyTemplate, Contents, ReadError, Template, template};
 use crate::tool::{Content, Declaration, Outcome, ToolError};
 
 /// How many whole texts are kept, and how many bytes of them.
-const MOST: usize = 64;
-const MOST_BYTES: usize = 16 << 20;
+const MAX_TEXTS: usize = 64;
+const MAX_BYTES: usize = 16 << 20;
 
 /// How many characters are read at once unless the client says otherwise.
-const RANGE: usize = 20_000;
+const DEFAULT_RANGE: usize = 20_000;
 
 /// The hint by which a tool tells one client how long its results may be; it holds for all of them here.
 const HINT: &str = "anthropic/maxResultSizeChars";
 
 /// The texts that were too long, the newest last.
 #[derive(Default)]
-pub(super) struct Kept(Mutex<VecDeque<Whole>>);
+pub(super) struct FullTexts(Mutex<VecDeque<FullText>>);
 
-struct Whole {
+struct FullText {
     id: String,
     principal: Arc<str>,
     text: Arc<str>,
 }
 
-impl Kept {
+impl FullTexts {
     fn keep(&self, principal: &Arc<str>, text: String) -> String {
         let id = random_name();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back(Whole { id: id.clone(), principal: principal.clone(), text: text.into() });
+        kept.push_back(FullText { id: id.clone(), principal: principal.clone(), text: text.into() });
         let mut bytes: usize = kept.iter().map(|whole| whole.text.len()).sum();
-        while kept.len() > MOST || bytes > MOST_BYTES {
+        while kept.len() > MAX_TEXTS || bytes > MAX_BYTES {
             let Some(oldest) = kept.pop_front() else { break };
             bytes -= oldest.text.len();
         }
@@ -49,7 +49,13 @@ impl Kept {
 
 /// Cuts what is longer than this server's budget, or than the tool's own. The texts of a result share it: short ones
 /// stay whole, the others get as much each.
-pub(super) fn fit(outcome: &mut Outcome, budget: usize, tool: &Declaration, kept: &Kept, principal: &Arc<str>) {
+pub(super) fn truncate(
+    outcome: &mut Outcome,
+    budget: usize,
+    tool: &Declaration,
+    kept: &FullTexts,
+    principal: &Arc<str>,
+) {
     let hint = tool.meta.as_ref().and_then(|meta| meta.get(HINT)).and_then(serde_json::Value::as_u64);
     let budget = hint.and_then(|hint| usize::try_from(hint).ok()).unwrap_or(budget);
     let mut texts: Vec<&mut String> = outcome.content.iter_mut().filter_map(text).collect();
@@ -104,12 +110,12 @@ fn cut(text: &str, budget: usize, uri: &str) -> String {
     let gap = if head.ends_with('\n') { "" } else { "\n" };
     format!(
         "{head}{gap}[… characters {from} to {end} of {total} are left out; read {uri}?from={from}&length={} …]\n{tail}",
-        (end - from).min(RANGE)
+        (end - from).min(DEFAULT_RANGE)
     )
 }
 
 /// The resource by which what was left out is read.
-pub(super) fn whole_texts(kept: Arc<Kept>) -> Result<Arc<dyn AnyTemplate>, crate::resource::TemplateError> {
+pub(super) fn full_text_template(kept: Arc<FullTexts>) -> Result<Arc<dyn AnyTemplate>, crate::resource::TemplateError> {
     let mut declaration = Template::new("result://{id}{?from,length}", "result")?;
     declaration.about.description = Some("A long result, by a range of its characters.".to_owned());
     declaration.about.mime_type = Some("text/plain".to_owned());
@@ -121,7 +127,7 @@ pub(super) fn whole_texts(kept: Arc<Kept>) -> Result<Arc<dyn AnyTemplate>, crate
                 "" => Ok(otherwise),
                 text => text.parse().map_err(|_| ToolError::user(format!("`{name}` must be a number of characters"))),
             };
-            let (from, length) = (number("from", 0)?, number("length", RANGE)?);
+            let (from, length) = (number("from", 0)?, number("length", DEFAULT_RANGE)?);
             let range: String = text.chars().skip(from).take(length).collect();
             Ok(vec![Contents::text(&matched.uri, "text/plain", range)])
         }
@@ -172,7 +178,7 @@ mod tests {
         let hints = crate::tool::Annotations::default();
         let content = vec![Content::text("short"), Content::text(&long), Content::text(&long).annotated(hints)];
         let mut outcome = Outcome { content, ..Outcome::text("") };
-        fit(&mut outcome, 205, &tool, &Kept::default(), &"me".into());
+        truncate(&mut outcome, 205, &tool, &FullTexts::default(), &"me".into());
         let texts: Vec<&str> = outcome.content.iter().filter_map(Content::as_text).collect();
         assert_eq!(texts[0], "short");
         for cut in &texts[1..] {
@@ -182,13 +188,13 @@ mod tests {
 
     #[test]
     fn the_oldest_texts_go_first() {
-        let kept = Kept::default();
+        let kept = FullTexts::default();
         let me: Arc<str> = "me".into();
         let first = kept.keep(&me, "first".to_owned());
         assert!(kept.get(&first, "me").is_some() && kept.get(&first, "you").is_none());
-        let ids: Vec<String> = (0..MOST).map(|_| kept.keep(&me, "more".to_owned())).collect();
+        let ids: Vec<String> = (0..MAX_TEXTS).map(|_| kept.keep(&me, "more".to_owned())).collect();
         assert!(kept.get(&first, "me").is_none() && kept.get(&ids[0], "me").is_some());
-        kept.keep(&me, "x".repeat(MOST_BYTES));
-        assert!(kept.get(&ids[MOST - 1], "me").is_none());
+        kept.keep(&me, "x".repeat(MAX_BYTES));
+        assert!(kept.get(&ids[MAX_TEXTS - 1], "me").is_none());
     }
 }

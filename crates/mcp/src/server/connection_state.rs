@@ -10,16 +10,16 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::asking::Asked;
+use super::asking::OpenQuestions;
 use super::batch::Batch;
 use super::calls::{Call, Calls, Key, Reply, State};
 use super::io::Output;
 use super::log_throttle::LogThrottle;
-use super::mailbox::Mailbox;
-use super::pacing::Held;
+use super::pacing::HeldAnswers;
+use super::side_channel::SideChannel;
 use super::{ConnectionOptions, Drained, Limits, Shared, Tap};
 use crate::era::Era;
-use crate::era::ask::Capabilities;
+use crate::era::ask::ClientCapabilities;
 use crate::tool::{Caller, Progress};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Json, Message, TooLong, code};
@@ -27,15 +27,15 @@ use crate::wire::{Envelope, Frame, Id, Json, Message, TooLong, code};
 /// While more output than this is unwritten, what can be merged is not written yet.
 const SOFT_OUTPUT: usize = 256 << 10;
 
-pub(super) struct Session {
+pub(super) struct ConnectionState {
     pub shared: Arc<Shared>,
     pub caller: Caller,
     pub principal: Arc<str>,
     pub limits: Limits,
-    pub mailbox: Arc<Mailbox>,
+    pub side_channel: Arc<SideChannel>,
     pub out: Output,
     pub calls: Calls,
-    pub held: Held,
+    pub held: HeldAnswers,
     drained: Option<Drained>,
     tap: Option<Tap>,
     next_key: u64,
@@ -43,28 +43,28 @@ pub(super) struct Session {
     /// The revision of requests that name none.
     pub era: Era,
     /// What the client of the handshake can be asked.
-    pub can: Capabilities,
+    pub can: ClientCapabilities,
     /// Questions that the client has, of calls of a handshake revision.
-    pub asked: Asked,
+    pub questions: OpenQuestions,
     /// Whether a handshake was made, and its end announced.
     pub initialized: bool,
     /// How long the client of the handshake waits; an embedder's word comes first.
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
-    pub listens: Vec<Listen>,
+    pub subscriptions: Vec<Subscription>,
     /// The resources that a client of a handshake revision watches.
-    pub subscribed: HashSet<String>,
+    pub subscribed_resources: HashSet<String>,
     pub batches: HashMap<u64, Batch>,
 
     /// After how long the client is to come back, for transports that can let it go.
-    pub come_back: Option<Duration>,
+    pub reconnect_after: Option<Duration>,
 
     /// The latest progress of calls, not written yet.
     pub progress: HashMap<Key, Progress>,
     /// Notifications in the output: where it ends with them, how many and how many bytes they are.
     notified: VecDeque<(u64, usize, usize)>,
     /// The lists that changed, and nobody was told yet.
-    pub changed: BTreeSet<List>,
+    pub changed: BTreeSet<ListKind>,
     /// The watched resources that changed, and nobody was told yet.
     pub updated: BTreeSet<String>,
     /// The tasks that changed, and nobody was told yet.
@@ -74,53 +74,53 @@ pub(super) struct Session {
     /// No call becomes a job before.
     pub job_at: Option<Instant>,
     /// No call is late before.
-    pub late_at: Option<Instant>,
+    pub timeout_at: Option<Instant>,
     /// No cancelled call is to be dropped before.
     expire_at: Option<Instant>,
-    noise: LogThrottle,
+    ignored_log: LogThrottle,
 }
 
 /// A list that clients may want to hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum List {
+pub(super) enum ListKind {
     Tools,
     Resources,
     Prompts,
 }
 
-impl List {
+impl ListKind {
     pub(super) fn changed(self) -> &'static str {
         match self {
-            List::Tools => "notifications/tools/list_changed",
-            List::Resources => "notifications/resources/list_changed",
-            List::Prompts => "notifications/prompts/list_changed",
+            ListKind::Tools => "notifications/tools/list_changed",
+            ListKind::Resources => "notifications/resources/list_changed",
+            ListKind::Prompts => "notifications/prompts/list_changed",
         }
     }
 }
 
 /// An open `subscriptions/listen`.
-pub(super) struct Listen {
+pub(super) struct Subscription {
     pub id: Id,
-    pub lists: Vec<List>,
+    pub lists: Vec<ListKind>,
     /// Resources.
     pub uris: Vec<String>,
     pub tasks: Vec<String>,
 }
 
-impl Listen {
+impl Subscription {
     pub(super) fn wants(&self, uri: &str) -> bool {
         self.uris.iter().any(|wanted| wanted == uri)
     }
 }
 
-impl Session {
-    pub(super) fn new(shared: Arc<Shared>, options: ConnectionOptions) -> Session {
-        Session {
+impl ConnectionState {
+    pub(super) fn new(shared: Arc<Shared>, options: ConnectionOptions) -> ConnectionState {
+        ConnectionState {
             shared,
             caller: options.caller,
             principal: options.principal.into(),
-            mailbox: Arc::new(Mailbox::new(&options.limits)),
-            held: Held::new(options.limits.unread_progress),
+            side_channel: Arc::new(SideChannel::new(&options.limits)),
+            held: HeldAnswers::new(options.limits.unread_progress),
             limits: options.limits,
             out: Output::default(),
             calls: Calls::default(),
@@ -128,15 +128,15 @@ impl Session {
             tap: options.tap,
             next_key: 0,
             era: options.assume,
-            can: Capabilities::default(),
-            asked: Asked::default(),
+            can: ClientCapabilities::default(),
+            questions: OpenQuestions::default(),
             initialized: false,
             budget: options.budget,
             budget_is_fixed: options.budget.is_some(),
-            listens: Vec::new(),
-            subscribed: HashSet::new(),
+            subscriptions: Vec::new(),
+            subscribed_resources: HashSet::new(),
             batches: HashMap::new(),
-            come_back: None,
+            reconnect_after: None,
             progress: HashMap::new(),
             notified: VecDeque::new(),
             changed: BTreeSet::new(),
@@ -144,9 +144,9 @@ impl Session {
             tasks_changed: BTreeSet::new(),
             heartbeat_at: None,
             job_at: None,
-            late_at: None,
+            timeout_at: None,
             expire_at: None,
-            noise: LogThrottle::default(),
+            ignored_log: LogThrottle::default(),
         }
     }
 
@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// Whether the peer keeps up with the output.
-    pub(super) fn is_read(&self) -> bool {
+    pub(super) fn peer_keeps_up(&self) -> bool {
         self.out.pending() < SOFT_OUTPUT
     }
 
@@ -176,7 +176,7 @@ impl Session {
             Frame::Line(line) => match Envelope::classify(line) {
                 Ok(Message::Batch(items)) => self.take_batch(&items),
                 Ok(message) => self.take_message(message, None),
-                Err(unreadable) => self.noise.log(unreadable.0, line),
+                Err(unreadable) => self.ignored_log.log(unreadable.0, line),
             },
             Frame::TooLong(TooLong { bytes, id: Some(id), method: true }) => {
                 let limit = self.limits.line;
@@ -199,17 +199,17 @@ impl Session {
             Message::Notification { method, params } => self.notification(&method, params),
             Message::Response { id, outcome } => {
                 if !id.as_ref().is_some_and(|id| self.answered(id, outcome))
-                    && let Some(unlogged) = self.noise.unlogged()
+                    && let Some(unlogged) = self.ignored_log.unlogged()
                 {
                     tracing::warn!(?id, unlogged, "the client answered a request that was never made");
                 }
             }
             Message::Invalid { id, reason } => {
-                self.joined(batch);
+                self.batch_joined(batch);
                 self.refuse(batch, id.as_ref(), &RpcError::new(code::INVALID_REQUEST, reason));
             }
             Message::Batch(_) => {
-                self.joined(batch);
+                self.batch_joined(batch);
                 self.refuse(batch, None, &RpcError::new(code::INVALID_REQUEST, "a batch must not contain a batch"));
             }
         }
@@ -226,7 +226,7 @@ impl Session {
         write(&mut open.body, &self.shared);
         // The line's end.
         open.body.pop();
-        self.left(batch);
+        self.batch_answered(batch);
     }
 
     pub(super) fn refuse(&mut self, batch: Option<u64>, id: Option<&Id>, error: &RpcError) {
@@ -251,7 +251,7 @@ impl Session {
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit}));
             if let Some(id) = &call.id {
                 self.refuse(call.batch, Some(id), &error);
-            } else if let Some(unlogged) = self.noise.unlogged() {
+            } else if let Some(unlogged) = self.ignored_log.unlogged() {
                 tracing::warn!(method = call.target.name(), unlogged, "a notification was dropped: {error}");
             }
             return;
@@ -287,10 +287,10 @@ impl Session {
             Err(panicked) => return self.answer(call, Reply::Panicked(panicked)),
         };
         match Pin::new(&mut work).poll(&mut TaskContext::from_waker(Waker::noop())) {
-            Poll::Ready(reply) if self.mailbox.is_filled() => {
+            Poll::Ready(reply) if self.side_channel.has_inbound() => {
                 // What it said on its way comes before its answer.
                 self.calls.insert(key, call);
-                self.take_mail();
+                self.take_inbound();
                 self.progress.remove(&key);
                 if let Some(call) = self.calls.remove(key) {
                     self.answer(call, reply);
@@ -311,19 +311,19 @@ impl Session {
         }
     }
 
-    pub(super) fn take_mail(&mut self) {
-        let mail = self.mailbox.take();
+    pub(super) fn take_inbound(&mut self) {
+        let mail = self.side_channel.take();
         if mail.notifications > 0 {
             self.out.bytes().extend_from_slice(&mail.lines);
             self.notified.push_back((self.out.end(), mail.notifications, mail.lines.len()));
         }
-        self.come_back = mail.come_back.or(self.come_back);
+        self.reconnect_after = mail.reconnect_after.or(self.reconnect_after);
         self.progress.extend(mail.progress);
         self.updated.extend(mail.updated);
         self.tasks_changed.extend(mail.tasks);
         self.report_progress();
         for (key, asking) in mail.asks {
-            self.put(key, asking);
+            self.ask_client(key, asking);
         }
         for (key, reply) in mail.finished {
             self.progress.remove(&key);
@@ -337,7 +337,7 @@ impl Session {
 
     /// Writes the latest progress of each call, while the peer reads what there is already.
     pub(super) fn report_progress(&mut self) {
-        if self.is_read() {
+        if self.peer_keeps_up() {
             for (key, progress) in std::mem::take(&mut self.progress) {
                 self.report(key, progress);
             }
@@ -351,7 +351,7 @@ impl Session {
             && end <= written
         {
             self.notified.pop_front();
-            self.mailbox.written(count, bytes);
+            self.side_channel.written(count, bytes);
         }
     }
 
@@ -368,8 +368,8 @@ impl Session {
 
     /// The client takes back a call.
     pub(super) fn cancel(&mut self, id: &Id) {
-        if let Some(at) = self.listens.iter().position(|listen| listen.id == *id) {
-            let listen = self.listens.remove(at);
+        if let Some(at) = self.subscriptions.iter().position(|listen| listen.id == *id) {
+            let listen = self.subscriptions.remove(at);
             self.unwatch(listen.uris.iter().map(String::as_str));
         }
         let Some(key) = self.calls.find(id) else { return self.calls.cancel_answered(id) };
@@ -385,7 +385,7 @@ impl Session {
             }
             None => None,
         };
-        self.left(batch);
+        self.batch_answered(batch);
     }
 
     /// What time alone makes due.
@@ -412,7 +412,7 @@ impl Session {
         if self.job_at.is_some_and(|at| at <= now) {
             self.make_jobs(now);
         }
-        if self.late_at.is_some_and(|at| at <= now) {
+        if self.timeout_at.is_some_and(|at| at <= now) {
             self.time_out(now);
         }
         if self.heartbeat_at.is_some_and(|at| at <= now) {
@@ -420,9 +420,12 @@ impl Session {
         }
     }
 
-    /// When [`Session::tick`] or [`Session::release_held`] has something to do.
+    /// When [`ConnectionState::tick`] or [`ConnectionState::release_held`] has something to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        [self.expire_at, self.heartbeat_at, self.job_at, self.late_at, self.held.deadline()].into_iter().flatten().min()
+        [self.expire_at, self.heartbeat_at, self.job_at, self.timeout_at, self.held.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Tells every call that its client does not wait any more, or cannot.
@@ -433,7 +436,7 @@ impl Session {
     }
 
     /// Drops every call that is left and answers for it.
-    pub(super) fn give_up(&mut self, message: &str, reason: &str) {
+    pub(super) fn abort_all(&mut self, message: &str, reason: &str) {
         for key in self.calls.keys() {
             let Some(call) = self.calls.remove(key) else { continue };
             call.peer.end();

@@ -16,14 +16,14 @@ use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Progress};
 use crate::wire::build;
 
 /// Shared by a connection and everything that may speak on it. The connection alone takes things out.
-pub(super) struct Mailbox {
+pub(super) struct SideChannel {
     inner: Mutex<Inner>,
     /// Whether there is anything to take, readable without the lock.
     filled: AtomicBool,
     /// The threshold of log messages of calls of a handshake era.
     level: Arc<AtomicU8>,
     /// Where notifications go once this one is closed.
-    rest: Option<Arc<Mailbox>>,
+    fallback: Option<Arc<SideChannel>>,
     closed: watch::Sender<bool>,
     notifications: usize,
     notification_bytes: usize,
@@ -31,7 +31,7 @@ pub(super) struct Mailbox {
 
 #[derive(Default)]
 struct Inner {
-    mail: Mail,
+    inbound: Inbound,
     /// Notifications taken in and not written yet, here or in the connection's output, and their bytes.
     unwritten: usize,
     unwritten_bytes: usize,
@@ -41,7 +41,7 @@ struct Inner {
 
 /// Everything that came since the last look.
 #[derive(Default)]
-pub(super) struct Mail {
+pub(super) struct Inbound {
     /// Whole lines of notifications.
     pub lines: Vec<u8>,
     /// How many they are.
@@ -49,40 +49,40 @@ pub(super) struct Mail {
     /// The latest progress of each call that reported any.
     pub progress: HashMap<Key, Progress>,
     /// Questions of calls.
-    pub asks: Vec<(Key, Asking)>,
+    pub asks: Vec<(Key, PendingAsk)>,
     /// Watched resources that changed.
     pub updated: BTreeSet<String>,
     /// Tasks that changed.
     pub tasks: BTreeSet<String>,
     /// After how long the client is to come back, having been let go until then.
-    pub come_back: Option<Duration>,
+    pub reconnect_after: Option<Duration>,
     /// Calls that are done, in the order they were.
     pub finished: Vec<(Key, Reply)>,
 }
 
 /// Questions and where their answers go.
-pub(super) struct Asking {
+pub(super) struct PendingAsk {
     pub asks: Vec<(String, Ask)>,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 
-impl Watcher for Mailbox {
+impl Watcher for SideChannel {
     fn updated(&self, uri: &str) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.mail.updated.insert(uri.to_owned());
+            inner.inbound.updated.insert(uri.to_owned());
             self.wake(inner);
         }
     }
 }
 
-impl Mailbox {
-    pub(super) fn new(limits: &Limits) -> Mailbox {
-        Mailbox {
+impl SideChannel {
+    pub(super) fn new(limits: &Limits) -> SideChannel {
+        SideChannel {
             inner: Mutex::default(),
             filled: AtomicBool::new(false),
             level: Arc::new(AtomicU8::new(LogLevel::Info as u8)),
-            rest: None,
+            fallback: None,
             closed: watch::channel(false).0,
             notifications: limits.notifications,
             notification_bytes: limits.notification_bytes,
@@ -91,8 +91,8 @@ impl Mailbox {
 
     /// One of several that a client has: its log level is theirs, and what comes once it is closed goes to the rest.
     #[cfg(feature = "http")]
-    pub(super) fn joined(limits: &Limits, level: Arc<AtomicU8>, rest: Arc<Mailbox>) -> Mailbox {
-        Mailbox { level, rest: Some(rest), ..Mailbox::new(limits) }
+    pub(super) fn joined(limits: &Limits, level: Arc<AtomicU8>, fallback: Arc<SideChannel>) -> SideChannel {
+        SideChannel { level, fallback: Some(fallback), ..SideChannel::new(limits) }
     }
 
     #[cfg(feature = "http")]
@@ -112,16 +112,16 @@ impl Mailbox {
         let mut inner = self.lock();
         if inner.closed {
             drop(inner);
-            return self.rest.as_ref().map_or(Err(NotifyError::Closed), |rest| rest.notify(method, params));
+            return self.fallback.as_ref().map_or(Err(NotifyError::Closed), |fallback| fallback.notify(method, params));
         }
         if inner.unwritten >= self.notifications || inner.unwritten_bytes + line.len() > self.notification_bytes {
             return Err(NotifyError::Full);
         }
         inner.unwritten += 1;
         inner.unwritten_bytes += line.len();
-        let mail = &mut inner.mail;
-        mail.lines.extend_from_slice(&line);
-        mail.notifications += 1;
+        let inbound = &mut inner.inbound;
+        inbound.lines.extend_from_slice(&line);
+        inbound.notifications += 1;
         self.wake(inner);
         Ok(())
     }
@@ -136,15 +136,15 @@ impl Mailbox {
     pub(super) fn progress(&self, call: Key, progress: Progress) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.mail.progress.insert(call, progress);
+            inner.inbound.progress.insert(call, progress);
             self.wake(inner);
         }
     }
 
-    pub(super) fn come_back(&self, after: Duration) {
+    pub(super) fn reconnect_after(&self, after: Duration) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.mail.come_back = Some(after);
+            inner.inbound.reconnect_after = Some(after);
             self.wake(inner);
         }
     }
@@ -152,15 +152,15 @@ impl Mailbox {
     pub(super) fn task_changed(&self, id: &str) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.mail.tasks.insert(id.to_owned());
+            inner.inbound.tasks.insert(id.to_owned());
             self.wake(inner);
         }
     }
 
-    pub(super) fn ask(&self, call: Key, asking: Asking) {
+    pub(super) fn ask(&self, call: Key, asking: PendingAsk) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.mail.asks.push((call, asking));
+            inner.inbound.asks.push((call, asking));
             self.wake(inner);
         }
     }
@@ -168,20 +168,20 @@ impl Mailbox {
     pub(super) fn finish(&self, call: Key, reply: Reply) {
         let mut inner = self.lock();
         if !inner.closed {
-            inner.mail.finished.push((call, reply));
+            inner.inbound.finished.push((call, reply));
             self.wake(inner);
         }
     }
 
     /// Whether there is anything to take.
-    pub(super) fn is_filled(&self) -> bool {
+    pub(super) fn has_inbound(&self) -> bool {
         self.filled.load(Ordering::Acquire)
     }
 
-    pub(super) fn take(&self) -> Mail {
+    pub(super) fn take(&self) -> Inbound {
         let mut inner = self.lock();
         self.filled.store(false, Ordering::Release);
-        std::mem::take(&mut inner.mail)
+        std::mem::take(&mut inner.inbound)
     }
 
     /// Names the task to wake when something comes.
@@ -198,15 +198,15 @@ impl Mailbox {
         let mut inner = self.lock();
         inner.closed = true;
         // Dropping replies runs foreign code, which may call back here: not under the lock.
-        let mail = std::mem::take(&mut inner.mail);
+        let inbound = std::mem::take(&mut inner.inbound);
         inner.waker = None;
         drop(inner);
-        drop(mail);
+        drop(inbound);
         self.closed.send_replace(true);
     }
 
     pub(super) fn closed(&self) -> watch::Receiver<bool> {
-        self.rest.as_ref().map_or_else(|| self.closed.subscribe(), |rest| rest.closed())
+        self.fallback.as_ref().map_or_else(|| self.closed.subscribe(), |fallback| fallback.closed())
     }
 
     pub(super) fn level(&self) -> u8 {
