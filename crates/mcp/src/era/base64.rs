@@ -1,39 +1,21 @@
-//! Base64 (RFC 4648, section 4), as the protocol writes bytes in JSON.
+//! Base64 as the protocol writes bytes in JSON: the standard alphabet, padded (RFC 4648, section 4).
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// Appends these bytes, encoded and padded.
 pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.reserve(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63];
-            out.push(if place <= chunk.len() { digit } else { b'=' });
-        }
-    }
+    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
 }
 
 /// These bytes, encoded and padded.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let mut out = Vec::new();
-    push(&mut out, bytes);
-    String::from_utf8(out).unwrap_or_default()
+    STANDARD.encode(bytes)
 }
 
-/// The bytes that are written like this and in no other way.
+/// Decodes text. Only the canonical form is accepted: its padding whole, its unused bits zero.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    for chunk in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let mut bits = 0_u32;
-        for byte in chunk {
-            bits = bits << 6 | u32::try_from(ALPHABET.iter().position(|digit| digit == byte)?).ok()?;
-        }
-        bits <<= 6 * (4 - chunk.len());
-        bytes.extend_from_slice(bits.to_be_bytes().get(1..chunk.len())?);
-    }
-    // Whatever differs in padding or in unused bits is not what was written.
-    (encode(&bytes) == text).then_some(bytes)
+    STANDARD.decode(text).ok()
 }
 
 #[cfg(test)]

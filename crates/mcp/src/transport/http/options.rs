@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use crate::server::ConnectionOptions;
@@ -160,9 +161,7 @@ impl HttpOptions {
         let expected = Sha256::digest(token.as_bytes());
         self.authorize = Some(Arc::new(move |headers| {
             let said = Sha256::digest(bearer(headers)?.as_bytes());
-            // Without a branch on where they differ.
-            let differ = said.iter().zip(&expected).fold(0, |differ, (a, b)| differ | (a ^ b));
-            (differ == 0).then(|| "bearer".to_owned())
+            bool::from(said.as_slice().ct_eq(expected.as_slice())).then(|| "bearer".to_owned())
         }));
         self
     }
