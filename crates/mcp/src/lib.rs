@@ -55,6 +55,8 @@
 #[cfg(feature = "server")]
 mod catalog;
 #[cfg(feature = "server")]
+mod content;
+#[cfg(feature = "server")]
 mod era;
 #[cfg(feature = "server")]
 pub mod prompt;
@@ -62,6 +64,8 @@ pub mod prompt;
 pub mod resource;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
+mod server_info;
 #[cfg(feature = "server")]
 pub mod tool;
 #[cfg(feature = "server")]

@@ -1,9 +1,9 @@
 //! Content, resources and prompts → a revision's JSON.
 
 use super::{Era, base64};
+use crate::content::{Annotations, Body, Content, Contents, Icon, Media, Resource};
 use crate::prompt::{self, Message};
-use crate::resource::{Body, Contents, Resource, Template};
-use crate::tool::{Annotations, Content, Icon, Media};
+use crate::resource::Template;
 use crate::wire::build::push_string;
 
 use super::write::{member, push};

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Era, content};
 use crate::prompt::{AnyPrompt, Completion, Message};
 use crate::resource::{AnyResource, AnyTemplate, Contents};
-use crate::server::ServerInfo;
+use crate::server_info::ServerInfo;
 use crate::tool::{AnyTool, Declaration, Outcome, Progress};
 use crate::wire::build::{push_json, push_string, push_value};
 

@@ -62,18 +62,6 @@ impl Message {
     }
 }
 
-impl From<&str> for Content {
-    fn from(text: &str) -> Content {
-        Content::text(text)
-    }
-}
-
-impl From<String> for Content {
-    fn from(text: String) -> Content {
-        Content::text(text)
-    }
-}
-
 /// An argument of a prompt, or a variable of a template, while it is typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Completing {

@@ -8,49 +8,15 @@ mod matching;
 mod registry;
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use serde_json::{Map, Value};
 
 pub(crate) use matching::MAX_URI;
 pub use matching::{Matched, TemplateError, UriTemplate};
 pub use registry::Resources;
 pub(crate) use registry::{Resolved, Watcher};
 
+pub use crate::content::{Body, Contents, Resource};
 use crate::prompt::{Completing, Completion};
-use crate::tool::{Annotations, BoxFuture, Context, Icon, ToolError};
-
-/// Something that can be read, as it is listed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Resource {
-    /// Its address.
-    pub uri: String,
-    /// Its name for programs.
-    pub name: String,
-    /// A title for people.
-    pub title: Option<String>,
-    /// What it is, for a model.
-    pub description: Option<String>,
-    /// What its content is, such as `text/plain`.
-    pub mime_type: Option<String>,
-    /// How many bytes it has.
-    pub size: Option<u64>,
-    /// Whom it is for.
-    pub annotations: Option<Annotations>,
-    /// Pictures that stand for it.
-    pub icons: Vec<Icon>,
-    /// Hints for particular clients.
-    pub meta: Option<Map<String, Value>>,
-    /// How long a client may keep what it read (2026-07-28); zero for not at all.
-    pub fresh_for: Duration,
-}
-
-impl Resource {
-    /// A resource of that address and name.
-    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Resource {
-        Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
-    }
-}
+use crate::tool::{BoxFuture, Context, ToolError};
 
 /// Many resources whose addresses have one form.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,38 +31,6 @@ impl Template {
     /// A template of that form (RFC 6570) and name.
     pub fn new(uri: &str, name: impl Into<String>) -> Result<Template, TemplateError> {
         Ok(Template { uri: UriTemplate::parse(uri)?, about: Resource::new("", name) })
-    }
-}
-
-/// What is in a resource, or in a part of one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Contents {
-    /// The address of this.
-    pub uri: String,
-    /// What it is, such as `text/plain`.
-    pub mime_type: Option<String>,
-    /// The content itself.
-    pub body: Body,
-}
-
-/// A content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
-    /// Text.
-    Text(String),
-    /// Bytes, not encoded.
-    Blob(Vec<u8>),
-}
-
-impl Contents {
-    /// A text.
-    pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Contents {
-        Contents { uri: uri.into(), mime_type: Some(mime_type.into()), body: Body::Text(text.into()) }
-    }
-
-    /// Bytes.
-    pub fn blob(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Contents {
-        Contents { uri: uri.into(), mime_type: Some(mime_type.into()), body: Body::Blob(bytes.into()) }
     }
 }
 

@@ -44,7 +44,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-pub use options::{ConnectionOptions, Drained, End, Limits, ServerInfo};
+pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
 use self::jobs::Jobs;
@@ -54,6 +54,7 @@ use crate::era::Era;
 use crate::era::write::{ResultWriter, ServerCapabilities};
 use crate::prompt::Prompts;
 use crate::resource::Resources;
+pub use crate::server_info::ServerInfo;
 use crate::tool::{AnyTool, BoxFuture, Context, Registry};
 use crate::wire::build::RpcError;
 

@@ -7,7 +7,6 @@
 mod ask;
 mod cancel;
 mod check;
-mod content;
 mod context;
 mod declaration;
 mod error;
@@ -22,7 +21,6 @@ pub(crate) use ask::ANSWER_TIMEOUT;
 pub use ask::{Answers, Ask, AskError, AskResponse};
 pub(crate) use cancel::CancelToken;
 pub use check::DeclarationError;
-pub use content::{Annotations, Content, Icon, Media, Role, Theme};
 pub use context::{Answer, Caller, Context, LogLevel, NotifyError, Peer, Pending, Progress};
 pub use declaration::{Declaration, Effect, Example, Outcome};
 pub use error::ToolError;
@@ -33,6 +31,8 @@ pub(crate) use registry::wrong_arguments;
 pub use registry::{AnyTool, BoxFuture, Registry, tool};
 pub use repeat::Repeat;
 pub use schema::{Nulls, input_schema, output_schema, trim};
+
+pub use crate::content::{Annotations, Content, Icon, Media, Role, Theme};
 
 use std::time::Duration;
 

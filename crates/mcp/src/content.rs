@@ -1,9 +1,10 @@
 //! What results, prompts and embedded resources are made of, before any revision's JSON. A revision that lacks a kind
 //! of content gets a text that says the same.
 
-use serde::Serialize;
+use std::time::Duration;
 
-use crate::resource::{Contents, Resource};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// One block of a tool's result or of a prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +30,70 @@ pub struct Media {
     pub data: Vec<u8>,
     /// What they are, such as `image/png`.
     pub mime_type: String,
+}
+
+/// What is in a resource, or in a part of one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contents {
+    /// The address of this.
+    pub uri: String,
+    /// What it is, such as `text/plain`.
+    pub mime_type: Option<String>,
+    /// The content itself.
+    pub body: Body,
+}
+
+/// A content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Text.
+    Text(String),
+    /// Bytes, not encoded.
+    Blob(Vec<u8>),
+}
+
+impl Contents {
+    /// A text.
+    pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Contents {
+        Contents { uri: uri.into(), mime_type: Some(mime_type.into()), body: Body::Text(text.into()) }
+    }
+
+    /// Bytes.
+    pub fn blob(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Contents {
+        Contents { uri: uri.into(), mime_type: Some(mime_type.into()), body: Body::Blob(bytes.into()) }
+    }
+}
+
+/// Something that can be read, as it is listed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resource {
+    /// Its address.
+    pub uri: String,
+    /// Its name for programs.
+    pub name: String,
+    /// A title for people.
+    pub title: Option<String>,
+    /// What it is, for a model.
+    pub description: Option<String>,
+    /// What its content is, such as `text/plain`.
+    pub mime_type: Option<String>,
+    /// How many bytes it has.
+    pub size: Option<u64>,
+    /// Whom it is for.
+    pub annotations: Option<Annotations>,
+    /// Pictures that stand for it.
+    pub icons: Vec<Icon>,
+    /// Hints for particular clients.
+    pub meta: Option<Map<String, Value>>,
+    /// How long a client may keep what it read (2026-07-28); zero for not at all.
+    pub fresh_for: Duration,
+}
+
+impl Resource {
+    /// A resource of that address and name.
+    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Resource {
+        Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
+    }
 }
 
 /// Hints on whom something is for and how much it matters (MCP "Annotations").
@@ -123,5 +188,17 @@ impl Icon {
     /// An icon at that address.
     pub fn new(src: impl Into<String>) -> Icon {
         Icon { src: src.into(), ..Icon::default() }
+    }
+}
+
+impl From<&str> for Content {
+    fn from(text: &str) -> Content {
+        Content::text(text)
+    }
+}
+
+impl From<String> for Content {
+    fn from(text: String) -> Content {
+        Content::text(text)
     }
 }
