@@ -162,7 +162,7 @@ pub(super) fn messages(out: &mut Vec<u8>, era: Era, messages: &[Message]) {
 }
 
 /// The member `icons` with a leading comma, if there are any and the revision has them.
-pub(super) fn icons(out: &mut Vec<u8>, era: Era, icons: &[Icon]) {
+fn icons(out: &mut Vec<u8>, era: Era, icons: &[Icon]) {
     if era.revision().described && !icons.is_empty() {
         member(out, "icons", &Some(icons));
     }

@@ -1,14 +1,17 @@
 //! Neutral types → a revision's JSON, written straight into a buffer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::{Era, content};
+use super::{Era, Revision, content};
+use crate::content::Icon;
 use crate::prompt::{AnyPrompt, Completion, Message};
 use crate::resource::{AnyResource, AnyTemplate, Contents};
 use crate::server_info::ServerInfo;
-use crate::tool::{AnyTool, Declaration, Outcome, Progress};
+use crate::tool::{AnyTool, Declaration, Effect, Outcome, Progress};
 use crate::wire::build::{push_json, push_string, push_value};
 
 /// How long a client may keep what `server/discover` and the lists say (2026-07-28). Changes are announced to those
@@ -90,13 +93,7 @@ impl ResultWriter {
     }
 
     /// Answers `tools/list`. `next` is the cursor of the next page, if there is one.
-    pub(crate) fn tool_list(
-        &self,
-        out: &mut Vec<u8>,
-        era: Era,
-        tools: &[std::sync::Arc<dyn AnyTool>],
-        next: Option<&str>,
-    ) {
+    pub(crate) fn tool_list(&self, out: &mut Vec<u8>, era: Era, tools: &[Arc<dyn AnyTool>], next: Option<&str>) {
         self.list(out, era, "tools", tools, next, |out, tool| declaration(out, era, tool.declaration()));
     }
 
@@ -105,7 +102,7 @@ impl ResultWriter {
         &self,
         out: &mut Vec<u8>,
         era: Era,
-        resources: &[std::sync::Arc<dyn AnyResource>],
+        resources: &[Arc<dyn AnyResource>],
         next: Option<&str>,
     ) {
         self.list(out, era, "resources", resources, next, |out, resource| {
@@ -118,7 +115,7 @@ impl ResultWriter {
         &self,
         out: &mut Vec<u8>,
         era: Era,
-        templates: &[std::sync::Arc<dyn AnyTemplate>],
+        templates: &[Arc<dyn AnyTemplate>],
         next: Option<&str>,
     ) {
         self.list(out, era, "resourceTemplates", templates, next, |out, template| {
@@ -127,13 +124,7 @@ impl ResultWriter {
     }
 
     /// Answers `prompts/list`.
-    pub(crate) fn prompt_list(
-        &self,
-        out: &mut Vec<u8>,
-        era: Era,
-        prompts: &[std::sync::Arc<dyn AnyPrompt>],
-        next: Option<&str>,
-    ) {
+    pub(crate) fn prompt_list(&self, out: &mut Vec<u8>, era: Era, prompts: &[Arc<dyn AnyPrompt>], next: Option<&str>) {
         self.list(out, era, "prompts", prompts, next, |out, prompt| content::prompt(out, era, prompt.declaration()));
     }
 
@@ -209,13 +200,7 @@ impl ResultWriter {
     }
 
     /// A modern result of that type with these members.
-    pub(crate) fn object(
-        &self,
-        out: &mut Vec<u8>,
-        era: Era,
-        kind: &str,
-        members: &serde_json::Map<String, serde_json::Value>,
-    ) {
+    pub(crate) fn object(&self, out: &mut Vec<u8>, era: Era, kind: &str, members: &Map<String, Value>) {
         out.extend_from_slice(b"{\"resultType\":");
         push_string(out, kind);
         for (name, value) in members {
@@ -225,13 +210,7 @@ impl ResultWriter {
     }
 
     /// Asks for another request that brings answers to these.
-    pub(crate) fn input_required(
-        &self,
-        out: &mut Vec<u8>,
-        era: Era,
-        requests: &serde_json::Map<String, serde_json::Value>,
-        state: &str,
-    ) {
+    pub(crate) fn input_required(&self, out: &mut Vec<u8>, era: Era, requests: &Map<String, Value>, state: &str) {
         out.extend_from_slice(b"{\"resultType\":\"input_required\",\"inputRequests\":");
         push(out, requests);
         out.extend_from_slice(b",\"requestState\":");
@@ -255,26 +234,48 @@ impl ResultWriter {
         }
     }
 
-    /// Only what is served is advertised.
+    /// The member `capabilities`, with a leading comma. Only what is served is advertised.
     fn capabilities(&self, out: &mut Vec<u8>, era: Era, has: ServerCapabilities) {
-        out.extend_from_slice(b",\"capabilities\":{\"logging\":{},\"tools\":{\"listChanged\":true}");
-        if has.resources {
-            out.extend_from_slice(b",\"resources\":{\"subscribe\":true,\"listChanged\":true}");
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Features {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            subscribe: Option<bool>,
+            list_changed: bool,
         }
-        if has.prompts {
-            out.extend_from_slice(b",\"prompts\":{\"listChanged\":true}");
+        #[derive(Serialize)]
+        struct Empty {}
+        #[derive(Serialize)]
+        struct Extensions {
+            #[serde(rename = "io.modelcontextprotocol/tasks")]
+            tasks: Empty,
         }
-        if (has.resources || has.prompts) && era.revision().completions {
-            out.extend_from_slice(b",\"completions\":{}");
+        #[derive(Serialize)]
+        struct Advertised<'a> {
+            logging: Empty,
+            tools: Features,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            resources: Option<Features>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            prompts: Option<Features>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            completions: Option<Empty>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            extensions: Option<Extensions>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            experimental: Option<&'a Map<String, Value>>,
         }
-        if has.tasks && era.is_modern() {
-            out.extend_from_slice(b",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}");
-        }
-        if let Some(experimental) = &self.info.experimental {
-            out.extend_from_slice(b",\"experimental\":");
-            push(out, experimental);
-        }
-        out.push(b'}');
+        let completes = (has.resources || has.prompts) && era.revision().completions;
+        let advertised = Advertised {
+            logging: Empty {},
+            tools: Features { subscribe: None, list_changed: true },
+            resources: has.resources.then_some(Features { subscribe: Some(true), list_changed: true }),
+            prompts: has.prompts.then_some(Features { subscribe: None, list_changed: true }),
+            completions: completes.then_some(Empty {}),
+            extensions: (has.tasks && era.is_modern()).then_some(Extensions { tasks: Empty {} }),
+            experimental: self.info.experimental.as_ref(),
+        };
+        member(out, "capabilities", &Some(advertised));
     }
 
     fn instructions(&self, out: &mut Vec<u8>) {
@@ -307,68 +308,88 @@ fn head(out: &mut Vec<u8>, era: Era) {
 }
 
 fn declaration(out: &mut Vec<u8>, era: Era, tool: &Declaration) {
-    let revision = era.revision();
-    out.extend_from_slice(b"{\"name\":");
-    push_string(out, &tool.name);
-    if revision.structured {
-        member(out, "title", &tool.title);
-    }
-    out.extend_from_slice(b",\"description\":");
-    push_string(out, &tool.description);
-    out.extend_from_slice(b",\"inputSchema\":");
-    push(out, &tool.input_schema);
-    if revision.structured && tool.output_schema.is_some() {
-        member(out, "outputSchema", &tool.output_schema);
-    }
-    if revision.annotations {
-        annotations(out, tool);
-    }
-    content::icons(out, era, &tool.icons);
-    if revision.structured {
-        member(out, "_meta", &tool.meta);
-    }
-    out.push(b'}');
-}
-
-fn annotations(out: &mut Vec<u8>, tool: &Declaration) {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Annotations<'a> {
+    struct Tool<'a> {
+        name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'a str>,
-        read_only_hint: bool,
-        destructive_hint: bool,
-        idempotent_hint: bool,
-        open_world_hint: bool,
+        description: &'a str,
+        input_schema: &'a Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output_schema: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        annotations: Option<Annotations<'a>>,
+        #[serde(skip_serializing_if = "<[Icon]>::is_empty")]
+        icons: &'a [Icon],
+        #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+        meta: Option<&'a Map<String, Value>>,
     }
-    let effect = tool.effect;
-    out.extend_from_slice(b",\"annotations\":");
-    let annotations = Annotations {
-        title: tool.title.as_deref(),
-        read_only_hint: effect.read_only,
-        // Only meaningful for tools that write; its default elsewhere would read as true.
-        destructive_hint: !effect.read_only && effect.destructive,
-        idempotent_hint: effect.idempotent,
-        open_world_hint: effect.open_world,
+    let Revision { structured, annotations, described, .. } = *era.revision();
+    let title = tool.title.as_deref();
+    let tool = Tool {
+        name: &tool.name,
+        title: title.filter(|_| structured),
+        description: &tool.description,
+        input_schema: &tool.input_schema,
+        output_schema: tool.output_schema.as_ref().filter(|_| structured),
+        annotations: annotations.then(|| Annotations::new(title, tool.effect)),
+        icons: if described { &tool.icons } else { &[] },
+        meta: tool.meta.as_ref().filter(|_| structured),
     };
-    push(out, &annotations);
+    push(out, &tool);
+}
+
+/// MCP's annotations of a tool.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Annotations<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    read_only_hint: bool,
+    destructive_hint: bool,
+    idempotent_hint: bool,
+    open_world_hint: bool,
+}
+
+impl Annotations<'_> {
+    fn new(title: Option<&str>, effect: Effect) -> Annotations<'_> {
+        Annotations {
+            title,
+            read_only_hint: effect.read_only,
+            // Only meaningful for tools that write; its default elsewhere would read as true.
+            destructive_hint: !effect.read_only && effect.destructive,
+            idempotent_hint: effect.idempotent,
+            open_world_hint: effect.open_world,
+        }
+    }
 }
 
 fn implementation(out: &mut Vec<u8>, era: Era, info: &ServerInfo) {
-    let revision = era.revision();
-    out.extend_from_slice(b"{\"name\":");
-    push_string(out, &info.name);
-    if revision.structured {
-        member(out, "title", &info.title);
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Implementation<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        version: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        website_url: Option<&'a str>,
+        #[serde(skip_serializing_if = "<[Icon]>::is_empty")]
+        icons: &'a [Icon],
     }
-    out.extend_from_slice(b",\"version\":");
-    push_string(out, &info.version);
-    if revision.described {
-        member(out, "description", &info.description);
-        member(out, "websiteUrl", &info.website_url);
-        content::icons(out, era, &info.icons);
-    }
-    out.push(b'}');
+    let Revision { structured, described, .. } = *era.revision();
+    let implementation = Implementation {
+        name: &info.name,
+        title: info.title.as_deref().filter(|_| structured),
+        version: &info.version,
+        description: info.description.as_deref().filter(|_| described),
+        website_url: info.website_url.as_deref().filter(|_| described),
+        icons: if described { &info.icons } else { &[] },
+    };
+    push(out, &implementation);
 }
 
 fn cacheable(out: &mut Vec<u8>, fresh_for: Duration) {

@@ -1,5 +1,8 @@
 //! What changed, told to those who listen: lists, watched resources and tasks, each in the way its listener chose.
 
+use serde::Serialize;
+use serde_json::value::RawValue;
+
 use super::connection_state::{ConnectionState, ListKind};
 use crate::wire::{Id, build};
 
@@ -22,20 +25,18 @@ impl ConnectionState {
                 build::notification(self.out.bytes(), list.changed(), None);
             }
             for listen in self.subscriptions.iter().filter(|listen| listen.lists.contains(&list)) {
-                let params = subscription_meta(&listen.id, "");
+                let params = subscription_params(&listen.id, ());
                 build::notification(self.out.bytes(), list.changed(), Some(&params));
             }
         }
         for uri in std::mem::take(&mut self.updated) {
             const METHOD: &str = "notifications/resources/updated";
-            let mut member = b"\"uri\":".to_vec();
-            build::push_string(&mut member, &uri);
-            let member = String::from_utf8(member).unwrap_or_default();
+            let updated = Updated { uri: &uri };
             if self.subscribed_resources.contains(&uri) {
-                build::notification(self.out.bytes(), METHOD, Some(&format!("{{{member}}}")));
+                build::notification(self.out.bytes(), METHOD, Some(&json_text(&updated)));
             }
             for listen in self.subscriptions.iter().filter(|listen| listen.wants(&uri)) {
-                let params = subscription_meta(&listen.id, &format!(",{member}"));
+                let params = subscription_params(&listen.id, &updated);
                 build::notification(self.out.bytes(), METHOD, Some(&params));
             }
         }
@@ -52,7 +53,32 @@ impl ConnectionState {
     }
 }
 
-/// The parameters of a notification on a subscription; `more` are further members with a leading comma.
-pub(super) fn subscription_meta(id: &Id, more: &str) -> String {
-    format!("{{\"_meta\":{{\"io.modelcontextprotocol/subscriptionId\":{id}}}{more}}}")
+/// The parameters of a notification on a subscription; `members` are those besides `_meta`.
+pub(super) fn subscription_params(id: &Id, members: impl Serialize) -> String {
+    #[derive(Serialize)]
+    struct OnSubscription<'a, T> {
+        #[serde(rename = "_meta")]
+        meta: SubscriptionMeta<'a>,
+        #[serde(flatten)]
+        members: T,
+    }
+    #[derive(Serialize)]
+    struct SubscriptionMeta<'a> {
+        #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+        id: &'a RawValue,
+    }
+    // An id is echoed as the client wrote it.
+    let id = serde_json::from_str(id.as_json()).unwrap_or(RawValue::NULL);
+    json_text(&OnSubscription { meta: SubscriptionMeta { id }, members })
+}
+
+/// The parameters of `notifications/resources/updated`.
+#[derive(Serialize)]
+struct Updated<'a> {
+    uri: &'a str,
+}
+
+/// Parameters as JSON text.
+pub(super) fn json_text(params: &impl Serialize) -> String {
+    serde_json::to_string(params).expect("maps with string keys are JSON")
 }

@@ -5,11 +5,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::announcing::json_text;
 use super::calls::{AskContext, Key, State, Target};
 use super::connection_state::ConnectionState;
 use super::fault_id;
@@ -38,6 +40,14 @@ struct OpenAsk {
     asks: BTreeMap<String, Ask>,
     given: Answers,
     answer: oneshot::Sender<Result<Answers, AskError>>,
+}
+
+/// The parameters of `notifications/cancelled`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled<'a> {
+    request_id: &'a RawValue,
+    reason: &'static str,
 }
 
 #[cfg(feature = "http")]
@@ -158,7 +168,8 @@ impl ConnectionState {
         let out = self.out.bytes();
         self.questions.requests.retain(|id, (call, _)| {
             if *call == key {
-                let params = format!("{{\"requestId\":{id},\"reason\":\"not needed any more\"}}");
+                let id = serde_json::from_str(id.as_json()).unwrap_or(RawValue::NULL);
+                let params = json_text(&Cancelled { request_id: id, reason: "not needed any more" });
                 build::notification(out, "notifications/cancelled", Some(&params));
             }
             *call != key

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::announcing::subscription_meta;
+use super::announcing::subscription_params;
 use super::calls::{Call, Key, ProgressState, State, Target};
 use super::connection_state::{ConnectionState, ListKind, Subscription};
 use super::peer::{CallPeer, LogPolicy, Recipient, Route};
@@ -260,7 +260,7 @@ impl ConnectionState {
             self.watch(uris.iter().map(String::as_str))?;
             served.insert("resourceSubscriptions".to_owned(), uris.clone().into());
         }
-        let params = subscription_meta(id, &format!(",\"notifications\":{}", serde_json::Value::Object(served)));
+        let params = subscription_params(id, serde_json::json!({"notifications": served}));
         build::notification(self.out.bytes(), "notifications/subscriptions/acknowledged", Some(&params));
         self.subscriptions.push(Subscription { id: id.clone(), lists, uris, tasks });
         Ok(())

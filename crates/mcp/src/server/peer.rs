@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
+use super::announcing::json_text;
 use super::calls::{Key, Reply};
 use super::jobs::Job;
 use super::side_channel::{PendingAsk, SideChannel};
 use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Peer, Progress};
-use crate::wire::build::{push_json, push_string};
 
 pub(super) struct CallPeer {
     /// Where the call's client is: a call that asked may be answered on another connection.
@@ -39,7 +40,7 @@ pub(super) enum Recipient {
     Request,
     /// Nobody just now: it is between two requests. It may come to something in that time.
     Suspended(Option<Reply>),
-    /// Whoever looks after it.
+    /// The job that the call has become.
     Job(Arc<Job>),
 }
 
@@ -50,6 +51,14 @@ pub(super) enum LogPolicy {
     Connection,
     /// What it asked for with this request, or nothing.
     Request(Option<LogLevel>),
+}
+
+/// The parameters of `notifications/message`.
+#[derive(Serialize)]
+struct LogMessage<'a> {
+    level: &'static str,
+    logger: &'a str,
+    data: &'a RawValue,
 }
 
 impl CallPeer {
@@ -86,7 +95,7 @@ impl CallPeer {
         self.route().recipient = Recipient::Job(job);
     }
 
-    /// The job that the call is.
+    /// The job that the call has become.
     pub(super) fn job(&self) -> Option<Arc<Job>> {
         match &self.route().recipient {
             Recipient::Job(job) => Some(job.clone()),
@@ -182,14 +191,7 @@ impl Peer for CallPeer {
         if !wanted || !waited_for || self.over.load(Ordering::Relaxed) {
             return;
         }
-        let mut params = b"{\"level\":\"".to_vec();
-        params.extend_from_slice(level.name().as_bytes());
-        params.extend_from_slice(b"\",\"logger\":");
-        push_string(&mut params, logger);
-        params.extend_from_slice(b",\"data\":");
-        push_json(&mut params, data.get());
-        params.push(b'}');
-        let params = String::from_utf8(params).unwrap_or_default();
+        let params = json_text(&LogMessage { level: level.name(), logger, data: &data });
         if let Err(error) = side_channel.notify("notifications/message", &params) {
             tracing::debug!(%error, logger, "a log message did not reach the client");
         }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::announcing::subscription_meta;
+use super::announcing::subscription_params;
 use super::calls::{Call, Key, State, Target};
 use super::connection_state::ConnectionState;
 use super::jobs::{Job, Status, timestamp};
@@ -159,9 +159,7 @@ impl ConnectionState {
         let wanting = self.subscriptions.iter().filter(|listen| listen.tasks.iter().any(|task| task == id));
         let ids: Vec<_> = wanting.map(|listen| listen.id.clone()).collect();
         for subscription in ids {
-            let members = Value::Object(self.detailed(&job, Era::V2026_07_28)).to_string();
-            let more = format!(",{}", &members[1..members.len() - 1]);
-            let params = subscription_meta(&subscription, &more);
+            let params = subscription_params(&subscription, self.detailed(&job, Era::V2026_07_28));
             build::notification(self.out.bytes(), "notifications/tasks", Some(&params));
         }
     }
