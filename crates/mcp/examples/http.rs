@@ -1,5 +1,5 @@
-//! A server on HTTP and WebSocket, of the same tools as the example `everything`. `http [ADDRESS [TOKEN]]`; it says on standard error
-//! where it listens.
+//! A server on HTTP and WebSocket, of the same tools as the example `everything`. `http [ADDRESS [TOKEN]]`; it says on
+//! standard error where it listens.
 
 #[path = "everything/all.rs"]
 mod all;

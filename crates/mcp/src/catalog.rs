@@ -1,13 +1,13 @@
-//! Things by name, sorted, shared and changed at run time: what every list that a client pages through comes from.
+//! A sorted map that is shared and changed at run time: the source of every list that a client pages through.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Sorted by key, so that a page can go on after a key whether or not that still exists.
+/// Sorted by key, so that a page can continue after a key that has since been removed.
 pub(crate) struct Catalog<T: ?Sized>(RwLock<BTreeMap<String, Arc<T>>>);
 
-/// Some entries in order.
+/// A run of entries in order.
 pub(crate) struct Page<T: ?Sized> {
     pub entries: Vec<Arc<T>>,
     /// The last entry's key, if more follow.
@@ -37,7 +37,7 @@ impl<T: ?Sized> Catalog<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// At most `size` entries, those after this key.
+    /// At most `size` entries, beginning after this key.
     pub(crate) fn page(&self, after: Option<&str>, size: usize) -> Page<T> {
         let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);

@@ -1,5 +1,6 @@
-//! What results, prompts and embedded resources are made of, before any revision's JSON. A revision that lacks a kind
-//! of content gets a text that says the same.
+//! The data that tools, prompts and resources share: content blocks, annotations, icons, and resources as they are
+//! listed and read. No type here is tied to a revision; `era/content.rs` writes them, and replaces a kind of content
+//! that a revision lacks by a text.
 
 use std::time::Duration;
 
@@ -13,13 +14,13 @@ pub enum Content {
     Text(String),
     /// A picture.
     Image(Media),
-    /// A sound (since 2025-03-26; before that a text says what is missing).
+    /// A sound (since 2025-03-26; older clients get a text that says what is missing).
     Audio(Media),
-    /// A resource with what is in it.
+    /// A resource with its contents.
     Resource(Contents),
-    /// A resource to be read if it matters (since 2025-06-18; before that a text names it). It need not be listed.
+    /// A link to a resource, which need not be listed (since 2025-06-18; older clients get a text that names it).
     Link(Box<Resource>),
-    /// Any of these, with hints on whom it is for.
+    /// Any of these, with annotations.
     Annotated(Box<Content>, Annotations),
 }
 
@@ -28,22 +29,22 @@ pub enum Content {
 pub struct Media {
     /// The bytes, not encoded.
     pub data: Vec<u8>,
-    /// What they are, such as `image/png`.
+    /// The MIME type, such as `image/png`.
     pub mime_type: String,
 }
 
-/// What is in a resource, or in a part of one.
+/// The contents of a resource, or of a part of one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {
-    /// The address of this.
+    /// The URI of these contents.
     pub uri: String,
-    /// What it is, such as `text/plain`.
+    /// The MIME type, such as `text/plain`.
     pub mime_type: Option<String>,
     /// The content itself.
     pub body: Body,
 }
 
-/// A content.
+/// The body of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// Text.
@@ -53,60 +54,60 @@ pub enum Body {
 }
 
 impl Contents {
-    /// A text.
+    /// Contents that are text.
     pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: impl Into<String>) -> Contents {
         Contents { uri: uri.into(), mime_type: Some(mime_type.into()), body: Body::Text(text.into()) }
     }
 
-    /// Bytes.
+    /// Contents that are bytes.
     pub fn blob(uri: impl Into<String>, mime_type: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Contents {
         Contents { uri: uri.into(), mime_type: Some(mime_type.into()), body: Body::Blob(bytes.into()) }
     }
 }
 
-/// Something that can be read, as it is listed.
+/// The description of a resource, as it is listed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resource {
-    /// Its address.
+    /// The URI.
     pub uri: String,
-    /// Its name for programs.
+    /// The name for programs.
     pub name: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What it is, for a model.
+    /// A description for models.
     pub description: Option<String>,
-    /// What its content is, such as `text/plain`.
+    /// The MIME type of its contents, such as `text/plain`.
     pub mime_type: Option<String>,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: Option<u64>,
-    /// Whom it is for.
+    /// Hints on its audience and importance.
     pub annotations: Option<Annotations>,
-    /// Pictures that stand for it.
+    /// Icons for people.
     pub icons: Vec<Icon>,
-    /// Hints for particular clients.
+    /// Hints for particular clients, sent as `_meta`.
     pub meta: Option<Map<String, Value>>,
-    /// How long a client may keep what it read (2026-07-28); zero for not at all.
+    /// How long a client may cache what it read (2026-07-28); zero forbids it.
     pub fresh_for: Duration,
 }
 
 impl Resource {
-    /// A resource of that address and name.
+    /// A resource with this URI and name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Resource {
         Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
     }
 }
 
-/// Hints on whom something is for and how much it matters (MCP "Annotations").
+/// Hints on the audience and the importance of something (MCP "Annotations").
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotations {
-    /// Whom it is for; empty for anybody.
+    /// The intended audience; empty for both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// From 0, optional, to 1, required.
+    /// Importance, from 0 (optional) to 1 (required).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
-    /// When it last changed, such as `2025-01-12T15:00:58Z` (since 2025-06-18).
+    /// The time of the last change, such as `2025-01-12T15:00:58Z` (since 2025-06-18).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }
@@ -121,24 +122,24 @@ pub enum Role {
     Assistant,
 }
 
-/// A picture for people that stands for a server, a tool, a prompt or a resource (since 2025-11-25).
+/// An icon of a server, a tool, a prompt or a resource, for people (since 2025-11-25).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Icon {
-    /// Where it is: an `https:` or a `data:` address.
+    /// The URI: `https:` or `data:`.
     pub src: String,
-    /// What it is, where the address does not say.
+    /// The MIME type, if the URI does not tell it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The sizes it is for, such as `48x48`, or `any`; empty for every size.
+    /// The sizes that it suits, such as `48x48` or `any`; empty for every size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
-    /// The theme it is for.
+    /// The theme that it suits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<Theme>,
 }
 
-/// A background that an icon is drawn for.
+/// The background that an icon is drawn for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -153,28 +154,28 @@ impl Content {
         Content::Text(text.into())
     }
 
-    /// A picture of that type, such as `image/png`.
+    /// A picture of this MIME type, such as `image/png`.
     pub fn image(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
         Content::Image(Media { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A sound of that type, such as `audio/wav`.
+    /// A sound of this MIME type, such as `audio/wav`.
     pub fn audio(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
         Content::Audio(Media { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A resource to be read if it matters.
+    /// A link to a resource.
     pub fn link(resource: Resource) -> Content {
         Content::Link(Box::new(resource))
     }
 
-    /// The same with hints on whom it is for.
+    /// The same content with annotations.
     #[must_use]
     pub fn annotated(self, annotations: Annotations) -> Content {
         Content::Annotated(Box::new(self), annotations)
     }
 
-    /// The text, if it is one.
+    /// The text, if this is text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Content::Text(text) => Some(text),
@@ -185,7 +186,7 @@ impl Content {
 }
 
 impl Icon {
-    /// An icon at that address.
+    /// An icon with this URI.
     pub fn new(src: impl Into<String>) -> Icon {
         Icon { src: src.into(), ..Icon::default() }
     }

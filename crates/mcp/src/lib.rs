@@ -30,25 +30,26 @@
 //! # }
 //! ```
 //!
-//! # What it promises
+//! # Guarantees
 //!
-//! - Nothing but protocol messages reaches a protocol's stdout ([`transport::stdio`]); every tool result is valid MCP
-//!   content; a server lives until its input ends, whatever comes in. [`server::odd_input`] is the table of what is
-//!   answered to what, and every row of it is a test.
-//! - A call may be answered at any time from any thread ([`tool::Context::answer_later`]), and may notify as long as
-//!   the connection lives ([`tool::Context::notify`]); no sender ever blocks, and what a slow peer leaves unread is
+//! - Only protocol messages reach a protocol's stdout ([`transport::stdio`]), every tool result is valid MCP content,
+//!   and a server lives until its input ends, whatever arrives. [`server::odd_input`] is the table of inputs and
+//!   answers; every row is a test.
+//! - A call may be answered at any time from any thread ([`tool::Context::answer_later`]) and may notify for as long as
+//!   the connection lives ([`tool::Context::notify`]). No sender blocks, and output that a slow peer leaves unread is
 //!   bounded ([`server::Limits`]).
-//! - A call may ask the person in the middle ([`tool::Context::ask`]) and goes on where it asked, whichever way the
-//!   client's revision has for that; one that outlasts its client goes on as a job ([`server::Server::jobs`]).
-//! - A panic is one call's error. A client that floods, stalls or vanishes slows down nobody else.
-//! - The last progress of a call and its answer never come in one read.
+//! - A call may ask the person in the middle ([`tool::Context::ask`]) and continues where it asked, in the way that the
+//!   client's revision has for questions. A call that outlasts its client continues as a job
+//!   ([`server::Server::jobs`]).
+//! - A panic is an error of one call. A client that floods, stalls or vanishes does not slow the others down.
+//! - The last progress of a call and its answer never arrive in one read.
 //!
 //! # Where to start
 //!
-//! The layers, each its own module: [`wire`] (framing and JSON-RPC, no I/O; all there is with the feature `wire`
-//! alone), `era` (the protocol's revisions), [`server`] (a connection's life), [`tool`] (what a tool is, for the person
-//! who writes one), [`resource`] and [`prompt`] (the other things a client may ask for), [`transport`] (the streams a server is reached by). The example `echo` is a whole server, the
-//! example `everything` one that shows each thing a call may do.
+//! Each layer is a module: [`wire`] (framing and JSON-RPC, no I/O; the whole library with the feature `wire` alone),
+//! `era` (the protocol's revisions), [`server`] (the life of a connection), [`tool`] (for the author of a tool),
+//! [`resource`] and [`prompt`] (the other things that a client may ask for), [`transport`] (the streams that reach a
+//! server). The example `echo` is a whole server; `everything` shows each thing that a call may do.
 
 #![warn(missing_docs)]
 
@@ -75,7 +76,7 @@ pub mod wire;
 #[cfg(feature = "server")]
 pub use era::Era;
 
-/// The pieces of code in the guide are compiled and run.
+/// Compiles and runs the code of the guide.
 #[cfg(all(doctest, feature = "server"))]
 #[doc = include_str!("../../../docs/mcp-library.md")]
 mod guide {}
@@ -96,6 +97,6 @@ mod guide_tests {
     }
 }
 
-// The examples' tools are compiled into the tests too, and name the library as everybody does.
+// The tests compile the examples' tools too, which name the library as its users do.
 #[cfg(all(test, feature = "server"))]
 extern crate self as mcp;

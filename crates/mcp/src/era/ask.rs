@@ -1,11 +1,11 @@
-//! Questions → a revision's JSON, and answers back.
+//! Questions → a revision's JSON, and JSON → answers; and what a client can be asked.
 
 use serde_json::{Map, Value, json};
 
 use super::Era;
 use crate::tool::{Ask, AskResponse};
 
-/// What a client says it can be asked.
+/// What a client declares that it can be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
     form: bool,
@@ -25,7 +25,7 @@ impl ClientCapabilities {
         let elicitation = &declared["elicitation"];
         let url = has(&elicitation["url"]);
         ClientCapabilities {
-            // Whoever says nothing of modes means forms, which came first.
+            // A client that names no mode means forms, which came first.
             form: has(elicitation) && (has(&elicitation["form"]) || !url),
             url,
             sampling: has(&declared["sampling"]),
@@ -63,7 +63,7 @@ impl ClientCapabilities {
     }
 }
 
-/// The request that puts this question: its method and parameters. `id` names it where the revision wants a name.
+/// The method and the parameters that ask this question. `id` names it if the revision wants a name.
 pub(crate) fn request(era: Era, ask: &Ask, id: &str) -> (&'static str, Value) {
     match ask {
         Ask::Form { message, schema } if era.revision().described => {
@@ -81,7 +81,7 @@ pub(crate) fn request(era: Era, ask: &Ask, id: &str) -> (&'static str, Value) {
     }
 }
 
-/// What a client's result says to this question; `Err` with the reason if it says nothing to it.
+/// Reads a client's result as the answer to this question; `Err` with the reason if it does not fit.
 pub(crate) fn said(ask: &Ask, mut result: Value) -> Result<AskResponse, String> {
     match ask {
         Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {

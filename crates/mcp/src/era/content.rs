@@ -8,7 +8,7 @@ use crate::wire::build::push_string;
 
 use super::write::{member, push};
 
-/// A list of content blocks, in brackets.
+/// A JSON array of content blocks.
 pub(super) fn blocks(out: &mut Vec<u8>, era: Era, content: &[Content]) {
     list(out, content, |out, content| block(out, era, content, None));
 }
@@ -34,7 +34,7 @@ fn block(out: &mut Vec<u8>, era: Era, content: &Content, hints: Option<&Annotati
         }
         Content::Link(resource) => text_block(out, &format!("[resource {}: {}]", resource.name, resource.uri)),
     }
-    // What a link says of its resource goes before what is said of the link.
+    // The annotations of a link's resource come before those of the link.
     if !matches!(content, Content::Link(resource) if revision.structured && resource.annotations.is_some()) {
         annotations(out, era, hints);
     }
@@ -101,7 +101,7 @@ fn described(out: &mut Vec<u8>, era: Era, resource: &Resource, address: &str, ur
     }
 }
 
-/// The contents of `resources/read`, in brackets.
+/// The contents of `resources/read` as a JSON array.
 pub(super) fn all_contents(out: &mut Vec<u8>, read: &[Contents]) {
     list(out, read, contents);
 }
@@ -150,7 +150,7 @@ pub(super) fn prompt(out: &mut Vec<u8>, era: Era, prompt: &prompt::Declaration) 
     out.push(b'}');
 }
 
-/// The messages of `prompts/get`, in brackets.
+/// The messages of `prompts/get` as a JSON array.
 pub(super) fn messages(out: &mut Vec<u8>, era: Era, messages: &[Message]) {
     list(out, messages, |out, message| {
         out.extend_from_slice(b"{\"role\":");
@@ -168,7 +168,7 @@ fn icons(out: &mut Vec<u8>, era: Era, icons: &[Icon]) {
     }
 }
 
-/// A list in brackets.
+/// A JSON array.
 pub(super) fn list<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, &T)) {
     out.push(b'[');
     for (index, item) in items.iter().enumerate() {

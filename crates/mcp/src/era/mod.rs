@@ -1,7 +1,7 @@
-//! The protocol revisions: which there are, what each has, and the translation of neutral types to each one's JSON.
-//! One module per revision says what that revision brought; [`write`] is the one place that acts on it.
+//! The protocol revisions: what each has, and the translation of neutral types to its JSON. A module per revision says
+//! what that revision brought; only `write.rs` and `content.rs` act on it.
 //!
-//! Which revision a request belongs to is decided per request (see [`Params::era`](params::Params::era)).
+//! Each request decides for itself which revision it belongs to ([`Meta::era`](params::Meta::era)).
 
 pub(crate) mod ask;
 pub(crate) mod base64;
@@ -27,24 +27,24 @@ pub enum Era {
     V2026_07_28,
 }
 
-/// What a revision has, as far as it concerns what a server writes or accepts.
+/// The features of a revision that concern what a server writes or accepts.
 pub(crate) struct Revision {
-    /// Its name on the wire.
+    /// The name on the wire.
     pub name: &'static str,
-    /// Version, client and capabilities come with every request and results carry their type (2026-07-28), instead of
-    /// a handshake and a session.
+    /// Every request carries version, client and capabilities, and results carry their type (2026-07-28), instead of a
+    /// handshake and a session.
     pub modern: bool,
-    /// JSON-RPC batches.
+    /// Has JSON-RPC batches.
     pub batches: bool,
-    /// Tool annotations, and a message in progress notifications.
+    /// Has tool annotations, and a message in progress notifications.
     pub annotations: bool,
-    /// Audio content.
+    /// Has audio content.
     pub audio: bool,
-    /// The capability of completion.
+    /// Has the capability `completions`.
     pub completions: bool,
-    /// `title` beside `name`, `_meta` on tools, output schemas, structured content, links to resources.
+    /// Has `title` beside `name`, `_meta` on tools, output schemas, structured content, links to resources.
     pub structured: bool,
-    /// `description` and `websiteUrl` of an implementation, and icons.
+    /// Has `description` and `websiteUrl` of an implementation, and icons.
     pub described: bool,
 }
 
@@ -53,10 +53,10 @@ impl Era {
     pub const ALL: [Era; 5] =
         [Era::V2026_07_28, Era::V2025_11_25, Era::V2025_06_18, Era::V2025_03_26, Era::V2024_11_05];
 
-    /// What a client gets that asks for a handshake with a version nobody knows, and one that says nothing at all.
+    /// The revision for a handshake that asks for an unknown version, and for requests that name none.
     pub const LATEST_LEGACY: Era = Era::V2025_11_25;
 
-    /// The revision of that name.
+    /// The revision of this name.
     pub fn from_name(name: &str) -> Option<Era> {
         Era::ALL.into_iter().find(|era| era.name() == name)
     }
@@ -66,12 +66,12 @@ impl Era {
         self.revision().name
     }
 
-    /// Whether requests carry their version themselves, without a handshake.
+    /// Whether requests carry their version, without a handshake.
     pub fn is_modern(self) -> bool {
         self.revision().modern
     }
 
-    /// Whether several messages may come as one.
+    /// Whether the revision has JSON-RPC batches.
     #[cfg(feature = "http")]
     pub(crate) fn has_batches(self) -> bool {
         self.revision().batches

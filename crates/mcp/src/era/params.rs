@@ -1,4 +1,4 @@
-//! The parameters of requests, read in one pass and only as deep as routing needs, and the revision they belong to.
+//! The parameters of requests, read in one pass and only as deep as routing needs, and the revision of a request.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::tool::LogLevel;
 use crate::wire::build::RpcError;
 use crate::wire::{Id, Json, code};
 
-/// Every parameter that some method of ours looks at; null is as good as none.
+/// Every parameter that some method reads; null counts as absent.
 #[derive(Debug, Default)]
 pub(crate) struct Params<'a> {
     meta: Option<Json<'a>>,
@@ -32,7 +32,7 @@ pub(crate) struct Params<'a> {
     pub client_info: Option<Json<'a>>,
 }
 
-/// What `_meta` may say about a request.
+/// The members of a request's `_meta`.
 #[derive(Debug, Default)]
 pub(crate) struct Meta<'a> {
     token: Option<Json<'a>>,
@@ -103,7 +103,7 @@ fn fill<'a>(slot: &mut Option<Json<'a>>, value: Json<'a>, of: &str, name: &str) 
 }
 
 impl Meta<'_> {
-    /// The revision this request belongs to: the one it names itself, else the connection's.
+    /// The revision of the request: the one that it names itself, else the connection's.
     pub(crate) fn era(&self, connection: Era) -> Result<Era, RpcError> {
         let Some(version) = self.version else { return Ok(connection) };
         let name = version
@@ -122,7 +122,7 @@ impl Meta<'_> {
         Ok(era)
     }
 
-    /// The name of the revision that the request names itself.
+    /// The version that the request names itself, known or not.
     #[cfg(feature = "http")]
     pub(crate) fn version_name(&self) -> Result<Option<String>, RpcError> {
         let Some(version) = self.version else { return Ok(None) };
@@ -135,10 +135,10 @@ impl Meta<'_> {
         self.version.is_some()
     }
 
-    /// The progress token's JSON text, if there is a legal one.
+    /// The JSON text of the progress token, if it is legal.
     pub(crate) fn token(&self) -> Option<&str> {
         let token = self.token?.get();
-        // A token may be any number, and is echoed, so it is bounded like an id.
+        // A token may be any number. It is echoed, so it is bounded like an id.
         let legal = token.starts_with(['"', '-']) || token.starts_with(|c: char| c.is_ascii_digit());
         (legal && token.len() <= crate::wire::MAX_ID).then_some(token)
     }
@@ -150,7 +150,7 @@ impl Meta<'_> {
 
     /// Whether the client of a request without a handshake knows tasks.
     pub(crate) fn tasks(&self) -> bool {
-        // Looked for before it is read: hardly any client does.
+        // Searched for before parsing, since hardly any client declares it.
         let declared = self.capabilities.filter(|raw| raw.get().contains("io.modelcontextprotocol/tasks"));
         let declared = declared.and_then(|raw| serde_json::from_str::<serde_json::Value>(raw.get()).ok());
         declared.is_some_and(|declared| declared["extensions"]["io.modelcontextprotocol/tasks"].is_object())
@@ -174,7 +174,7 @@ pub(crate) fn string(raw: Option<Json<'_>>, name: &str) -> Result<String, RpcErr
     text(raw, name).map(Cow::into_owned)
 }
 
-/// The same, borrowed where it can be.
+/// Reads a string parameter, borrowed if it has no escapes.
 pub(crate) fn text<'a>(raw: Option<Json<'a>>, name: &str) -> Result<Cow<'a, str>, RpcError> {
     raw.and_then(Json::text).ok_or_else(|| invalid(format!("params: `{name}` must be a string")))
 }
@@ -188,7 +188,7 @@ pub(crate) fn invalid(message: impl Into<String>) -> RpcError {
     RpcError::new(code::INVALID_PARAMS, message)
 }
 
-/// serde's text without its position, which counts within a part that the peer never saw as one text.
+/// serde's message without its position, which counts within a part that the peer never saw as one text.
 pub(crate) fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()

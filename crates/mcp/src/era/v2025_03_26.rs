@@ -1,5 +1,5 @@
-//! 2025-03-26 brought tool annotations, a message in progress, audio, the capability of completion, and JSON-RPC
-//! batches (which the next revision took away again).
+//! 2025-03-26 brought tool annotations, a message in progress, audio, the capability `completions`, and JSON-RPC
+//! batches, which the next revision removed.
 
 use super::{Revision, v2024_11_05};
 

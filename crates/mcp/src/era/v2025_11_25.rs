@@ -1,5 +1,5 @@
-//! 2025-11-25 brought descriptions of implementations, icons, and the rule that wrong arguments are tool errors. The
-//! last revision with a handshake.
+//! 2025-11-25, the last revision with a handshake, brought descriptions of implementations, icons, and the rule that
+//! wrong arguments are tool errors.
 
 use super::{Revision, v2025_06_18};
 

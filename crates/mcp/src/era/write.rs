@@ -1,4 +1,4 @@
-//! Neutral types → a revision's JSON, written straight into a buffer.
+//! Neutral types → a revision's JSON: the results of all methods, appended to a buffer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::server_info::ServerInfo;
 use crate::tool::{AnyTool, Declaration, Effect, Outcome, Progress};
 use crate::wire::build::{push_json, push_string, push_value};
 
-/// How long a client may keep what `server/discover` and the lists say (2026-07-28). Changes are announced to those
-/// who listen.
+/// How long a client may cache the results of `server/discover` and of the lists (2026-07-28). Changes are announced to
+/// subscribers.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 
-/// As many values as a completion may have.
+/// The most values of a completion (MCP "Completion").
 const MAX_VALUES: usize = 100;
 
-/// What a server has besides tools, of which there is always a list.
+/// What a server has besides tools, which are always declared.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerCapabilities {
     pub resources: bool,
@@ -29,7 +29,7 @@ pub(crate) struct ServerCapabilities {
     pub tasks: bool,
 }
 
-/// What every modern result ends with, and every legacy handshake contains: the server's description.
+/// Writes results, with the server's description: every modern result ends with it, and legacy handshakes contain it.
 pub(crate) struct ResultWriter {
     info: ServerInfo,
     /// The `_meta` member that modern results carry, with a leading comma.
@@ -44,7 +44,7 @@ impl ResultWriter {
         ResultWriter { info, meta }
     }
 
-    /// The last member of a modern result.
+    /// The end of a result: the last member of a modern one, and the closing brace.
     fn tail(&self, out: &mut Vec<u8>, era: Era) {
         if era.is_modern() {
             out.extend_from_slice(&self.meta);
@@ -73,7 +73,7 @@ impl ResultWriter {
         self.tail(out, era);
     }
 
-    /// A result without content.
+    /// A result without members of its own.
     pub(crate) fn empty(&self, out: &mut Vec<u8>, era: Era) {
         out.push(b'{');
         if era.is_modern() {
@@ -82,7 +82,7 @@ impl ResultWriter {
         self.tail(out, era);
     }
 
-    /// The result that ends a `subscriptions/listen` in good order.
+    /// The result of a `subscriptions/listen` that the server ends.
     pub(crate) fn listen_over(&self, out: &mut Vec<u8>, subscription: &str) {
         out.extend_from_slice(b"{\"resultType\":\"complete\"");
         out.extend_from_slice(&self.meta);
@@ -199,7 +199,7 @@ impl ResultWriter {
         self.tail(out, era);
     }
 
-    /// A modern result of that type with these members.
+    /// A modern result of this type with these members.
     pub(crate) fn object(&self, out: &mut Vec<u8>, era: Era, kind: &str, members: &Map<String, Value>) {
         out.extend_from_slice(b"{\"resultType\":");
         push_string(out, kind);
@@ -209,7 +209,7 @@ impl ResultWriter {
         self.tail(out, era);
     }
 
-    /// Asks for another request that brings answers to these.
+    /// The result that asks for another request with answers to these questions.
     pub(crate) fn input_required(&self, out: &mut Vec<u8>, era: Era, requests: &Map<String, Value>, state: &str) {
         out.extend_from_slice(b"{\"resultType\":\"input_required\",\"inputRequests\":");
         push(out, requests);
@@ -218,8 +218,8 @@ impl ResultWriter {
         self.tail(out, era);
     }
 
-    /// The result of an embedder's own method. A modern object gets the type that every modern result must have; an
-    /// object that brings its own keeps it, since the last of two members counts nowhere.
+    /// The result of an embedder's own method. A modern object gets the `resultType` that every modern result must
+    /// have, unless it has one already.
     pub(crate) fn custom(&self, out: &mut Vec<u8>, era: Era, json: &str) {
         let members = json.trim_ascii().strip_prefix('{').map(str::trim_ascii_start);
         match members {
@@ -393,7 +393,7 @@ fn implementation(out: &mut Vec<u8>, era: Era, info: &ServerInfo) {
 }
 
 fn cacheable(out: &mut Vec<u8>, fresh_for: Duration) {
-    // Private: what a connection sees may depend on who it is.
+    // Private: what a connection sees may depend on its principal.
     out.extend_from_slice(b",\"ttlMs\":");
     out.extend_from_slice(fresh_for.as_millis().to_string().as_bytes());
     out.extend_from_slice(b",\"cacheScope\":\"private\"");
@@ -409,14 +409,14 @@ pub(super) fn member<T: Serialize>(out: &mut Vec<u8>, name: &str, value: &Option
     }
 }
 
-/// Writes a value that is always JSON: strings, schemas, lists of them.
+/// Writes a value that always serializes: strings, schemas, lists of them.
 pub(super) fn push(out: &mut Vec<u8>, value: &impl Serialize) {
     if push_value(out, value).is_err() {
         out.extend_from_slice(b"null");
     }
 }
 
-/// Whole numbers without a fraction; what is no number in JSON as 0.
+/// Writes whole numbers without a fraction, and numbers that JSON lacks (NaN, infinity) as 0.
 fn number(out: &mut Vec<u8>, value: f64) {
     if value.is_finite() && value.fract() == 0.0 && value.abs() < 9e15 {
         out.extend_from_slice((value as i64).to_string().as_bytes());

@@ -1,6 +1,6 @@
-//! What a person may start a conversation with: the [`Prompt`] trait, the [`Prompts`] that serves them, and the values
-//! that are offered while an argument is typed. Declared like tools: one file per prompt holds `Args`, `impl Prompt`
-//! and its tests. No type here is tied to a protocol revision.
+//! Prompts, with which a person may start a conversation: the [`Prompt`] trait, the [`Prompts`] that serves them, and
+//! the completion of arguments. Prompts are declared like tools: one file per prompt holds `Args`, `impl Prompt` and
+//! its tests. No type here is tied to a protocol revision.
 
 mod registry;
 
@@ -15,8 +15,8 @@ use crate::tool::{Content, Context, Icon, Role, ToolError};
 
 /// One prompt, declared once. Listing, argument checks and completion derive from it.
 ///
-/// The doc comment of `Args` is the description, the doc comment of each field is that argument's. On the wire every
-/// argument is a string; fields that are numbers or truth values are read from it.
+/// The doc comment of `Args` is the description, and that of each field describes the argument. On the wire every
+/// argument is a string; fields that are numbers or booleans are parsed from it.
 pub trait Prompt: Send + Sync + 'static {
     /// The name on the wire.
     const NAME: &'static str;
@@ -26,7 +26,7 @@ pub trait Prompt: Send + Sync + 'static {
     /// The arguments. Unknown fields should be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;
 
-    /// Writes the messages. An error is an error of the request.
+    /// Writes the messages. An error becomes an error of the request.
     fn get(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Vec<Message>, ToolError>> + Send;
 
     /// Offers values for an argument that is being typed.
@@ -35,7 +35,7 @@ pub trait Prompt: Send + Sync + 'static {
         async { Ok(Completion::default()) }
     }
 
-    /// Pictures that stand for it.
+    /// Icons for people.
     fn icons() -> Vec<Icon> {
         Vec::new()
     }
@@ -44,9 +44,9 @@ pub trait Prompt: Send + Sync + 'static {
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who is to have said it.
+    /// The side that speaks.
     pub role: Role,
-    /// What.
+    /// The content.
     pub content: Content,
 }
 
@@ -62,28 +62,28 @@ impl Message {
     }
 }
 
-/// An argument of a prompt, or a variable of a template, while it is typed.
+/// A request for completions: an argument of a prompt, or a variable of a template, that is being typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Completing {
-    /// Which.
+    /// The name of the argument.
     pub argument: String,
-    /// What was typed of it.
+    /// The text typed so far.
     pub value: String,
-    /// Those that were given already (since 2025-06-18).
+    /// The arguments that are already given (since 2025-06-18).
     pub others: BTreeMap<String, String>,
 }
 
-/// Values on offer. A client gets the first hundred and hears how many there are.
+/// Completions. A client gets the first hundred, and their total.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// The best first.
+    /// The values, best first.
     pub values: Vec<String>,
-    /// How many there are, if more than these.
+    /// The total, if there are more than `values`.
     pub total: Option<u64>,
 }
 
 impl Completing {
-    /// Those of these values that begin with what was typed, whatever the case.
+    /// Those of the values that begin with the typed text, ignoring case.
     pub fn choose<I>(&self, values: I) -> Completion
     where
         I: IntoIterator,

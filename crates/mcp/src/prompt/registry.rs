@@ -1,4 +1,4 @@
-//! Name → prompt.
+//! The registry of prompts, by name, and the erasure of their types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,35 +11,35 @@ use super::{Completing, Completion, Message, Prompt};
 use crate::catalog::Catalog;
 use crate::tool::{BoxFuture, Context, Icon, ToolError, input_schema};
 
-/// Everything there is to say about a prompt without getting it.
+/// The description of a prompt, as it is listed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Declaration {
     /// The name on the wire.
     pub name: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// A description of its use.
     pub description: String,
-    /// What it takes.
+    /// The arguments.
     pub arguments: Vec<Argument>,
-    /// Pictures that stand for it.
+    /// Icons for people.
     pub icons: Vec<Icon>,
 }
 
 /// An argument of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
+    /// The name on the wire.
     pub name: String,
-    /// What it is.
+    /// A description of its meaning.
     pub description: String,
     /// Whether it must be given.
     pub required: bool,
 }
 
-/// A prompt with its types erased. Made by [`prompt`], or by hand for prompts that exist only at run time.
+/// A prompt with its types erased. Made by [`prompt`], or implemented by hand for prompts that are made at run time.
 pub trait AnyPrompt: Send + Sync {
-    /// What it is.
+    /// The description.
     fn declaration(&self) -> &Declaration;
     /// Checks the arguments and writes the messages. Wrong arguments are a [`ToolError::User`].
     fn get(
@@ -47,7 +47,7 @@ pub trait AnyPrompt: Send + Sync {
         cx: Context,
         arguments: BTreeMap<String, String>,
     ) -> BoxFuture<Result<Vec<Message>, ToolError>>;
-    /// Offers values for an argument.
+    /// Offers values for an argument that is being typed.
     fn complete(self: Arc<Self>, cx: Context, asked: Completing) -> BoxFuture<Result<Completion, ToolError>>;
 }
 
@@ -64,20 +64,20 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// These prompts. A later one replaces an earlier one of the same name.
+    /// A registry of these prompts. A later one replaces an earlier one of the same name.
     pub fn new(prompts: impl IntoIterator<Item = Arc<dyn AnyPrompt>>) -> Prompts {
         let all = Prompts::default();
         prompts.into_iter().for_each(|prompt| all.add(prompt));
         all
     }
 
-    /// Adds a prompt or replaces the one of its name, and announces the change.
+    /// Adds a prompt, or replaces the one of the same name, and announces the change.
     pub fn add(&self, prompt: Arc<dyn AnyPrompt>) {
         self.prompts.insert(prompt.declaration().name.clone(), prompt);
         self.revision.send_modify(|revision| *revision += 1);
     }
 
-    /// Removes a prompt and announces the change. Returns whether there was one.
+    /// Removes a prompt and announces the change. Returns whether it existed.
     pub fn remove(&self, name: &str) -> bool {
         let removed = self.prompts.remove(name);
         if removed {
@@ -86,12 +86,12 @@ impl Prompts {
         removed
     }
 
-    /// The prompt of that name.
+    /// The prompt of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyPrompt>> {
         self.prompts.get(name)
     }
 
-    /// Counts changes; a receiver wakes on each.
+    /// Counts changes of the list; a receiver wakes on each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }
@@ -157,7 +157,7 @@ fn declare<P: Prompt>() -> Declaration {
     }
 }
 
-/// Strings → the typed arguments: what the schema says is no string is read as JSON.
+/// Strings → typed arguments: a value whose schema is not a string is parsed as JSON.
 fn read<T: serde::de::DeserializeOwned + JsonSchema>(
     arguments: BTreeMap<String, String>,
 ) -> Result<T, serde_json::Error> {

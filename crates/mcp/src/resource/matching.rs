@@ -1,12 +1,12 @@
-//! URI templates (RFC 6570) read backwards: an address → the variables it was made of.
+//! URI templates (RFC 6570) in reverse: a URI → the variables that it was expanded from.
 //!
-//! All operators, with several variables each, but no prefix lengths and no lists (`:3`, `*`): what those expand to
-//! cannot be told apart again.
+//! All operators are supported, with several variables each, but not the modifiers `:3` and `*`, whose expansions are
+//! ambiguous.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-/// Longer addresses match nothing.
+/// Longer URIs match no template.
 pub(crate) const MAX_URI: usize = 2048;
 
 /// A URI template.
@@ -14,27 +14,27 @@ pub(crate) const MAX_URI: usize = 2048;
 pub struct UriTemplate {
     text: String,
     parts: Vec<Part>,
-    /// The variables of a query at its end, in any order and each optional.
+    /// The variables of a trailing query, in any order and each optional.
     query: Vec<String>,
 }
 
-/// An address and the variables of the template it matched, decoded.
+/// A URI and the decoded variables of the template that it matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matched {
-    /// The address as the client wrote it.
+    /// The URI as the client wrote it.
     pub uri: String,
-    /// The variables by name; those of a query only if they were there.
+    /// The variables by name; those of a query only if present.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Matched {
-    /// A variable's value; empty if it was not there.
+    /// The value of a variable; empty if absent.
     pub fn get(&self, name: &str) -> &str {
         self.variables.get(name).map_or("", String::as_str)
     }
 }
 
-/// Why a text is no URI template, or none whose addresses can be read back.
+/// Why a text is not a URI template, or not one that can be matched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("URI template {template:?}: {reason}")]
 pub struct TemplateError {
@@ -45,7 +45,7 @@ pub struct TemplateError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Literal(String),
-    /// A variable; reserved characters such as `/` may be part of it or not.
+    /// A variable; `reserved` says whether it may contain reserved characters such as `/`.
     Variable {
         name: String,
         reserved: bool,
@@ -53,7 +53,7 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template.
+    /// Parses a template.
     pub fn parse(text: &str) -> Result<UriTemplate, TemplateError> {
         let fail = |reason| TemplateError { template: text.to_owned(), reason };
         let mut template = UriTemplate { text: text.to_owned(), parts: Vec::new(), query: Vec::new() };
@@ -88,7 +88,7 @@ impl UriTemplate {
         &self.text
     }
 
-    /// The names of its variables.
+    /// The names of the variables.
     pub fn variables(&self) -> Vec<&str> {
         let path = self.parts.iter().filter_map(|part| match part {
             Part::Variable { name, .. } => Some(name.as_str()),
@@ -97,7 +97,7 @@ impl UriTemplate {
         path.chain(self.query.iter().map(String::as_str)).collect()
     }
 
-    /// The variables that this address was made of, if it was made of this template.
+    /// Matches a URI; `None` if it was not expanded from this template.
     pub fn matches(&self, uri: &str) -> Option<Matched> {
         if uri.len() > MAX_URI {
             return None;
@@ -129,8 +129,8 @@ impl UriTemplate {
         Some(Matched { uri: uri.to_owned(), variables })
     }
 
-    /// Whether the parts from this one on fit what is left of the address. Places that were tried in vain are
-    /// remembered, so that it takes no more than parts × length².
+    /// Whether the parts from this one on match the rest of the URI. Failed places are remembered, so that matching
+    /// takes at most parts × length² steps.
     fn fit(
         &self,
         path: &str,
@@ -212,7 +212,7 @@ impl fmt::Display for UriTemplate {
     }
 }
 
-/// Percent signs resolved; nothing if they do not say UTF-8.
+/// Percent-decodes a text; `None` if the result is not UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

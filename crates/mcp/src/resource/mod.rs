@@ -1,7 +1,7 @@
-//! What a client may read: resources with an address of their own, templates that stand for many, and the
-//! [`Resources`] that serves them and says what changed. No type here is tied to a protocol revision.
+//! Resources, which a client may read: single ones with a URI, templates that stand for many, and the [`Resources`]
+//! that serves them and announces changes. No type here is tied to a protocol revision.
 //!
-//! Start with [`resource`] and [`template`]; a server gets them by
+//! Start with [`resource`] and [`template`], and pass them to
 //! [`Server::resources`](crate::server::Server::resources).
 
 mod matching;
@@ -18,28 +18,28 @@ pub use crate::content::{Body, Contents, Resource};
 use crate::prompt::{Completing, Completion};
 use crate::tool::{BoxFuture, Context, ToolError};
 
-/// Many resources whose addresses have one form.
+/// The description of many resources whose URIs match one template.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
-    /// The form of their addresses.
+    /// The template of their URIs.
     pub uri: UriTemplate,
-    /// Everything else, the same for all of them; its `uri` and `size` say nothing.
+    /// The rest of the description, the same for all of them; its `uri` and `size` are unused.
     pub about: Resource,
 }
 
 impl Template {
-    /// A template of that form (RFC 6570) and name.
+    /// A description with this URI template (RFC 6570) and name. An error if the template cannot be matched.
     pub fn new(uri: &str, name: impl Into<String>) -> Result<Template, TemplateError> {
         Ok(Template { uri: UriTemplate::parse(uri)?, about: Resource::new("", name) })
     }
 }
 
-/// Why a resource was not read.
+/// Why a resource cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// There is none of that address (any more).
+    /// There is no resource with this URI (any more).
     NotFound,
-    /// Anything else.
+    /// Reading failed.
     Failed(ToolError),
 }
 
@@ -49,31 +49,31 @@ impl From<ToolError> for ReadError {
     }
 }
 
-/// What reading comes to: mostly one content; a directory, say, has several.
+/// The result of reading: mostly one content; a directory, for example, may have several.
 pub type Read = Result<Vec<Contents>, ReadError>;
 
-/// A resource with an address of its own. Made by [`resource`], or by hand.
+/// A resource with a URI of its own. Made by [`resource`], or implemented by hand.
 pub trait AnyResource: Send + Sync {
-    /// What it is.
+    /// The description.
     fn declaration(&self) -> &Resource;
-    /// Reads it.
+    /// Reads the resource.
     fn read(self: Arc<Self>, cx: Context) -> BoxFuture<Read>;
 }
 
-/// Many resources of one form. Made by [`template`], or by hand.
+/// Many resources whose URIs match a template. Made by [`template`], or implemented by hand.
 pub trait AnyTemplate: Send + Sync {
-    /// What they are.
+    /// The description.
     fn declaration(&self) -> &Template;
-    /// Reads the one of this address.
+    /// Reads the resource with this URI.
     fn read(self: Arc<Self>, cx: Context, uri: Matched) -> BoxFuture<Read>;
-    /// Offers values for a variable.
+    /// Offers values for a variable that is being typed.
     fn complete(self: Arc<Self>, cx: Context, asked: Completing) -> BoxFuture<Result<Completion, ToolError>> {
         let _ = (cx, asked);
         Box::pin(async { Ok(Completion::default()) })
     }
 }
 
-/// A resource that is read by this function.
+/// A resource that this function reads.
 pub fn resource<F, Fut>(declaration: Resource, read: F) -> Arc<dyn AnyResource>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
@@ -82,8 +82,8 @@ where
     Arc::new(OneResource { declaration, read })
 }
 
-/// A template whose resources are read by this function. The variables are decoded: what is done with them, and not
-/// the template, decides whether `..` or `/` in them is harmless.
+/// A template whose resources this function reads. The variables are decoded, so they may contain `..` or `/`: the
+/// function, not the template, has to check them.
 pub fn template<F, Fut>(declaration: Template, read: F) -> Arc<dyn AnyTemplate>
 where
     F: Fn(Context, Matched) -> Fut + Send + Sync + 'static,
@@ -92,7 +92,7 @@ where
     template_with_values(declaration, read, |_, _| async { Ok(Completion::default()) })
 }
 
-/// The same, and another function offers values for the variables.
+/// A [`template`] with a second function that offers values for the variables.
 pub fn template_with_values<F, Fut, C, CFut>(declaration: Template, read: F, complete: C) -> Arc<dyn AnyTemplate>
 where
     F: Fn(Context, Matched) -> Fut + Send + Sync + 'static,

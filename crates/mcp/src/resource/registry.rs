@@ -1,4 +1,4 @@
-//! Address → resource, or the template it matches; and who wants to know when one changes.
+//! URI → resource, or the template that it matches; and which connections watch which resources.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,25 +18,25 @@ pub struct Resources {
     watched: watch::Sender<usize>,
 }
 
-/// A connection that may want to know that a resource changed. Must not block.
+/// A connection that watches resources. Must not block.
 pub(crate) trait Watcher: Send + Sync {
     fn updated(&self, uri: &str);
 }
 
-/// What an address leads to.
+/// The resource or template that a URI resolves to.
 pub(crate) enum Resolved {
     Resource(Arc<dyn AnyResource>),
     Template(Arc<dyn AnyTemplate>, Matched),
 }
 
 impl Resources {
-    /// Adds a resource or replaces the one of its address, and announces the change of the list.
+    /// Adds a resource, or replaces the one with its URI, and announces the change of the list.
     pub fn add(&self, resource: Arc<dyn AnyResource>) {
         self.listed.insert(resource.declaration().uri.clone(), resource);
         self.changed();
     }
 
-    /// Removes a resource and announces the change. Returns whether there was one.
+    /// Removes a resource and announces the change. Returns whether it existed.
     pub fn remove(&self, uri: &str) -> bool {
         let removed = self.listed.remove(uri);
         if removed {
@@ -45,13 +45,13 @@ impl Resources {
         removed
     }
 
-    /// Adds a template or replaces the one of its form, and announces the change.
+    /// Adds a template, or replaces the equal one, and announces the change.
     pub fn add_template(&self, template: Arc<dyn AnyTemplate>) {
         self.templates.insert(template.declaration().uri.as_str().to_owned(), template);
         self.changed();
     }
 
-    /// Removes the template of that form and announces the change. Returns whether there was one.
+    /// Removes a template and announces the change. Returns whether it existed.
     pub fn remove_template(&self, uri_template: &str) -> bool {
         let removed = self.templates.remove(uri_template);
         if removed {
@@ -60,8 +60,8 @@ impl Resources {
         removed
     }
 
-    /// Tells those who subscribed to this address that reading it now gives something else. Never blocks; many
-    /// changes that a client has not heard of yet are one to it.
+    /// Announces to subscribers that the contents of this resource have changed. Never blocks; changes that a client
+    /// was not told of yet are merged into one.
     pub fn updated(&self, uri: &str) {
         let watchers: Vec<_> = match self.watchers().get_mut(uri) {
             Some(watchers) => watchers.iter().filter_map(Weak::upgrade).collect(),
@@ -70,13 +70,13 @@ impl Resources {
         watchers.iter().for_each(|watcher| watcher.updated(uri));
     }
 
-    /// Whether anybody would hear of a change: what is costly to watch may be left alone until then.
+    /// Whether any client watches this resource. If not, its owner need not look for changes.
     pub fn is_watched(&self, uri: &str) -> bool {
         self.watchers().contains_key(uri)
     }
 
-    /// How many addresses are watched; a receiver wakes on each change. What has to be looked at to know that it changed
-    /// need not be while this is 0.
+    /// The number of watched resources; a receiver wakes on each change. While it is 0, no resource needs to be polled
+    /// for changes.
     pub fn watched(&self) -> watch::Receiver<usize> {
         self.watched.subscribe()
     }
@@ -86,7 +86,7 @@ impl Resources {
         self.revision.subscribe()
     }
 
-    /// A resource of its own goes before templates, and these in the order they are listed.
+    /// Finds the resource with this URI, else the first template in the order of the list that matches.
     pub(crate) fn find(&self, uri: &str) -> Option<Resolved> {
         if let Some(resource) = self.listed.get(uri) {
             return Some(Resolved::Resource(resource));

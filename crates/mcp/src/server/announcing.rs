@@ -1,4 +1,4 @@
-//! What changed, told to those who listen: lists, watched resources and tasks, each in the way its listener chose.
+//! Announces changes of lists, watched resources and tasks, to legacy clients and on subscriptions (2026-07-28).
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ impl ConnectionState {
         self.changed.insert(list);
     }
 
-    /// Announces what changed, when there is room for it: one announcement stands for all changes before it.
+    /// Announces changes once the output has room. One announcement covers all changes before it.
     pub(super) fn announce(&mut self) {
         let is_news = !(self.changed.is_empty() && self.updated.is_empty() && self.tasks_changed.is_empty());
         if !is_news || !self.peer_keeps_up() {
@@ -42,7 +42,7 @@ impl ConnectionState {
         }
     }
 
-    /// Ends the subscriptions in good order.
+    /// Ends all subscriptions with their results.
     pub(super) fn end_subscriptions(&mut self) {
         for listen in std::mem::take(&mut self.subscriptions) {
             self.unwatch(listen.uris.iter().map(String::as_str));

@@ -1,4 +1,4 @@
-//! What a call's client hears: its progress, a sign of life when it is silent, and its answer.
+//! What the client of a call receives: progress, heartbeats of silent calls, and the answer.
 
 use std::error::Error;
 
@@ -17,7 +17,7 @@ use crate::wire::build::{self, RpcError};
 use crate::wire::code;
 
 impl ConnectionState {
-    /// Writes a progress notification; what it says grows, whatever the tool says.
+    /// Writes a progress notification. Its value always grows, as MCP demands, whatever the tool reports.
     pub(super) fn report(&mut self, key: Key, mut progress: Progress) {
         let Some(call) = self.calls.get_mut(key) else { return };
         let Some(reported) = call.reported.as_mut().filter(|_| call.id.is_some()) else { return };
@@ -34,7 +34,7 @@ impl ConnectionState {
         reported.last = Some(progress);
     }
 
-    /// Answers a call that is not in the table any more.
+    /// Answers a call that was taken out of the table.
     pub(super) fn answer(&mut self, call: Call, mut reply: Reply) {
         call.peer.end();
         if let (Reply::Tool(Ok(outcome)), Target::Tool(tool)) = (&mut reply, &call.target)
@@ -103,7 +103,7 @@ impl ConnectionState {
         self.deliver(&call, write);
     }
 
-    /// Writes a call's answer, apart from its progress.
+    /// Writes a call's answer, or holds it until its last progress was read (`pacing.rs`).
     pub(super) fn deliver(&mut self, call: &Call, write: impl FnOnce(&mut Vec<u8>, &Shared)) {
         match &call.reported {
             Some(ProgressState { end, at, .. })
@@ -117,7 +117,7 @@ impl ConnectionState {
         }
     }
 
-    /// Tells the clients of silent calls that these still run: some give up on a silent one.
+    /// Reports progress of silent calls, since some clients give up on a silent call.
     pub(super) fn heartbeat(&mut self, now: Instant) {
         self.heartbeat_at = None;
         let mut due = Vec::new();
@@ -138,12 +138,12 @@ impl ConnectionState {
     }
 }
 
-/// The next larger progress, by a step too small to be mistaken for any.
+/// The next larger progress, by a step too small to mean anything.
 fn next_progress(last: f64) -> f64 {
     if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
 }
 
-/// A failed tool call as a result.
+/// The result of a failed tool call.
 pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
     match error {
         ToolError::User { .. } => Outcome::error(error.to_string()),
@@ -151,7 +151,7 @@ pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
     }
 }
 
-/// A failure of what has no result to tell it in.
+/// The error of a failed call that has no result to report it in.
 fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     match error {
         ToolError::User { .. } => RpcError::new(code, error.to_string()),
@@ -163,7 +163,7 @@ fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     }
 }
 
-/// Logs a fault of ours with its chain; gives what the client may know of it.
+/// Logs an internal error with its chain of causes; returns what the client may know.
 fn log_fault(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
     let mut chain = source.to_string();
     let mut cause = source.source();

@@ -1,6 +1,6 @@
-//! Questions of calls on their way to the client, and answers on their way back. Three ways: a request of the server's
-//! own, where a handshake said that the client takes them; the result that asks for another request (2026-07-28); and,
-//! where there is neither, a plain result that says how to answer by an argument.
+//! Questions of calls to the client, and their answers. There are three ways: a request of the server's own, if the
+//! client declared it in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain
+//! result that says how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`).
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
-/// The questions that a client has as requests of ours.
+/// Questions that the client has as requests of the server's own.
 #[derive(Default)]
 pub(super) struct OpenQuestions {
     requests: HashMap<Id, (Key, String)>,
     open: HashMap<Key, OpenAsk>,
-    /// What our ids begin with: an answer to an earlier connection's question answers nothing here.
+    /// The random beginning of their ids: a late answer to an earlier connection must not answer a question here.
     prefix: String,
     last: u64,
 }
@@ -59,7 +59,7 @@ impl OpenQuestions {
 }
 
 impl ConnectionState {
-    /// What there is to know for the questions of a request's call.
+    /// The context for questions of a request's call.
     pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Result<Box<AskContext>, RpcError> {
         let modern = request.era.is_modern();
         let can = if modern { request.meta.can() } else { self.can };
@@ -69,7 +69,7 @@ impl ConnectionState {
         Ok(Box::new(AskContext { digest, can, missing: None, early_answers, early_answer_bytes }))
     }
 
-    /// Puts a call's questions by the way there is.
+    /// Sends a call's questions to the client, in the way that the client has.
     pub(super) fn ask_client(&mut self, key: Key, asking: PendingAsk) {
         let PendingAsk { asks, answer } = asking;
         if answer.is_closed() {
@@ -79,7 +79,7 @@ impl ConnectionState {
             let _ = answer.send(Err(AskError::Busy));
             return;
         }
-        // The call does not wait for its last questions any more.
+        // The call has given up its earlier questions.
         self.withdraw_questions(key);
         self.resume_with_timeout(key);
         let Some(call) = self.calls.get_mut(key) else { return };
@@ -111,7 +111,7 @@ impl ConnectionState {
         }
     }
 
-    /// Asks the client by requests of our own.
+    /// Asks the client by requests of the server's own.
     fn send_requests(
         &mut self,
         key: Key,
@@ -135,7 +135,7 @@ impl ConnectionState {
         self.questions.open.insert(key, open);
     }
 
-    /// The client answered a request; false if it is none of ours.
+    /// Takes the client's answer to a request; false if there was no such request.
     pub(super) fn answered(&mut self, id: &Id, outcome: Result<Json<'_>, Json<'_>>) -> bool {
         let Some((key, name)) = self.questions.requests.remove(id) else { return false };
         let Some(open) = self.questions.open.get_mut(&key) else { return true };
@@ -162,7 +162,7 @@ impl ConnectionState {
         true
     }
 
-    /// What the client still has of a call's questions is not asked any more.
+    /// Cancels the open questions of a call.
     fn withdraw_questions(&mut self, key: Key) -> Option<OpenAsk> {
         let open = self.questions.open.remove(&key)?;
         let out = self.out.bytes();
@@ -177,14 +177,14 @@ impl ConnectionState {
         Some(open)
     }
 
-    /// A call is over or cancelled: so are its questions.
+    /// Drops the questions of a call that is over or cancelled.
     pub(super) fn drop_questions(&mut self, key: Key) {
         if !self.questions.open.is_empty() {
             self.withdraw_questions(key);
         }
     }
 
-    /// The input has ended: no answer comes any more.
+    /// Fails all open questions, because the input has ended.
     pub(super) fn fail_questions(&mut self) {
         self.questions.requests.clear();
         for (key, open) in std::mem::take(&mut self.questions.open) {
@@ -193,7 +193,7 @@ impl ConnectionState {
         }
     }
 
-    /// Answers a call's request with its questions, and keeps the call until their answers come.
+    /// Answers a call's request with its questions and suspends the call until their answers come.
     fn suspend(
         &mut self,
         key: Key,
@@ -209,7 +209,7 @@ impl ConnectionState {
         let Some(call) = self.calls.get_mut(key) else { return };
         call.peer.suspend();
         if answer.is_closed() {
-            // It went on meanwhile, and may be done: from here on it is a running call again.
+            // The call has gone on meanwhile and may be done: it is a running call again.
             let (peer, log, wants_progress) = (call.peer.clone(), call.peer.log(), call.reported.is_some());
             if let Some(reply) = peer.reroute(self.route(key, wants_progress, log)) {
                 peer.finish(reply);
@@ -239,7 +239,7 @@ impl ConnectionState {
         self.deliver(&call, |out, _| out.extend_from_slice(&line));
     }
 
-    /// Keeps a call, and gives the answer to its request: the questions that are open.
+    /// Suspends a call and returns the answer to its request: the open questions.
     fn suspend_with_question(&self, id: &Id, era: Era, suspended: SuspendedCall, problem: Option<&str>) -> Vec<u8> {
         let mut line = Vec::new();
         let results = &self.shared.results;
@@ -271,7 +271,7 @@ impl ConnectionState {
         line
     }
 
-    /// Serves a request that brings answers with a sealed ticket; false if it brings none.
+    /// Serves a request that brings answers with a sealed ticket; false if it brings no ticket.
     pub(super) fn resume_sealed(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
         let Some(state) = request.params.request_state.filter(|_| request.era.is_modern()) else { return Ok(false) };
         let sealed = params::string(Some(state), "requestState")?;
@@ -288,7 +288,7 @@ impl ConnectionState {
         };
         let (given, asks) = early_answers(&mut responses, std::mem::take(&mut suspended.asks));
         suspended.given.extend(given);
-        // Asked again: what is missing, and what does not answer its question.
+        // Questions without a fitting answer are asked again.
         suspended.asks = asks;
         match suspended.asks.is_empty() {
             true => self.resume_call(request, suspended)?,
@@ -297,7 +297,7 @@ impl ConnectionState {
         Ok(true)
     }
 
-    /// Serves a call that brings answers in the argument `resume`; false if it brings none.
+    /// Serves a call that brings answers in the argument `resume`; false if it has no such argument.
     pub(super) fn resume_by_argument(
         &mut self,
         request: &Request<'_>,
@@ -358,7 +358,7 @@ impl ConnectionState {
         self.emit(request.batch, |out, _| out.extend_from_slice(&line));
     }
 
-    /// A call that was suspended is this request's from here on.
+    /// Resumes a suspended call, which belongs to this request from now on.
     fn resume_call(&mut self, request: &Request<'_>, suspended: SuspendedCall) -> Result<(), RpcError> {
         let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
@@ -375,7 +375,7 @@ impl ConnectionState {
         let done = peer.reroute(self.route(key, call.reported.is_some(), log));
         call.peer = peer;
         match done {
-            // It waited too long, say, and what it came to then is the answer.
+            // It finished while it was suspended, after its question timed out for example.
             Some(reply) => self.answer(call, reply),
             None => {
                 self.expect_heartbeat(&call);
@@ -388,7 +388,7 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// There is no such question (any more).
+    /// Refuses an answer to a question that does not exist (any more).
     fn question_lost(
         &mut self,
         request: &Request<'_>,
@@ -415,14 +415,14 @@ impl ConnectionState {
     }
 }
 
-/// The answers that a request brings.
+/// The input responses of a request.
 fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
     let read = |raw: Json<'_>| raw.read();
     let responses = request.params.input_responses.map_or_else(|| Ok(Map::new()), read);
     responses.map_err(|_| invalid("params: `inputResponses` must be an object of answers by name"))
 }
 
-/// Those of these questions that are answered, and the others.
+/// Splits questions into those that the responses answer, and the others.
 fn early_answers(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
     let (mut given, mut open) = (Answers::new(), Vec::new());
     for (name, ask) in asks {
@@ -434,7 +434,7 @@ fn early_answers(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -
     (given, open)
 }
 
-/// A question as a tool's result, with how to answer it.
+/// A question as a tool's result that says how to answer it.
 fn plain_question(target: &Target, id: &str, asks: &[(String, Ask)], problem: Option<&str>) -> Outcome {
     let name = target.name();
     let mut text = problem.map_or_else(String::new, |problem| format!("That is no answer: {problem}.\n"));

@@ -1,4 +1,4 @@
-//! JSON-RPC batches, which one revision has: several messages in one array, and their answers in one.
+//! JSON-RPC batches, which only 2025-03-26 has: several messages in one array, and their answers in one.
 
 use super::connection_state::ConnectionState;
 use crate::wire::build::RpcError;
@@ -6,9 +6,9 @@ use crate::wire::{Envelope, Json, code};
 
 #[derive(Default)]
 pub(super) struct Batch {
-    /// Requests without an answer.
+    /// Requests that are not answered yet.
     pub open: usize,
-    /// The answers so far, with commas between them.
+    /// The answers so far, separated by commas.
     pub body: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ impl ConnectionState {
             return self.refuse(None, None, &RpcError::new(code::INVALID_REQUEST, message));
         }
         let batch = self.new_key().0;
-        // One more than its requests, so that it cannot be complete before it is read.
+        // One more than its requests, so that the batch is not complete before it is read.
         self.batches.insert(batch, Batch { open: 1, body: Vec::new() });
         for item in items {
             // A part of valid JSON is valid JSON.
@@ -38,14 +38,14 @@ impl ConnectionState {
         self.batch_answered(Some(batch));
     }
 
-    /// One more answer belongs to the batch.
+    /// The batch owes another answer.
     pub(super) fn batch_joined(&mut self, batch: Option<u64>) {
         if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
             batch.open += 1;
         }
     }
 
-    /// One of the batch's requests is dealt with; the last one sends it.
+    /// One of the batch's requests is done; the last one sends the batch.
     pub(super) fn batch_answered(&mut self, batch: Option<u64>) {
         let Some(key) = batch else { return };
         let Some(open) = self.batches.get_mut(&key) else { return };

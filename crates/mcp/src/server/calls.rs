@@ -1,4 +1,4 @@
-//! The calls of one connection: which run, which wait for a slot, and under which id each is known.
+//! The calls of one connection: which run, which wait for a slot, and the id of each.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -23,14 +23,14 @@ use crate::tool::{AnyTool, BoxFuture, CancelToken, Context, Outcome, Progress, T
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
-/// Answered calls that are remembered for a cancellation that comes late.
+/// Answered calls that are remembered for a late cancellation.
 const MAX_ANSWERED: usize = 64;
 
-/// Names a call within its connection, for ever.
+/// Identifies a call within its connection; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key(pub u64);
 
-/// What a call came to.
+/// The result of a call.
 pub(super) enum Reply {
     Tool(Result<Outcome, ToolError>),
     Method(Result<Box<RawValue>, RpcError>),
@@ -40,10 +40,10 @@ pub(super) enum Reply {
     Panicked(Panicked),
 }
 
-/// Foreign code behind a method of the protocol, its parameters read already.
+/// Foreign code behind a method of the protocol other than `tools/call`, with its parameters already read.
 pub(super) type Handler = Arc<dyn Fn(Context) -> BoxFuture<Reply> + Send + Sync>;
 
-/// What a call runs.
+/// The foreign code that a call runs.
 #[derive(Clone)]
 pub(super) enum Target {
     Tool(Arc<dyn AnyTool>),
@@ -61,7 +61,7 @@ impl Target {
     }
 }
 
-/// One request (or notification, then without an id) that runs foreign code.
+/// One request, or a notification (without an id), that runs foreign code.
 pub(super) struct Call {
     pub id: Option<Id>,
     pub era: Era,
@@ -72,54 +72,54 @@ pub(super) struct Call {
     /// The batch its answer belongs to.
     pub batch: Option<u64>,
     pub reported: Option<ProgressState>,
-    /// What there is to know for its questions; nothing if it may not ask.
+    /// The context for its questions; `None` if it may not ask.
     pub askable: Option<Box<AskContext>>,
-    /// If its client knows tasks: what it can be asked.
+    /// What its client can be asked, if it knows tasks.
     pub tasks: Option<ClientCapabilities>,
     /// When it began, and when it becomes a job.
     pub job_at: Option<(Instant, Instant)>,
-    /// When it has taken too long.
+    /// When it times out.
     pub timeout_at: Option<Instant>,
     pub state: State,
 }
 
-/// A call that may ask.
+/// The context for questions of a call that may ask.
 pub(super) struct AskContext {
-    /// What the call is: its answer must be to the same.
+    /// Identifies the call: an answer must come with the same call.
     pub digest: [u8; 32],
     /// What its client can be asked.
     pub can: ClientCapabilities,
-    /// What it would have had to be able to be asked.
+    /// The client capabilities that a question needed in vain.
     pub missing: Option<serde_json::Value>,
-    /// Answers that came before their questions, by name.
+    /// Answers that came before their questions were asked, by name.
     pub early_answers: serde_json::Map<String, serde_json::Value>,
-    /// How long they were as a text.
+    /// Their length as JSON text.
     pub early_answer_bytes: usize,
 }
 
-/// What the client was told about how far a call is; there is one if it gave a token.
+/// The progress that was reported to a client that gave a token.
 pub(super) struct ProgressState {
     /// The token's JSON text.
     pub token: Box<str>,
     pub last: Option<Progress>,
     pub at: Instant,
-    /// Where in the output the latest report ends; 0 for none.
+    /// The offset in the output where the latest report ends; 0 for none.
     pub end: u64,
 }
 
 pub(super) enum State {
     /// Not started.
     Waiting(Option<Box<RawValue>>),
-    /// Started; in a task of its own unless it is just being polled for the first time.
+    /// Started; in a task of its own after the first poll.
     Running(Option<AbortHandle>),
-    /// Started, and waiting for the client to answer a question. It takes no slot.
+    /// Started, and waiting for the client to answer a question. Takes no slot.
     Asking(AbortHandle),
-    /// The client wants no answer; it may go on until then.
+    /// Cancelled by the client; may go on until this time.
     Cancelled(AbortHandle, Instant),
 }
 
 impl Call {
-    /// Begins the work. The future is not polled yet.
+    /// Creates the work, without polling it.
     pub(super) fn begin(&self, caller: crate::tool::Caller, input: Option<&RawValue>) -> Result<Work, Panicked> {
         let cx = Context::of_call(self.peer.clone(), caller, self.cancel.clone(), self.budget);
         let begin = || match &self.target {
@@ -140,7 +140,7 @@ impl Call {
         begin()
     }
 
-    /// What its parameters hold while it waits.
+    /// The bytes of its parameters while it waits.
     pub(super) fn bytes(&self) -> usize {
         let early_answers = self.askable.as_ref().map_or(0, |askable| askable.early_answer_bytes);
         match &self.state {
@@ -155,7 +155,7 @@ pub(super) enum Work {
     Tool(CatchUnwind<Result<Outcome, ToolError>>),
     Method(CatchUnwind<Result<Box<RawValue>, RpcError>>),
     Handler(CatchUnwind<Reply>),
-    /// What it says by `tracing` is said to its client.
+    /// Work whose `tracing` events go to its client.
     #[cfg(feature = "log-bridge")]
     Logged(Box<Work>, Arc<dyn crate::tool::Peer>),
 }
@@ -174,21 +174,21 @@ impl Future for Work {
     }
 }
 
-/// As many calls as an idle connection keeps room for.
+/// Calls that an idle connection keeps room for.
 const IDLE_CAPACITY: usize = 8;
 
-/// The table. Calls that answer at once never enter it.
+/// The table of calls. Calls that answer at once never enter it.
 #[derive(Default)]
 pub(super) struct Calls {
     calls: HashMap<Key, Call>,
     ids: HashMap<Id, Key>,
     queue: VecDeque<Key>,
-    /// How many in the queue still wait: the cancelled leave the table first and the queue later.
+    /// Calls in the queue that still wait: a cancelled call leaves the table at once, the queue later.
     waiting: usize,
     waiting_bytes: usize,
-    /// Started and not over, cancelled or not.
+    /// Calls that are started and not over, cancelled ones included.
     running: usize,
-    /// Answered, while their work still wants to know whether the client gave them up.
+    /// Answered calls whose work still watches for a cancellation.
     answered: VecDeque<(Id, CancelToken)>,
 }
 
@@ -224,7 +224,7 @@ impl Calls {
         Some(call)
     }
 
-    /// A client may take back calls for ever before one starts: the queue holds no more of those than of others.
+    /// Bounds the cancelled calls in the queue: a client could cancel calls for ever before one starts.
     fn tidy_queue(&mut self) {
         if self.queue.len() > 2 * self.waiting + IDLE_CAPACITY {
             let calls = &self.calls;
@@ -232,7 +232,7 @@ impl Calls {
         }
     }
 
-    /// How many keys the queue holds, of calls that wait and of those that were taken back.
+    /// Keys in the queue, of waiting and of cancelled calls.
     #[cfg(test)]
     pub(super) fn queued(&self) -> usize {
         self.queue.len()
@@ -249,7 +249,7 @@ impl Calls {
         None
     }
 
-    /// Marks a running call as cancelled, until then. Its id is free again.
+    /// Marks a running call as cancelled; it may go on until `until`. Frees its id.
     pub(super) fn cancel(&mut self, key: Key, until: Instant) {
         let Some(call) = self.calls.get_mut(&key) else { return };
         call.peer.end();
@@ -267,7 +267,7 @@ impl Calls {
         }
     }
 
-    /// A call is answered. Its cancellation may be on the way still; then its client drops the answer.
+    /// Remembers an answered call: a cancellation may still be on its way, and its client then drops the answer.
     pub(super) fn answered(&mut self, call: &Call) {
         let Some(id) = &call.id else { return };
         if !self.answered.is_empty() {
@@ -279,7 +279,7 @@ impl Calls {
         }
     }
 
-    /// Tells the work of an answered call that its client gave it up.
+    /// Tells the work of an answered call that its client cancelled it.
     pub(super) fn cancel_answered(&mut self, id: &Id) {
         if let Some(at) = self.answered.iter().position(|(of, _)| of == id)
             && let Some((_, cancel)) = self.answered.remove(at)
@@ -288,7 +288,7 @@ impl Calls {
         }
     }
 
-    /// A running call waits for an answer.
+    /// A running call waits for an answer: frees its slot.
     pub(super) fn pause(&mut self, key: Key) {
         if let Some(call) = self.calls.get_mut(&key)
             && let State::Running(Some(task)) = &call.state
@@ -298,7 +298,7 @@ impl Calls {
         }
     }
 
-    /// It goes on, whether or not there is a slot: it had one.
+    /// The call goes on, even if no slot is free: it had one.
     pub(super) fn resume(&mut self, key: Key) {
         if let Some(call) = self.calls.get_mut(&key)
             && let State::Asking(task) = &call.state
@@ -316,7 +316,7 @@ impl Calls {
         }
     }
 
-    /// Lets go of large tables that hold nothing.
+    /// Releases large tables that are empty.
     pub(super) fn shrink(&mut self) {
         if self.calls.is_empty() && self.calls.capacity() > IDLE_CAPACITY {
             self.calls = HashMap::new();
@@ -353,7 +353,7 @@ impl Calls {
         self.calls.iter_mut().map(|(key, call)| (*key, call))
     }
 
-    /// All keys, in the order the calls came.
+    /// All keys, in the order of arrival.
     pub(super) fn keys(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.calls.keys().copied().collect();
         keys.sort_unstable_by_key(|key| key.0);

@@ -1,4 +1,4 @@
-//! A call's panic stays that call's.
+//! Turns the panic of a call into an error of that call alone.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,19 +7,18 @@ use std::task::{Context, Poll};
 
 use crate::tool::BoxFuture;
 
-/// A future whose panic is a value. The inner future is dropped as soon as it is done, and a panic while it is
-/// dropped counts as its own.
+/// A future whose panic is an error. The inner future is dropped as soon as it is done; a panic in its drop counts too.
 pub(super) struct CatchUnwind<T>(Option<BoxFuture<T>>);
 
-/// What a panic said.
+/// The message of a panic.
 #[derive(Debug)]
 pub(super) struct Panicked(pub String);
 
 impl<T> CatchUnwind<T> {
-    /// Runs `make` and keeps the future it gives.
+    /// Runs `make` and keeps the future that it returns.
     pub(super) fn new(make: impl FnOnce() -> BoxFuture<T>) -> Result<CatchUnwind<T>, Panicked> {
-        // Nothing of ours is left half-changed by a panic in foreign code: it only ever sees its own state and
-        // clones of handles.
+        // Unwind safe: foreign code only sees its own state and clones of handles, so a panic leaves nothing of ours
+        // half-changed.
         catch_unwind(AssertUnwindSafe(make)).map(|future| CatchUnwind(Some(future))).map_err(panicked)
     }
 }
@@ -40,7 +39,7 @@ impl<T> Future for CatchUnwind<T> {
         match polled {
             Ok(polled) => polled.map(Ok),
             Err(panic) => {
-                // A future that panicked must not be polled again; dropping it may panic once more.
+                // A future that panicked must not be polled again, and dropping it may panic too.
                 let future = slot.take();
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
                 Poll::Ready(Err(panicked(panic)))

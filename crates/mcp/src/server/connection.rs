@@ -1,5 +1,5 @@
-//! A connection's life: one loop that waits for whatever can happen next and hands it to the [`ConnectionState`]. Everything
-//! that ends a connection is here; what a line means is not.
+//! The life of a connection: one loop that waits for the next event and hands it to the [`ConnectionState`]. Everything
+//! that ends a connection is here; what a message means is in `connection_state.rs`.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,13 +19,13 @@ use super::{ConnectionOptions, End, Shared};
 use crate::tool::BoxFuture;
 use crate::wire::Framer;
 
-/// How long cancelled calls have to say something after the grace for all calls is over.
+/// How long cancelled calls may still answer after the grace of all calls is over.
 pub(super) const FINAL_GRACE: Duration = Duration::from_millis(100);
 
-/// How many events of the streams pass before the others get a look in.
+/// Every so many polls the rare events go first, so that busy streams do not starve them.
 const RARE_POLL_INTERVAL: u32 = 32;
 
-/// How many bytes a connection takes before other connections have their turn: some work of at most about a millisecond.
+/// Bytes that a connection reads before it yields to others: at most about a millisecond of work.
 const READ_BUDGET: usize = 64 << 10;
 
 pub(super) struct Connection<R, W> {
@@ -36,11 +36,11 @@ pub(super) struct Connection<R, W> {
     timer: Timer,
     signals: BoxFuture<(Signal, Signals)>,
     turn: u32,
-    /// How many bytes were taken in this turn.
+    /// Bytes read since the connection last yielded.
     taken: usize,
 }
 
-/// Everything that can happen to a connection.
+/// An event of a connection.
 enum Event {
     Read(usize),
     ReadFailed(io::Error),
@@ -58,13 +58,13 @@ pub(super) enum Signal {
 
 enum Phase {
     Open,
-    /// No more input; calls may finish until then.
+    /// Input has ended; calls may finish until `until`.
     Draining {
         end: End,
         until: Instant,
         cancelled: bool,
     },
-    /// Nothing runs any more; the output may be read until then.
+    /// All calls have ended; the peer may read the output until `until`.
     Flushing {
         end: End,
         until: Instant,
@@ -93,7 +93,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         loop {
             self.settle();
             if let Some(end) = self.next_phase() {
-                // Best effort: a peer that has gone cannot be told that we go.
+                // Best effort: a peer that is gone cannot be told.
                 let _ = poll_fn(|cx| self.io.poll_shutdown(cx)).await;
                 return end;
             }
@@ -113,7 +113,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         }
     }
 
-    /// Does everything that can be done without waiting.
+    /// Does all work that needs no waiting.
     fn settle(&mut self) {
         self.state.wrote();
         if self.state.side_channel.has_inbound() {
@@ -122,7 +122,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         self.state.report_progress();
         self.state.start_waiting();
         if matches!(self.phase, Phase::Open) {
-            // Taken out for the while, since a frame borrows from it.
+            // Taken out for the loop, since a frame borrows from it.
             let mut framer = std::mem::take(&mut self.framer);
             while self.state.has_room()
                 && let Some(frame) = framer.next_frame()
@@ -135,7 +135,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         self.state.release_held();
     }
 
-    /// A peer that reads is not given up, however slowly it does.
+    /// Extends the deadline: a peer that reads, however slowly, keeps its connection.
     fn wrote(&mut self) {
         if let Phase::Flushing { until, .. } = &mut self.phase {
             *until = Instant::now() + self.state.limits.flush;
@@ -143,7 +143,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn end_of_input(&mut self) {
-        // A last line without its end is a line.
+        // A last line without a line end is a line too.
         let mut framer = std::mem::take(&mut self.framer);
         if let Some(frame) = framer.finish() {
             self.state.take_frame(frame);
@@ -167,7 +167,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         self.phase = Phase::Draining { end: End::PeerGone(error), until, cancelled: true };
     }
 
-    /// Moves on towards the end; gives it when it is reached.
+    /// Advances towards the end; `Some` when it is reached.
     fn next_phase(&mut self) -> Option<End> {
         if matches!(self.phase, Phase::Open) {
             return None;
@@ -221,7 +221,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         }
         if matches!(self.phase, Phase::Open) && self.state.has_room() {
             if self.taken >= READ_BUDGET {
-                // Whoever never pauses waits until everybody else was asked.
+                // A peer that never pauses yields to the other connections.
                 self.taken = 0;
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -234,7 +234,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
                 Poll::Ready(Err(error)) => return Poll::Ready(Event::ReadFailed(error)),
                 Poll::Pending => {
                     self.taken = 0;
-                    // What a busy time has left behind.
+                    // The connection is idle: releases the buffers of a busy time.
                     self.state.out.shrink();
                     self.state.calls.shrink();
                 }
@@ -244,7 +244,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn poll_rare(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        // Registered before looking, so that nothing slips in between.
+        // Registered before looking, so that no wake-up is missed.
         self.state.side_channel.register(cx.waker());
         if self.state.side_channel.has_inbound() {
             return Poll::Ready(Event::Inbound);
@@ -276,7 +276,7 @@ impl<R, W> Drop for Connection<R, W> {
     }
 }
 
-/// What is told to all connections at once.
+/// The signals that reach all connections at once: changed lists and shutdown.
 pub(super) struct Signals {
     tools: watch::Receiver<u64>,
     resources: Option<watch::Receiver<u64>>,
@@ -309,11 +309,11 @@ impl Signals {
     }
 }
 
-/// Resolves when a list changes; never if it cannot.
+/// Resolves when the list changes; never if there is no list.
 async fn changed(list: Option<&mut watch::Receiver<u64>>) {
     match list {
         Some(list) => {
-            // The connection keeps the lists alive, so they cannot end; and if they did, nothing changes any more.
+            // The connection keeps the lists alive. A list that ended would not change again.
             if list.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -322,7 +322,7 @@ async fn changed(list: Option<&mut watch::Receiver<u64>>) {
     }
 }
 
-/// Resolves when it turns true; never if that cannot happen.
+/// Resolves when the flag turns true; never if there is no flag.
 async fn is_true(flag: Option<&mut watch::Receiver<bool>>) {
     match flag {
         Some(flag) => {

@@ -1,5 +1,5 @@
-//! One connection's protocol state: takes lines and mail, gives output. No I/O and no waiting happens here. What each
-//! method does is in `methods.rs`, what a call's client hears in `answers.rs`.
+//! One connection's protocol state: takes lines and [`Inbound`](super::side_channel::Inbound), gives output, without
+//! I/O or waiting. `methods.rs` serves the methods, `answers.rs` writes progress and answers.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::pin::Pin;
@@ -24,7 +24,7 @@ use crate::tool::{Caller, Progress};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Envelope, Frame, Id, Json, Message, TooLong, code};
 
-/// While more output than this is unwritten, what can be merged is not written yet.
+/// While more output than this is unwritten, output that can be merged (progress, announcements) is held back.
 const SOFT_OUTPUT: usize = 256 << 10;
 
 pub(super) struct ConnectionState {
@@ -40,47 +40,47 @@ pub(super) struct ConnectionState {
     tap: Option<Tap>,
     next_key: u64,
 
-    /// The revision of requests that name none.
+    /// The revision of requests that name none themselves.
     pub era: Era,
     /// What the client of the handshake can be asked.
     pub can: ClientCapabilities,
-    /// Questions that the client has, of calls of a handshake revision.
+    /// Questions that the client has as requests (handshake revisions).
     pub questions: OpenQuestions,
-    /// Whether a handshake was made, and its end announced.
+    /// Whether the client has announced the end of the handshake.
     pub initialized: bool,
-    /// How long the client of the handshake waits; an embedder's word comes first.
+    /// How long the client waits for an answer; the embedder's value comes before the handshake's.
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
     pub subscriptions: Vec<Subscription>,
-    /// The resources that a client of a handshake revision watches.
+    /// The resources that the client subscribed to (handshake revisions).
     pub subscribed_resources: HashSet<String>,
     pub batches: HashMap<u64, Batch>,
 
-    /// After how long the client is to come back, for transports that can let it go.
+    /// The delay after which the client should reconnect, for transports that can close its stream.
     pub reconnect_after: Option<Duration>,
 
-    /// The latest progress of calls, not written yet.
+    /// The latest progress of calls, if it is not written yet.
     pub progress: HashMap<Key, Progress>,
-    /// Notifications in the output: where it ends with them, how many and how many bytes they are.
+    /// Notifications in the output: the offset where they end, their number and their bytes.
     notified: VecDeque<(u64, usize, usize)>,
-    /// The lists that changed, and nobody was told yet.
+    /// Changed lists that are not announced yet.
     pub changed: BTreeSet<ListKind>,
-    /// The watched resources that changed, and nobody was told yet.
+    /// Changed resources that are not announced yet.
     pub updated: BTreeSet<String>,
-    /// The tasks that changed, and nobody was told yet.
+    /// Changed tasks that are not announced yet.
     pub tasks_changed: BTreeSet<String>,
-    /// No heartbeat is due before.
+    /// No heartbeat is due before this.
     pub heartbeat_at: Option<Instant>,
-    /// No call becomes a job before.
+    /// No call becomes a job before this.
     pub job_at: Option<Instant>,
-    /// No call is late before.
+    /// No call times out before this.
     pub timeout_at: Option<Instant>,
-    /// No cancelled call is to be dropped before.
+    /// No cancelled call is dropped before this.
     expire_at: Option<Instant>,
     ignored_log: LogThrottle,
 }
 
-/// A list that clients may want to hear of.
+/// A list whose changes are announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ListKind {
     Tools,
@@ -102,7 +102,7 @@ impl ListKind {
 pub(super) struct Subscription {
     pub id: Id,
     pub lists: Vec<ListKind>,
-    /// Resources.
+    /// The URIs of resources.
     pub uris: Vec<String>,
     pub tasks: Vec<String>,
 }
@@ -150,7 +150,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether another line may be taken.
+    /// Whether another message may be taken.
     pub(super) fn has_room(&self) -> bool {
         let batched: usize = self.batches.values().map(|batch| batch.body.len()).sum();
         self.calls.waiting() < self.limits.waiting && self.has_output_room() && batched < self.limits.output
@@ -215,7 +215,7 @@ impl ConnectionState {
         }
     }
 
-    /// Writes one answer: a whole line, to the output or to its batch.
+    /// Writes one answer, a whole line, to the output or to its batch.
     pub(super) fn emit(&mut self, batch: Option<u64>, write: impl FnOnce(&mut Vec<u8>, &Shared)) {
         let Some(open) = batch.and_then(|batch| self.batches.get_mut(&batch)) else {
             return write(self.out.bytes(), &self.shared);
@@ -224,7 +224,7 @@ impl ConnectionState {
             open.body.push(b',');
         }
         write(&mut open.body, &self.shared);
-        // The line's end.
+        // Drops the line end.
         open.body.pop();
         self.batch_answered(batch);
     }
@@ -266,7 +266,7 @@ impl ConnectionState {
         }
     }
 
-    /// Starts calls that waited, as far as there are slots.
+    /// Starts waiting calls while there are slots.
     pub(super) fn start_waiting(&mut self) {
         while self.has_output_room()
             && let Some((key, mut call)) = self.calls.next_waiting(self.limits.running)
@@ -279,7 +279,7 @@ impl ConnectionState {
         }
     }
 
-    /// Polls a call once right here: most are done then, and cost no task. The others go on in a task of their own.
+    /// Polls a call once right here: most calls are then done and cost no task. The others get a task of their own.
     fn start(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
         call.state = State::Running(None);
         let mut work = match call.begin(self.caller.clone(), input) {
@@ -288,7 +288,7 @@ impl ConnectionState {
         };
         match Pin::new(&mut work).poll(&mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(reply) if self.side_channel.has_inbound() => {
-                // What it said on its way comes before its answer.
+                // Its notifications come before its answer.
                 self.calls.insert(key, call);
                 self.take_inbound();
                 self.progress.remove(&key);
@@ -335,7 +335,7 @@ impl ConnectionState {
         }
     }
 
-    /// Writes the latest progress of each call, while the peer reads what there is already.
+    /// Writes the latest progress of each call, if the peer keeps up.
     pub(super) fn report_progress(&mut self) {
         if self.peer_keeps_up() {
             for (key, progress) in std::mem::take(&mut self.progress) {
@@ -344,7 +344,7 @@ impl ConnectionState {
         }
     }
 
-    /// Takes note of how much was written.
+    /// Notes how many notifications were written.
     pub(super) fn wrote(&mut self) {
         let written = self.out.written();
         while let Some(&(end, count, bytes)) = self.notified.front()
@@ -355,7 +355,7 @@ impl ConnectionState {
         }
     }
 
-    /// Lets answers go whose progress was read.
+    /// Releases answers whose progress was read.
     pub(super) fn release_held(&mut self) {
         let written = self.out.written();
         let drained = self.drained.as_ref();
@@ -366,7 +366,7 @@ impl ConnectionState {
         self.held.release_all(self.out.bytes());
     }
 
-    /// The client takes back a call.
+    /// Cancels a call or a subscription for the client.
     pub(super) fn cancel(&mut self, id: &Id) {
         if let Some(at) = self.subscriptions.iter().position(|listen| listen.id == *id) {
             let listen = self.subscriptions.remove(at);
@@ -388,7 +388,7 @@ impl ConnectionState {
         self.batch_answered(batch);
     }
 
-    /// What time alone makes due.
+    /// Does what is due by now.
     pub(super) fn tick(&mut self, now: Instant) {
         if self.expire_at.is_some_and(|at| at <= now) {
             self.expire_at = None;
@@ -428,14 +428,14 @@ impl ConnectionState {
             .min()
     }
 
-    /// Tells every call that its client does not wait any more, or cannot.
+    /// Cancels every call: its client no longer waits, or cannot.
     pub(super) fn cancel_all(&mut self) {
         for (_, call) in self.calls.iter_mut() {
             call.cancel.cancel();
         }
     }
 
-    /// Drops every call that is left and answers for it.
+    /// Aborts every remaining call and answers it with an error.
     pub(super) fn abort_all(&mut self, message: &str, reason: &str) {
         for key in self.calls.keys() {
             let Some(call) = self.calls.remove(key) else { continue };

@@ -1,6 +1,5 @@
-//! A conversation without streams of its own, for transports that carry whole messages: messages are put in, lines are
-//! taken out by polling, and whoever polls drives it. What a connection is to a stream of bytes, an exchange is to an
-//! HTTP response or a WebSocket.
+//! A conversation for transports that carry whole messages: messages are put in, lines are taken out by polling, and
+//! the poller drives it. An exchange is to an HTTP response or a WebSocket what a `Connection` is to a stream of bytes.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -26,13 +25,13 @@ use crate::wire::{Frame, Id};
 /// When an exchange is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifetime {
-    /// When everything that was put in is answered.
+    /// Once all its requests are answered.
     UntilAnswered,
-    /// When the server ends it, or it is dropped.
+    /// When the server shuts down, or the exchange is dropped.
     UntilClosed,
 }
 
-/// See the module's description. Dropping it cancels what it runs.
+/// A conversation of whole messages; see the module. Dropping it cancels its calls.
 pub(crate) struct Exchange {
     state: ConnectionState,
     inbox: Arc<Inbox>,
@@ -45,7 +44,7 @@ pub(crate) struct Exchange {
 
 enum Phase {
     Open,
-    /// Calls may finish until then.
+    /// Calls may finish until `until`.
     Draining {
         until: Instant,
         cancelled: bool,
@@ -53,20 +52,20 @@ enum Phase {
     Over,
 }
 
-/// What is told to all at once: looked at only by those who wait.
+/// Waits for [`Signals`], lazily: most exchanges are over before they wait at all.
 enum SignalWait {
     Idle(Option<Signals>),
     Polling(BoxFuture<(Signal, Signals)>),
 }
 
-/// What several exchanges of one handshake have in common.
+/// The result of a handshake, which several exchanges share.
 #[derive(Clone)]
 pub(crate) struct Handshake {
     pub era: Era,
     can: ClientCapabilities,
     budget: Option<Duration>,
     level: Arc<AtomicU8>,
-    /// Where notifications go when the exchange they came from is over.
+    /// Receives the notifications of exchanges that are over.
     fallback: Arc<SideChannel>,
 }
 
@@ -87,7 +86,7 @@ impl Exchange {
         }
     }
 
-    /// One more exchange of a client that made its handshake on another. The ids of questions on this one begin with
+    /// Another exchange of a client whose handshake was made on an earlier one. The ids of its questions begin with
     /// `ask-PREFIX-`.
     pub(crate) fn of(server: &Server, options: ConnectionOptions, shake: &Handshake, prefix: String) -> Exchange {
         let mut exchange = Exchange::new(server, options, Lifetime::UntilAnswered);
@@ -102,7 +101,7 @@ impl Exchange {
         exchange
     }
 
-    /// What the handshake made here came to.
+    /// The result of the handshake that was made here.
     pub(crate) fn handshake(&self) -> Handshake {
         Handshake {
             era: self.state.era,
@@ -113,7 +112,7 @@ impl Exchange {
         }
     }
 
-    /// Where others put messages in.
+    /// The inbox, through which others put messages in.
     pub(crate) fn inbox(&self) -> Arc<Inbox> {
         self.inbox.clone()
     }
@@ -123,15 +122,15 @@ impl Exchange {
         matches!(self.phase, Phase::Open) && self.state.has_room()
     }
 
-    /// Puts one message in: JSON text, whole.
+    /// Puts in one message, as whole JSON text.
     pub(crate) fn take(&mut self, message: &[u8]) {
         if matches!(self.phase, Phase::Open) {
             self.state.take_frame(Frame::Line(message));
         }
     }
 
-    /// Puts a message in that is answered at once or not at all, and gives the answer alone: what else there is to say
-    /// waits for whoever polls.
+    /// Puts in a message that is answered at once or not at all, and returns the answer alone; other output waits for
+    /// the poller.
     pub(crate) fn answer_now(&mut self, message: &[u8]) -> Vec<u8> {
         let waiting = std::mem::take(&mut self.state.out);
         self.take(message);
@@ -139,7 +138,7 @@ impl Exchange {
         self.written(answer)
     }
 
-    /// The answer, if it is one line and there is nothing more to come.
+    /// The answer, if it is one line and the exchange is over.
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.settle();
         let is_all = self.lifetime == Lifetime::UntilAnswered && self.is_idle() && self.state.out.is_line();
@@ -147,7 +146,7 @@ impl Exchange {
         Some(self.written(answer))
     }
 
-    /// The next output, whole lines; nothing when the exchange is over. Cancel safe.
+    /// The next output, in whole lines; `None` when the exchange is over. Cancel safe.
     pub(crate) fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         loop {
             self.settle();
@@ -157,7 +156,7 @@ impl Exchange {
             if self.is_over() {
                 return Poll::Ready(None);
             }
-            // Registered before looking, so that nothing slips in between.
+            // Registered before looking, so that no wake-up is missed.
             self.state.side_channel.register(cx.waker());
             if self.state.side_channel.has_inbound() {
                 continue;
@@ -175,7 +174,7 @@ impl Exchange {
         }
     }
 
-    /// What leaves goes to the tap, too.
+    /// Copies output to the tap.
     fn written(&mut self, lines: Vec<u8>) -> Vec<u8> {
         if let Some(tap) = &mut self.tap {
             tap.wrote(&lines);
@@ -183,27 +182,27 @@ impl Exchange {
         lines
     }
 
-    /// The same as a future.
+    /// [`Exchange::poll_lines`] as a future.
     pub(crate) async fn lines(&mut self) -> Option<Vec<u8>> {
         poll_fn(|cx| self.poll_lines(cx)).await
     }
 
-    /// Whether the client is to be let go.
+    /// Whether the client should close its stream and reconnect later.
     pub(crate) fn wants_reconnect(&self) -> bool {
         self.state.reconnect_after.is_some()
     }
 
-    /// After how long the client is to come back, if it is to be let go.
+    /// Takes the delay after which the client should reconnect, if it should close its stream.
     pub(crate) fn take_reconnect(&mut self) -> Option<Duration> {
         self.state.reconnect_after.take()
     }
 
-    /// The client takes a request back.
+    /// Cancels a request for the client.
     pub(crate) fn cancel(&mut self, id: &Id) {
         self.state.cancel(id);
     }
 
-    /// Whether nothing more is to come.
+    /// Whether there will be no more output.
     pub(crate) fn is_over(&self) -> bool {
         let is_written = self.state.out.pending() == 0;
         match (&self.phase, self.lifetime) {
@@ -304,7 +303,7 @@ impl Drop for Exchange {
     }
 }
 
-/// Messages for an exchange that somebody else drives. Bounded.
+/// A bounded queue of messages for an exchange that another task drives.
 pub(crate) struct Inbox {
     waiting: Mutex<Queue>,
     side_channel: Arc<SideChannel>,
@@ -314,11 +313,11 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Box<[u8]>>,
-    /// What they hold.
+    /// The total of the messages with their overhead.
     bytes: usize,
 }
 
-/// What a message holds, however short it is.
+/// Bytes counted for each message besides its own, so that many short ones are bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
 
 impl Inbox {
@@ -326,7 +325,7 @@ impl Inbox {
         Inbox { waiting: Mutex::default(), side_channel, limit }
     }
 
-    /// Puts a message in; false if too much waits already.
+    /// Puts in a message; false if the inbox is full.
     pub(crate) fn put(&self, message: &[u8]) -> bool {
         let mut waiting = self.lock();
         let bytes = waiting.bytes + message.len() + MESSAGE_OVERHEAD;
@@ -357,7 +356,7 @@ impl Inbox {
 }
 
 impl Output {
-    /// Everything there is; whoever takes it has it written.
+    /// Takes all pending output, which then counts as written.
     fn take(&mut self) -> Option<Vec<u8>> {
         match self.pending() {
             0 => None,

@@ -1,4 +1,4 @@
-//! The two streams of a connection and their buffers; nothing here knows what the bytes mean.
+//! The two streams of a connection and their buffers. What the bytes mean is in `wire` and `connection_state.rs`.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,27 +12,28 @@ use crate::wire::Framer;
 
 /// The size of a first read; busy connections read more at once.
 const SMALL: usize = 8 << 10;
-/// As much as a pipe holds.
+/// The capacity of a pipe.
 const LARGE: usize = 64 << 10;
 
-/// What an idle connection keeps of a buffer, at most: there may be very many of them, and a list of tools is large.
+/// The most that an idle connection keeps of a buffer: there may be very many connections, and a list of tools is
+/// large.
 const KEEP: usize = 2 << 10;
 
-/// From so many written bytes on the rest of the output is moved to the beginning of its buffer.
+/// Written bytes from which on the rest of the output is moved to the beginning of its buffer.
 const MOVED: usize = 16 << 10;
 
-/// Output on its way, counted from the beginning of the connection.
+/// Output that waits to be written. Offsets count from the beginning of the connection.
 #[derive(Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
     start: usize,
     written: u64,
-    /// The peer is gone: what is written from here on goes nowhere.
+    /// The peer is gone: further output is discarded.
     dead: bool,
 }
 
 impl Output {
-    /// Where to append.
+    /// The buffer to append to.
     pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
         if self.dead {
             self.bytes.clear();
@@ -40,12 +41,12 @@ impl Output {
         &mut self.bytes
     }
 
-    /// How much waits to be written.
+    /// Bytes that wait to be written.
     pub(super) fn pending(&self) -> usize {
         if self.dead { 0 } else { self.bytes.len() - self.start }
     }
 
-    /// How many bytes were written since the beginning.
+    /// Bytes written since the beginning.
     pub(super) fn written(&self) -> u64 {
         self.written
     }
@@ -55,13 +56,13 @@ impl Output {
         self.written + self.pending() as u64
     }
 
-    /// Whether one line waits to be written.
+    /// Whether exactly one line waits to be written.
     #[cfg(feature = "http")]
     pub(super) fn is_line(&self) -> bool {
         memchr::memchr(b'\n', &self.bytes[self.start..]).is_some_and(|at| self.start + at + 1 == self.bytes.len())
     }
 
-    /// All that waits to be written, as written.
+    /// Takes all pending bytes, which then count as written.
     #[cfg(feature = "http")]
     pub(super) fn take_all(&mut self) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.bytes);
@@ -89,7 +90,7 @@ impl Output {
         }
     }
 
-    /// Lets go of a large buffer that holds nothing.
+    /// Releases a large buffer that is empty.
     pub(super) fn shrink(&mut self) {
         if self.bytes.is_empty() && self.bytes.capacity() > KEEP {
             self.bytes = Vec::new();
@@ -110,7 +111,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         Io { reader, writer, read_size: SMALL, flushed: true, tap }
     }
 
-    /// Whether everything that was handed to the writer has also left its buffers.
+    /// Whether the writer has flushed everything.
     pub(super) fn is_flushed(&self) -> bool {
         self.flushed
     }
@@ -118,7 +119,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
     /// Reads some bytes into the framer; 0 at the end of input. Cancel safe.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>, framer: &mut Framer) -> Poll<io::Result<usize>> {
         let polled = match self.read_size {
-            // Whoever waits for a little waits without a buffer.
+            // A small read uses the stack, so that an idle connection holds no buffer.
             SMALL => {
                 let mut place = [MaybeUninit::uninit(); SMALL];
                 let mut read = ReadBuf::uninit(&mut place);
@@ -145,7 +146,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         Poll::Ready(Ok(count))
     }
 
-    /// Writes some of the output, and flushes the writer after the last of it. Ready when anything was achieved.
+    /// Writes some of the output, and flushes the writer after the last of it. Ready when it made progress.
     /// Cancel safe.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         if out.pending() == 0 {
@@ -165,7 +166,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         }
         out.advance(count);
         self.flushed = false;
-        // Nearly always this is a formality, done without another turn.
+        // Flushing rarely waits, so it needs no other turn of the loop.
         if out.pending() == 0 && Pin::new(&mut self.writer).poll_flush(cx)?.is_ready() {
             self.flushed = true;
         }

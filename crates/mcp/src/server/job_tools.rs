@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 use super::jobs::{Job, Jobs, Status};
 use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, Outcome, ToolError, input_schema};
 
-/// How long `job_wait` waits unless it is told: less than impatient clients do.
+/// Seconds that `job_wait` waits by default: less than impatient clients wait.
 const DEFAULT_WAIT: u64 = 20;
 
-/// How long it waits at most.
+/// Seconds that `job_wait` waits at most.
 const MAX_WAIT: u64 = 600;
 
 /// Waits for a job that an earlier call became, and gives its result, or says that it still runs.
@@ -43,7 +43,7 @@ struct CancelArgs {
     id: String,
 }
 
-/// All of them.
+/// All three tools.
 pub(super) fn all(jobs: &Arc<Jobs>) -> [Arc<dyn AnyTool>; 3] {
     let read = Effect::READ;
     let cancel = Effect::DESTRUCTIVE.idempotent();
@@ -70,7 +70,7 @@ struct JobTool {
 impl JobTool {
     fn declare<A: JsonSchema>(name: &str, effect: Effect, kind: Kind, jobs: &Arc<Jobs>) -> Arc<dyn AnyTool> {
         let (description, input_schema) = input_schema::<A>();
-        // A job's result is its tool's: it has no schema here.
+        // A job's result is its tool's, so there is no output schema.
         let declaration = Declaration::new(name, description, input_schema, effect);
         Arc::new(JobTool { declaration, kind, jobs: jobs.clone() })
     }
@@ -123,7 +123,7 @@ impl AnyTool for JobTool {
     }
 }
 
-/// Until it is over, or so long. Its progress is the waiting call's.
+/// Waits until the job is over, at most for `longest`. Its progress is reported as the waiting call's.
 async fn wait_for(job: &Job, cx: &Context, longest: Duration) {
     let mut changes = job.changes();
     let over = async {
@@ -143,7 +143,7 @@ async fn wait_for(job: &Job, cx: &Context, longest: Duration) {
     }
 }
 
-/// How a job is, as a result.
+/// The state of a job as a tool's result.
 fn job_outcome(job: &Job) -> Outcome {
     match job.status() {
         Status::Done(outcome) => Outcome::clone(&outcome),

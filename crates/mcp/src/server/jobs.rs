@@ -1,6 +1,6 @@
-//! Calls that outlast their client's patience: each goes on as a job under a name, on nobody's connection, until its
-//! result is fetched. Where the client speaks the tasks extension (`io.modelcontextprotocol/tasks`) a job is a task;
-//! elsewhere the tools of `job_tools.rs` reach it.
+//! Calls that take longer than their client would wait: each goes on as a job under an id, independent of any
+//! connection, until its result is fetched. For clients with the extension `io.modelcontextprotocol/tasks` a job is a
+//! task (`tasks.rs`); others reach it by the tools of `job_tools.rs`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,13 +22,13 @@ use crate::tool::{Answers, Ask, AskError, Outcome, Progress};
 use crate::wire::build::RpcError;
 use crate::wire::code;
 
-/// How many jobs there may be, the ended included; a call beyond that stays a call.
+/// Jobs that may exist, ended ones included; beyond that a call stays a call.
 const MAX_JOBS: usize = 256;
 
-/// How long the result of a job is kept.
+/// How long a result is kept.
 const RESULT_TTL: Duration = Duration::from_secs(60 * 60);
 
-/// How long a cancelled job may go on before it is dropped.
+/// How long a cancelled job may go on before it is aborted.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -37,18 +37,18 @@ pub(super) struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
 pub(super) struct Job {
     pub id: String,
     pub tool: String,
-    /// Whose it is.
+    /// The principal that it belongs to.
     pub principal: Arc<str>,
-    /// Whether it was given to the client as a task, and what that can be asked then.
+    /// What the client can be asked, if the job was given to it as a task.
     pub task: Option<ClientCapabilities>,
     /// When its call began.
     pub began: Instant,
-    /// When it became a job, by both clocks.
+    /// When it became a job, by the wall clock and the monotonic one.
     pub created: SystemTime,
     born: Instant,
     state: Mutex<Inner>,
     changed: watch::Sender<u64>,
-    /// Connections that want to hear when its stage changes.
+    /// Connections to notify when its stage changes.
     watchers: Mutex<Vec<Weak<SideChannel>>>,
 }
 
@@ -57,7 +57,7 @@ struct Inner {
     updated: SystemTime,
     progress: Option<Progress>,
     running: Option<AbortOnDrop>,
-    /// Questions put so far: their names must never come twice.
+    /// Questions asked so far: names on the wire are never reused.
     questions: u64,
 }
 
@@ -70,13 +70,13 @@ enum Stage {
 }
 
 struct OpenQuestions {
-    /// By the name on the wire: the name the call gave, and the question.
+    /// By the name on the wire: the name that the call gave, and the question.
     asks: HashMap<String, (String, Ask)>,
     given: Answers,
     answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 
-/// How a job is just now.
+/// The state of a job, for clients.
 pub(super) enum Status {
     Working(Option<Progress>),
     /// Questions by their name on the wire.
@@ -87,7 +87,7 @@ pub(super) enum Status {
 }
 
 impl Jobs {
-    /// A new job; nothing if there are too many.
+    /// Adds a job; gives `running` back if there are too many.
     pub(super) fn add(
         &self,
         tool: &str,
@@ -121,7 +121,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// The job of that name, if it is this caller's.
+    /// The job with this id, if it belongs to this principal.
     pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Job>> {
         self.lock().get(id).filter(|job| &*job.principal == principal).cloned()
     }
@@ -130,7 +130,7 @@ impl Jobs {
         self.lock().remove(id)
     }
 
-    /// Ends them all.
+    /// Ends all jobs.
     pub(super) fn clear(&self) {
         let jobs = std::mem::take(&mut *self.lock());
         for job in jobs.values() {
@@ -156,7 +156,7 @@ impl Job {
                 questions.sort_by(|one, other| one.0.cmp(&other.0));
                 Status::Asking(questions.into_iter().collect())
             }
-            // Or it asked and does not wait for the answer any more.
+            // An asking job whose call gave up the question works again.
             Stage::Working | Stage::Asking(_) => Status::Working(inner.progress.clone()),
             Stage::Done(outcome, _) => Status::Done(outcome.clone()),
             Stage::Failed(error, _) => Status::Failed(error.clone()),
@@ -164,13 +164,13 @@ impl Job {
         }
     }
 
-    /// When it last changed; and for how long after it became a job it is kept, if that is known.
+    /// The time of the last change, and how long after its creation the job is kept, if known.
     pub(super) fn times(&self) -> (SystemTime, Option<Duration>) {
         let updated = self.lock().updated;
         (updated, self.ended().map(|ended| ended.duration_since(self.born) + RESULT_TTL))
     }
 
-    /// Wakes on each change.
+    /// A receiver that wakes on each change.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -208,7 +208,7 @@ impl Job {
         self.end(stage);
     }
 
-    /// Ends it: it hears of it and may go on for a moment, but what it comes to then counts no more.
+    /// Ends the job. Its call is told, and may clean up for a while; its result no longer counts.
     pub(super) fn cancel(&self) {
         if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(AbortOnDrop::disarm) {
             cancel.cancel();
@@ -220,7 +220,7 @@ impl Job {
         }
     }
 
-    /// Takes the last stage, unless there is one already; gives what still runs.
+    /// Enters a final stage, unless the job is over; returns the call if it must be ended.
     fn end(&self, stage: Stage) -> Option<AbortOnDrop> {
         let mut stage = Some(stage);
         let mut running = None;
@@ -236,11 +236,11 @@ impl Job {
         if former.is_some() {
             self.notify_watchers();
         }
-        // Foreign values: not dropped under the lock.
+        // Foreign values are dropped outside of the lock.
         drop(former);
         match running {
             Some(running) if matches!(self.lock().stage, Stage::Cancelled(_)) => Some(running),
-            // It is done: there is nothing to end.
+            // The call is done: nothing to abort.
             Some(running) => {
                 running.disarm();
                 None
@@ -249,7 +249,7 @@ impl Job {
         }
     }
 
-    /// The job asks. Only a task can be asked for answers.
+    /// Asks questions. Only a task has a way to answer them.
     pub(super) fn ask(&self, asking: PendingAsk) {
         let PendingAsk { asks, answer } = asking;
         let era = Era::V2026_07_28;
@@ -275,7 +275,7 @@ impl Job {
         }
     }
 
-    /// Takes answers; what was not asked, or is no answer to its question, is left out.
+    /// Takes answers. Answers that were not asked for, or do not fit, are ignored.
     pub(super) fn answer(&self, responses: Map<String, Value>) {
         let mut done = None;
         self.change(|inner| {
@@ -298,7 +298,7 @@ impl Job {
         }
     }
 
-    /// Has this connection told when the stage changes.
+    /// Notifies this connection when the stage changes.
     pub(super) fn watch(&self, side_channel: &Arc<SideChannel>) {
         let watcher = Arc::downgrade(side_channel);
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -306,7 +306,6 @@ impl Job {
         watchers.push(watcher);
     }
 
-    /// The stage changed.
     fn notify_watchers(&self) {
         let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         watchers.iter().filter_map(Weak::upgrade).for_each(|side_channel| side_channel.task_changed(&self.id));
@@ -325,7 +324,7 @@ impl Job {
     }
 }
 
-/// A time as ISO 8601 writes it, in UTC and whole seconds.
+/// A time as ISO 8601, in UTC and whole seconds.
 pub(super) fn timestamp(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

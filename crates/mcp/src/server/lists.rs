@@ -1,5 +1,5 @@
-//! The lists that clients page through. A cursor names the last entry of the page before, so that what is added or
-//! removed meanwhile is neither told twice nor hides anything else.
+//! The lists that clients page through. A cursor names the last entry of the page before, so that entries which come or
+//! go meanwhile neither repeat nor hide others.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::era::params::{Params, invalid};
 use crate::era::{Era, base64};
 use crate::wire::build::RpcError;
 
-/// How many entries a page has unless the embedder says otherwise.
+/// The default number of entries of a page.
 pub(super) const PAGE_SIZE: usize = 1000;
 
 impl Shared {
-    /// The result of a list method, or nothing if this server has no such list.
+    /// The result of a list method; `None` if this server has no such list.
     pub(super) fn list(&self, method: &str, era: Era, params: &Params<'_>) -> Option<Result<Arc<[u8]>, RpcError>> {
         let mut out = Vec::new();
         let results = &self.results;
@@ -54,9 +54,9 @@ impl Shared {
         Ok(())
     }
 
-    /// The first page of `tools/list`, rendered once per revision and change of the registry.
+    /// The first page of `tools/list`, rendered once per protocol revision and change of the registry.
     fn tool_listing(&self, era: Era) -> Arc<[u8]> {
-        // Read before listing: a change in between makes the entry look older than it is, and it is made anew.
+        // Read before listing: a change in between makes the entry look outdated, and it is rendered again.
         let revision = *self.registry.changes().borrow();
         let mut listings = self.listings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match listings.get(&era) {
@@ -78,7 +78,7 @@ fn encode_cursor(method: &str, key: &str) -> String {
     base64::encode(format!("{method} {key}").as_bytes())
 }
 
-/// The key that a cursor of this list names.
+/// The key in a cursor of this list.
 fn decode_cursor(method: &str, cursor: &str) -> Result<String, RpcError> {
     let text = serde_json::from_str::<String>(cursor).ok().and_then(|text| base64::decode(&text));
     text.and_then(|bytes| String::from_utf8(bytes).ok())

@@ -1,10 +1,10 @@
-//! What a client does wrong and gets no answer for is logged; a flood of it gets few lines.
+//! Logs a client's errors that get no answer, at most once a second.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Lets one line a second into the log.
+/// Allows one log line a second.
 #[derive(Default)]
 pub(super) struct LogThrottle {
     last: Option<Instant>,
@@ -12,7 +12,7 @@ pub(super) struct LogThrottle {
 }
 
 impl LogThrottle {
-    /// If there is to be a line: how many there would have been since the last one.
+    /// `Some(suppressed)` when a line may be logged now.
     pub(super) fn unlogged(&mut self) -> Option<u64> {
         if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
             self.unlogged += 1;
@@ -22,7 +22,7 @@ impl LogThrottle {
         Some(std::mem::take(&mut self.unlogged))
     }
 
-    /// Logs a line that is no message.
+    /// Logs a line of input that is not a message.
     pub(super) fn log(&mut self, reason: &str, line: &[u8]) {
         if let Some(unlogged) = self.unlogged() {
             let shown = String::from_utf8_lossy(&line[..line.len().min(80)]);

@@ -1,4 +1,4 @@
-//! What each method and each notification of a client does.
+//! Serves each method and each notification of a client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) struct Request<'a> {
     pub era: Era,
     pub meta: &'a Meta<'a>,
     pub params: &'a Params<'a>,
-    /// All of its parameters.
+    /// All its parameters as JSON.
     pub raw: Option<Json<'a>>,
     pub batch: Option<u64>,
 }
@@ -40,7 +40,7 @@ impl ConnectionState {
         }
     }
 
-    /// Answers now or makes a call of it; an error is the answer.
+    /// Answers the request now or makes a call of it. An error is its answer.
     fn serve_request(
         &mut self,
         id: &Id,
@@ -50,7 +50,7 @@ impl ConnectionState {
     ) -> Result<(), RpcError> {
         let params = Params::read(raw)?;
         let meta = params.meta();
-        // A request that says of itself that it needs no handshake makes none.
+        // An `initialize` that names a modern revision itself is not a handshake.
         let names_modern = |meta: &Meta<'_>| meta.names_era() && meta.era(self.era).is_ok_and(|era| era.is_modern());
         if method == "initialize" && !meta.as_ref().is_ok_and(names_modern) {
             return self.initialize(id, &params, batch);
@@ -104,7 +104,7 @@ impl ConnectionState {
         }
     }
 
-    /// The handshake of the older revisions. Whatever the client asks for, it gets an answer.
+    /// The handshake of the older revisions. Whatever version the client asks for, it gets one.
     fn initialize(&mut self, id: &Id, params: &Params<'_>, batch: Option<u64>) -> Result<(), RpcError> {
         if batch.is_some() {
             return Err(RpcError::new(code::INVALID_REQUEST, "initialize must not be part of a batch"));
@@ -145,7 +145,7 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Starts foreign code for a request.
+    /// Makes a call of a request and admits it.
     pub(super) fn call(
         &mut self,
         request: &Request<'_>,
@@ -175,7 +175,7 @@ impl ConnectionState {
             false => LogPolicy::Connection,
         };
         let key = self.new_key();
-        // A batch is answered as one; progress for its parts would have to be held apart from all of it.
+        // A batch is answered as one, so progress of its parts would hold back all of it.
         let token = meta.token().filter(|_| batch.is_none());
         let reported = token.map(|token| ProgressState { token: token.into(), last: None, at: Instant::now(), end: 0 });
         let wants_progress = reported.is_some();
@@ -210,7 +210,7 @@ impl ConnectionState {
         Route { side_channel, call, wants_progress, log, principal, recipient: Recipient::Request }
     }
 
-    /// Opens a subscription: acknowledged first, with what of it is served.
+    /// Opens a subscription. The acknowledgement comes first and says which part of the filter is served.
     fn listen(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         let Request { id, params, .. } = *request;
         #[derive(Deserialize)]
@@ -266,7 +266,7 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Notifications are never answered, whatever is wrong with them.
+    /// Takes a notification. Even a wrong one is never answered.
     pub(super) fn notification(&mut self, method: &str, raw: Option<Json<'_>>) {
         let Ok(params) = Params::read(raw) else {
             return tracing::debug!(method, "a notification with unreadable parameters was ignored");
@@ -291,8 +291,7 @@ impl ConnectionState {
     }
 }
 
-/// How long a client waits for an answer, where its name tells: these give up after a minute unless configured
-/// otherwise.
+/// How long a client waits for an answer, as far as its name tells: Codex and Gemini give up after a minute by default.
 fn client_timeout(client: Json<'_>) -> Option<Duration> {
     let name = client.member("name")?.text()?;
     let has = |part: &str| name.as_bytes().windows(part.len()).any(|found| found.eq_ignore_ascii_case(part.as_bytes()));

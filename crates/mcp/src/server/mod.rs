@@ -1,6 +1,7 @@
-//! The server: what it says of itself, which tools and methods it has, and the connections it serves.
+//! The server: its description, its tools and methods, and the connections that it serves.
 //!
-//! Start with [`Server`]; a connection's life is in `connection.rs`, what each method does in `methods.rs`.
+//! Start with [`Server`]. `connection.rs` is the life of a connection, `connection_state.rs` its protocol state,
+//! `methods.rs` what each method does.
 
 mod announcing;
 mod answers;
@@ -74,23 +75,23 @@ struct Shared {
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
     suspended: SuspendedCalls,
-    /// How many characters a text may have, and the longer ones.
+    /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
-    /// Whether there are any: every call looks.
+    /// Whether `methods` has any: saves every call a lock.
     has_methods: AtomicBool,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<Era, Listing>>,
     shutdown: watch::Sender<bool>,
 }
 
-/// A rendered `tools/list` result and the registry's revision it shows.
+/// The revision of the registry, and its rendered `tools/list` result.
 type Listing = (u64, Arc<[u8]>);
 
 impl Server {
-    /// A server of these tools.
+    /// A server with these tools.
     pub fn new(info: ServerInfo, registry: Arc<Registry>) -> Server {
         Server {
             shared: Arc::new(Shared {
@@ -112,17 +113,17 @@ impl Server {
         }
     }
 
-    /// A server of the tools that a program is made of. [`Server::registry`] takes more of them at run time.
+    /// A server with a program's own tools. [`Server::registry`] takes more of them at run time.
     ///
     /// # Panics
     ///
-    /// If one of them cannot be served, as [`Registry::new`] does.
+    /// If a tool cannot be served, as [`Registry::new`] does.
     pub fn with_tools(info: ServerInfo, tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Server {
         Server::new(info, Arc::new(Registry::new(tools)))
     }
 
-    /// Adds a method of the embedder's own, or replaces one of the protocol's. Its calls run like tool calls: at
-    /// once, cancellable, with a [`Context`] that may outlive them. The result must be a JSON object.
+    /// Adds a method of the embedder's own, or replaces one of the protocol's. Its calls run like tool calls: at once,
+    /// cancellable, with a [`Context`] that may outlive the call. The result must be a JSON object.
     #[must_use]
     pub fn method<F, Fut>(self, name: &str, handler: F) -> Server
     where
@@ -135,7 +136,7 @@ impl Server {
         self
     }
 
-    /// Listens to a client's notification of the embedder's own. Handlers run like calls, without an answer.
+    /// Handles a notification of the embedder's own. Handlers run like calls, without an answer.
     #[must_use]
     pub fn on_notification<F, Fut>(self, name: &str, handler: F) -> Server
     where
@@ -153,23 +154,23 @@ impl Server {
         self
     }
 
-    /// Serves these resources too, to connections that begin from here on; the first ones given stay. Without any
-    /// the server says that it has none. To be called before [`Server::result_budget`], which adds one of its own.
+    /// Serves these resources to connections that begin from now on. Only the first call counts. Without resources the
+    /// server does not declare the capability. Call it before [`Server::result_budget`], which adds a template.
     #[must_use]
     pub fn resources(self, resources: Arc<Resources>) -> Server {
         self.shared.resources.get_or_init(|| resources);
         self
     }
 
-    /// Serves these prompts too, to connections that begin from here on; the first ones given stay. Without any the
-    /// server says that it has none.
+    /// Serves these prompts to connections that begin from now on. Only the first call counts. Without prompts the
+    /// server does not declare the capability.
     #[must_use]
     pub fn prompts(self, prompts: Arc<Prompts>) -> Server {
         self.shared.prompts.get_or_init(|| prompts);
         self
     }
 
-    /// How many entries a page of a list has, at most: 1,000 unless this is called.
+    /// Sets how many entries a page of a list has at most; the default is 1,000.
     #[must_use]
     pub fn page_size(self, entries: usize) -> Server {
         self.shared.page_size.store(entries.max(1), Ordering::Relaxed);
@@ -177,9 +178,9 @@ impl Server {
         self
     }
 
-    /// Lets calls of tools that say so ([`Tool::JOB_AFTER`](crate::tool::Tool::JOB_AFTER)) become jobs: tasks of the
-    /// extension `io.modelcontextprotocol/tasks` for clients that know it, and for the others jobs that the tools
-    /// `job_wait`, `job_read` and `job_cancel` reach, which this adds. Jobs end with the server, not with a connection.
+    /// Lets calls of tools with [`Tool::JOB_AFTER`](crate::tool::Tool::JOB_AFTER) become jobs: tasks of the extension
+    /// `io.modelcontextprotocol/tasks` for clients that know it, and for other clients jobs behind the tools
+    /// `job_wait`, `job_read` and `job_cancel`, which this adds. Jobs end with the server, not with a connection.
     #[must_use]
     pub fn jobs(self) -> Server {
         if !self.shared.jobs_are_on.swap(true, Ordering::Relaxed) {
@@ -190,9 +191,9 @@ impl Server {
         self
     }
 
-    /// How many characters the texts of a tool's result may have together, unless the tool's `_meta` says otherwise by
-    /// `anthropic/maxResultSizeChars`. A longer one keeps its head and its tail, and the whole of the latest ones can be
-    /// read by range as the resource `result://…`, which this adds; without it texts are as long as they are.
+    /// Limits the texts of a tool's result to this many characters in total, unless `anthropic/maxResultSizeChars` in
+    /// the tool's `_meta` says otherwise. A longer text keeps its head and its tail; the latest full texts can be read
+    /// by range as the resource `result://…`, which this adds. Without this call there is no limit.
     #[must_use]
     pub fn result_budget(self, characters: usize) -> Server {
         if self.shared.budget.get().is_none() {
@@ -206,22 +207,22 @@ impl Server {
         self
     }
 
-    /// The key that tickets of open questions are sealed with, to be kept secret. A server that has the same one after
-    /// a restart can still say what became of a question that was open before it. Random unless this is called, once
-    /// and before the server serves.
+    /// Sets the secret key that seals the tickets of open questions; random by default. A server that keeps its key
+    /// over a restart can still say what a call had done whose question was open. Call it once, before the server
+    /// serves.
     #[must_use]
     pub fn seal_key(self, key: [u8; 32]) -> Server {
         self.shared.suspended.set_key(key);
         self
     }
 
-    /// Whether the embedder has a method of that name.
+    /// Whether the embedder handles this method.
     #[cfg(feature = "http")]
     pub(crate) fn has_method(&self, name: &str) -> bool {
         self.shared.method(name).is_some()
     }
 
-    /// Whether the embedder listens to notifications of that name.
+    /// Whether the embedder handles this notification.
     #[cfg(feature = "http")]
     pub(crate) fn has_notification(&self, name: &str) -> bool {
         self.shared.notification(name).is_some()
@@ -232,10 +233,10 @@ impl Server {
         &self.shared.registry
     }
 
-    /// Serves one connection until its input ends, its peer is gone or the server shuts down. Nothing that arrives
-    /// ends it earlier. Must run on a tokio runtime with its timer (and with I/O where the streams need it).
+    /// Serves one connection until its input ends, its peer is gone or the server shuts down. No input ends it earlier.
+    /// Must run on a tokio runtime with the timer enabled (and I/O, if the streams need it).
     ///
-    /// Dropping the future ends the connection at once: its calls are cancelled and what was not written is lost.
+    /// Dropping the future ends the connection at once: its calls are cancelled and unwritten output is lost.
     pub async fn serve<R, W>(&self, reader: R, writer: W, options: ConnectionOptions) -> End
     where
         R: AsyncRead + Send + Unpin,
@@ -244,7 +245,7 @@ impl Server {
         connection::Connection::new(self.shared.clone(), reader, writer, options).run().await
     }
 
-    /// Ends all connections in good order, now and in future: running calls get their grace, subscriptions their end.
+    /// Shuts down all connections, present and future: running calls get their grace, subscriptions are ended.
     pub fn shutdown(&self) {
         self.shared.shutdown.send_replace(true);
         self.shared.suspended.clear();
@@ -281,7 +282,7 @@ impl Shared {
     }
 }
 
-/// A short name for one fault, to find it in the log by.
+/// A short id of one fault, by which it is found in the log.
 fn fault_id() -> String {
     format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
 }

@@ -1,4 +1,4 @@
-//! What an embedder may decide about a server and its connections, and how a connection ends.
+//! The options and limits of a connection, which the embedder sets, and how a connection ends.
 
 use std::fmt;
 use std::io;
@@ -12,43 +12,43 @@ use crate::era::Era;
 use crate::tool::Caller;
 use crate::wire::{DEFAULT_BATCH_LIMIT, DEFAULT_LINE_LIMIT};
 
-/// What a connection may use. Each limit holds per connection.
+/// The limits of a connection. Each holds per connection.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The longest line of input, in bytes. A longer request is answered with an error.
+    /// The longest line of input, in bytes; a longer request is answered with an error.
     pub line: usize,
-    /// What to do about a longer line, for the error: names the embedding program's setting. Empty for nothing.
+    /// A hint for that error, which names the embedder's setting; empty for none.
     pub line_hint: &'static str,
-    /// How many calls run at once; more wait.
+    /// Calls that run at once; more wait.
     pub running: usize,
-    /// How many calls wait; with more the server stops reading until one has started.
+    /// Calls that wait; at the limit the server stops reading until one has started.
     pub waiting: usize,
-    /// How many messages a batch may have.
+    /// Messages in a batch.
     pub batch: usize,
-    /// How many bytes the arguments of waiting calls hold; a call beyond that is refused.
+    /// Bytes of arguments of all waiting calls; a call beyond the limit is refused.
     pub waiting_bytes: usize,
-    /// How many bytes of output wait for the peer to read; with more the server stops reading.
+    /// Bytes of output that wait for the peer to read; at the limit the server stops reading.
     pub output: usize,
-    /// How many notifications wait to be written; more are refused.
+    /// Notifications that wait to be written; more are refused.
     pub notifications: usize,
-    /// How many bytes of notifications wait to be written; more are refused.
+    /// Bytes of notifications that wait to be written; more are refused.
     pub notification_bytes: usize,
-    /// How many subscriptions a client may hold open.
+    /// Subscriptions that a client may hold open.
     pub subscriptions: usize,
-    /// How many resources a client may watch, over all its subscriptions.
+    /// Resources that a client may watch, over all its subscriptions.
     pub watched: usize,
     /// How long running calls have to finish once input has ended or the server shuts down.
     pub grace: Duration,
-    /// How long a call may run, if there is a limit: a longer one is cancelled and answered with an error. Waiting for a
-    /// slot or for a person does not count, and what has become a job goes on.
+    /// How long a call may run; `None` for no limit. A call that exceeds it is cancelled and answered with an error.
+    /// Waiting for a slot or for a person does not count, and a job has no limit.
     pub call: Option<Duration>,
     /// How long a cancelled call may go on before it is dropped.
     pub cancel_grace: Duration,
-    /// How long a held call may be silent before its client hears that it still runs.
+    /// How long a call may be silent before its client is told that it still runs.
     pub heartbeat: Duration,
-    /// How long an answer waits, at most, for the peer to read its call's last progress, so that they come apart.
+    /// How long an answer waits, at most, for the peer to read its call's last progress.
     pub unread_progress: Duration,
-    /// How long a peer may leave the last output unread before it is given up.
+    /// How long a peer may leave the last output unread before the connection is dropped.
     pub flush: Duration,
 }
 
@@ -79,26 +79,26 @@ impl Default for Limits {
 /// Tells whether the peer has read everything that was written so far; `None` if that cannot be known.
 pub type Drained = Box<dyn Fn() -> Option<bool> + Send + Sync>;
 
-/// What an embedder decides about one connection.
+/// The options of one connection.
 pub struct ConnectionOptions {
-    /// Who is at the other end; tools read it back with [`Context::caller`](crate::tool::Context::caller).
+    /// The embedder's data on the peer; tools read it with [`Context::caller`](crate::tool::Context::caller).
     pub caller: Caller,
-    /// The name of who is at the other end, where several may connect: a question that was put to one is not answered
-    /// by another.
+    /// The name of the peer, where several may connect: a question, a job or a long result of one principal is not
+    /// accessible to another.
     pub principal: String,
-    /// What the connection may use.
+    /// The limits.
     pub limits: Limits,
-    /// Bytes of input that were already read, ahead of what the reader gives.
+    /// Bytes of input that were read already and precede the reader's.
     pub initial: Vec<u8>,
-    /// The revision of requests that name none, before any handshake.
+    /// The revision of requests that name none, until a handshake sets it.
     pub assume: Era,
-    /// How long the client waits for an answer, if the embedder knows better than the client's name tells.
+    /// How long the client waits for an answer, if the embedder knows; otherwise the client's name decides.
     pub budget: Option<Duration>,
-    /// Ends this connection in good order when it turns true.
+    /// Shuts this connection down when it turns true.
     pub shutdown: Option<watch::Receiver<bool>>,
-    /// Where everything that is said goes, too.
+    /// A tap that records every message.
     pub tap: Option<Tap>,
-    /// Whether the peer has read everything; the transports of this crate set it.
+    /// Tells whether the peer has read everything; the transports of this crate set it.
     pub drained: Option<Drained>,
 }
 
@@ -120,7 +120,7 @@ impl Default for ConnectionOptions {
 
 #[cfg(feature = "http")]
 impl ConnectionOptions {
-    /// The same for one more exchange of the same client.
+    /// The same options for another exchange of the same client.
     pub(crate) fn again(&self, shutdown: watch::Receiver<bool>) -> ConnectionOptions {
         ConnectionOptions {
             caller: self.caller.clone(),
@@ -145,7 +145,7 @@ impl fmt::Debug for ConnectionOptions {
 /// How a connection ended.
 #[derive(Debug)]
 pub enum End {
-    /// Its input ended; everything that could be answered was.
+    /// Its input ended; every call that could be answered was.
     Input,
     /// The server, or this connection, was told to shut down.
     Shutdown,

@@ -1,32 +1,32 @@
-//! Keeps a call's last progress and its answer apart. Some clients forget a call's progress token as soon as its
-//! answer arrives and then choke on progress that came in the same read; so the answer waits until the peer has read
-//! the progress, and a moment longer. The traffic of other calls goes on meanwhile.
+//! Separates a call's last progress from its answer. Some clients forget a progress token as soon as the answer arrives
+//! and then fail on progress that came in the same read. So the answer waits until the peer has read the progress, and
+//! a moment longer; other calls are not delayed.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The moment in between: long enough for a client's event loop to turn.
+/// The pause between progress and answer: long enough for one turn of a client's event loop.
 const GAP: Duration = Duration::from_millis(2);
 
-/// How often to look whether the peer has read.
+/// How often to check whether the peer has read.
 const RECHECK: Duration = Duration::from_millis(1);
 
-/// Progress older than this has been dealt with.
+/// Progress older than this counts as read.
 pub(super) const SETTLED: Duration = Duration::from_millis(250);
 
 /// Answers that wait for their progress to be read.
 pub(super) struct HeldAnswers {
     answers: Vec<(Vec<u8>, Stage)>,
     bytes: usize,
-    /// How long to wait for a peer to read, at most, once the progress is written.
+    /// How long to wait, at most, for the peer to read progress that is written.
     max_wait: Duration,
 }
 
 enum Stage {
-    /// The progress is not written up to here yet.
+    /// The progress, which ends at this offset, is not written yet.
     Writing(u64),
-    /// Written; the peer has not read it, as far as is known.
+    /// The progress is written, and not known to be read.
     Reading {
         since: Instant,
         look: Instant,
@@ -41,7 +41,7 @@ impl HeldAnswers {
         HeldAnswers { answers: Vec::new(), bytes: 0, max_wait }
     }
 
-    /// Keeps an answer whose progress ends at this offset of the output.
+    /// Holds an answer whose progress ends at this offset of the output.
     pub(super) fn push(&mut self, answer: Vec<u8>, progress_end: u64) {
         self.bytes += answer.len();
         self.answers.push((answer, Stage::Writing(progress_end)));
@@ -55,13 +55,13 @@ impl HeldAnswers {
         self.bytes
     }
 
-    /// Moves what may go to the output. `written` is how far the output was written.
+    /// Moves answers that are due to the output, of which `written` bytes were written.
     pub(super) fn release(&mut self, out: &mut Vec<u8>, written: u64, drained: impl Fn() -> Option<bool>) {
         if self.answers.is_empty() {
             return;
         }
         let now = Instant::now();
-        // What is known of the peer is known for all of them.
+        // One look at the peer holds for all answers.
         let drained = drained();
         self.answers.retain_mut(|(answer, stage)| {
             loop {
@@ -85,13 +85,13 @@ impl HeldAnswers {
         });
     }
 
-    /// Lets everything go at once: waiting has no more point.
+    /// Moves all answers to the output at once.
     pub(super) fn release_all(&mut self, out: &mut Vec<u8>) {
         self.bytes = 0;
         self.answers.drain(..).for_each(|(answer, _)| out.extend_from_slice(&answer));
     }
 
-    /// When to look again, if time alone can change anything.
+    /// When to check again, if time alone can release an answer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.answers
             .iter()

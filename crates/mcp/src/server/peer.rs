@@ -1,4 +1,4 @@
-//! The connection as one call sees it.
+//! The connection as one call sees it: the server's [`Peer`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,11 +15,11 @@ use super::side_channel::{PendingAsk, SideChannel};
 use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Peer, Progress};
 
 pub(super) struct CallPeer {
-    /// Where the call's client is: a call that asked may be answered on another connection.
+    /// The way to the call's client, which may change: a suspended call may be resumed on another connection.
     route: Mutex<Route>,
-    /// The call is answered or cancelled: nothing of its own may follow.
+    /// Whether the call is answered or cancelled: no progress or log may follow.
     over: AtomicBool,
-    /// What the call says it has done.
+    /// The effects that the call reported.
     effects: Mutex<Vec<String>>,
 }
 
@@ -29,16 +29,16 @@ pub(super) struct Route {
     /// Whether the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
-    /// Whose the call is.
+    /// The principal that the call belongs to.
     pub principal: Arc<str>,
     pub recipient: Recipient,
 }
 
-/// Who waits for a call.
+/// What waits for a call's result.
 pub(super) enum Recipient {
-    /// The request it came with.
+    /// The request that it came with.
     Request,
-    /// Nobody just now: it is between two requests. It may come to something in that time.
+    /// Nothing: the call is suspended between two requests. Holds its result if it finishes meanwhile.
     Suspended(Option<Reply>),
     /// The job that the call has become.
     Job(Arc<Job>),
@@ -47,9 +47,9 @@ pub(super) enum Recipient {
 /// Which log messages a call's client wants.
 #[derive(Clone, Copy)]
 pub(super) enum LogPolicy {
-    /// What it set for the connection (handshake eras).
+    /// Those that it set for the connection (handshake eras).
     Connection,
-    /// What it asked for with this request, or nothing.
+    /// Those that it asked for with this request, or none.
     Request(Option<LogLevel>),
 }
 
@@ -70,11 +70,11 @@ impl CallPeer {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// The call is done.
+    /// Hands the call's result to its recipient.
     pub(super) fn finish(&self, reply: Reply) {
         let mut route = self.route();
         match &mut route.recipient {
-            // Under the lock: the task that suspends the call must find this in the side channel.
+            // Under the lock, so that the connection finds the reply in the side channel before it suspends the call.
             Recipient::Request => route.side_channel.finish(route.call, reply),
             Recipient::Suspended(done) => *done = Some(reply),
             Recipient::Job(job) => {
@@ -85,12 +85,12 @@ impl CallPeer {
         }
     }
 
-    /// Nobody waits for the call until it is [sent on](CallPeer::reroute).
+    /// Marks the call as suspended until it is [rerouted](CallPeer::reroute).
     pub(super) fn suspend(&self) {
         self.route().recipient = Recipient::Suspended(None);
     }
 
-    /// From here on the call is a job.
+    /// Marks the call as a job.
     pub(super) fn become_job(&self, job: Arc<Job>) {
         self.route().recipient = Recipient::Job(job);
     }
@@ -103,10 +103,10 @@ impl CallPeer {
         }
     }
 
-    /// Another request waits for the call. Gives what it came to meanwhile.
+    /// Routes the call to another request; returns its result if it finished meanwhile.
     pub(super) fn reroute(&self, next: Route) -> Option<Reply> {
         let mut route = self.route();
-        // The old route may hold the last handle of a side channel: it is not dropped under the lock.
+        // The old route may hold the last handle of a side channel, so it is dropped outside of the lock.
         let former = std::mem::replace(&mut *route, next);
         drop(route);
         match former.recipient {
@@ -115,7 +115,7 @@ impl CallPeer {
         }
     }
 
-    /// What the call says it has done so far.
+    /// The effects that the call reported so far, as text.
     pub(super) fn effects(&self) -> String {
         let effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
         if effects.is_empty() { "none".to_owned() } else { effects.join("; ") }

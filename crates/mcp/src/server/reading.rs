@@ -1,4 +1,4 @@
-//! Resources and prompts: reading, getting, completing, and hearing of changes.
+//! The methods of resources, prompts and completion, and the subscriptions to resources.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use crate::wire::build::{self, RpcError};
 use crate::wire::{Json, code};
 
 impl ConnectionState {
-    /// Serves a method of resources, prompts or completion; false if there is no such method here.
+    /// Serves a method of resources, prompts or completion; false if this server has no such method.
     pub(super) fn serve_reading(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
         let has_resources = self.shared.resources.get().is_some();
         let legacy = !request.era.is_modern();
@@ -132,7 +132,7 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// A client of a handshake revision wants to hear when a resource changes.
+    /// Answers `resources/subscribe` (handshake revisions).
     fn subscribe(&mut self, request: &Request<'_>) -> Result<(), RpcError> {
         let uri = params::string(request.params.uri, "uri")?;
         if self.shared.resources.get().and_then(|resources| resources.find(&uri)).is_none() {
@@ -158,7 +158,7 @@ impl ConnectionState {
         self.emit(request.batch, |out, shared| build::result_with(out, id, |out| shared.results.empty(out, era)));
     }
 
-    /// Has this connection told when one of these changes.
+    /// Watches these resources for this connection.
     pub(super) fn watch<'a>(&mut self, uris: impl IntoIterator<Item = &'a str> + Clone) -> Result<(), RpcError> {
         if uris.clone().into_iter().any(|uri| uri.len() > MAX_URI) {
             return Err(invalid(format!("an address of a resource has at most {MAX_URI} bytes")));
@@ -175,7 +175,7 @@ impl ConnectionState {
         Ok(())
     }
 
-    /// Those of these that nobody on this connection wants to hear of any more are let go.
+    /// Stops watching those of these resources that this connection no longer needs.
     pub(super) fn unwatch<'a>(&self, uris: impl IntoIterator<Item = &'a str>) {
         let Some(resources) = self.shared.resources.get() else { return };
         for uri in uris {
@@ -187,7 +187,7 @@ impl ConnectionState {
         }
     }
 
-    /// Nothing is watched for this connection any more.
+    /// Stops watching all resources for this connection.
     pub(super) fn unwatch_all(&mut self) {
         let subscribed = std::mem::take(&mut self.subscribed_resources);
         let subscriptions = std::mem::take(&mut self.subscriptions);
@@ -201,7 +201,7 @@ impl ConnectionState {
     }
 }
 
-/// There is no resource of that address. The revisions with a handshake have a code for that.
+/// The error for a URI without a resource; the handshake revisions have a code of their own for it.
 pub(super) fn not_found(uri: &str, legacy: bool) -> RpcError {
     let code = if legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
     RpcError::new(code, "Resource not found").with_data(&serde_json::json!({"uri": uri}))
@@ -214,7 +214,7 @@ fn known_argument(known: bool, asked: &Completing) -> Result<(), RpcError> {
     }
 }
 
-/// Reads an object of one shape.
+/// Reads an object as a type.
 fn object<'a, T: Deserialize<'a>>(raw: Option<Json<'a>>, name: &str) -> Result<T, RpcError> {
     let raw = raw.filter(|raw| raw.is_object());
     let raw = raw.ok_or_else(|| invalid(format!("params: `{name}` must be an object")))?;

@@ -1,5 +1,5 @@
-//! How much text a result may have: a longer one keeps its head and its tail, says how much is left out, and where
-//! the whole can be read, by range.
+//! The budget of a result's text. A longer text keeps its head and its tail, and says how much is left out and where
+//! the full text can be read by range.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,17 +8,17 @@ use super::suspended::random_name;
 use crate::resource::{AnyTemplate, Contents, ReadError, Template, template};
 use crate::tool::{Content, Declaration, Outcome, ToolError};
 
-/// How many whole texts are kept, and how many bytes of them.
+/// Full texts that are kept, and their bytes in total.
 const MAX_TEXTS: usize = 64;
 const MAX_BYTES: usize = 16 << 20;
 
-/// How many characters are read at once unless the client says otherwise.
+/// Characters that are read at once by default.
 const DEFAULT_RANGE: usize = 20_000;
 
-/// The hint by which a tool tells one client how long its results may be; it holds for all of them here.
+/// The hint in a tool's `_meta` on how long its results may be. One client defined it; here it holds for all.
 const HINT: &str = "anthropic/maxResultSizeChars";
 
-/// The texts that were too long, the newest last.
+/// The full texts of long results, the newest last.
 #[derive(Default)]
 pub(super) struct FullTexts(Mutex<VecDeque<FullText>>);
 
@@ -47,8 +47,8 @@ impl FullTexts {
     }
 }
 
-/// Cuts what is longer than this server's budget, or than the tool's own. The texts of a result share it: short ones
-/// stay whole, the others get as much each.
+/// Truncates the texts of a result to the server's budget, or the tool's own. Short texts stay whole; the others share
+/// the rest equally.
 pub(super) fn truncate(
     outcome: &mut Outcome,
     budget: usize,
@@ -71,7 +71,7 @@ pub(super) fn truncate(
     }
 }
 
-/// The text of a block, if it is one.
+/// The text of a block, if it is a text.
 fn text(content: &mut Content) -> Option<&mut String> {
     match content {
         Content::Text(text) => Some(text),
@@ -80,12 +80,12 @@ fn text(content: &mut Content) -> Option<&mut String> {
     }
 }
 
-/// How many characters each of several texts may have so that all together have no more than the budget.
+/// The most characters that each text may have so that all texts together fit the budget.
 fn share(mut lengths: Vec<usize>, budget: usize) -> usize {
     lengths.sort_unstable();
     let (mut left, mut count) = (budget, lengths.len());
     for length in lengths {
-        // As far as the shortest ones need less than their share, the others have more.
+        // Texts that need less than their share leave more for the others.
         if length > left / count {
             return left / count;
         }
@@ -95,7 +95,7 @@ fn share(mut lengths: Vec<usize>, budget: usize) -> usize {
     usize::MAX
 }
 
-/// Two thirds of the budget from the beginning and one from the end, whole lines where there are any.
+/// Two thirds of the budget from the beginning and one third from the end, in whole lines if there are any.
 fn cut(text: &str, budget: usize, uri: &str) -> String {
     let total = text.chars().count();
     let at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
@@ -114,7 +114,7 @@ fn cut(text: &str, budget: usize, uri: &str) -> String {
     )
 }
 
-/// The resource by which what was left out is read.
+/// The resource template by which the full texts are read.
 pub(super) fn full_text_template(kept: Arc<FullTexts>) -> Result<Arc<dyn AnyTemplate>, crate::resource::TemplateError> {
     let mut declaration = Template::new("result://{id}{?from,length}", "result")?;
     declaration.about.description = Some("A long result, by a range of its characters.".to_owned());

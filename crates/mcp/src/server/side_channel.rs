@@ -1,5 +1,5 @@
-//! What reaches a connection from other threads and tasks: notifications, progress, finished calls. Bounded where the
-//! sender could run ahead; never blocks.
+//! The way from calls and other tasks into a connection: notifications, progress, questions, finished calls. It never
+//! blocks, and is bounded where a sender could run ahead. The connection takes everything out at once, as [`Inbound`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -15,14 +15,14 @@ use crate::resource::Watcher;
 use crate::tool::{Answers, Ask, AskError, LogLevel, NotifyError, Progress};
 use crate::wire::build;
 
-/// Shared by a connection and everything that may speak on it. The connection alone takes things out.
+/// Shared by a connection, which alone takes out, and everything that may send on it.
 pub(super) struct SideChannel {
     inner: Mutex<Inner>,
-    /// Whether there is anything to take, readable without the lock.
+    /// Whether there is anything to take; read without the lock.
     filled: AtomicBool,
-    /// The threshold of log messages of calls of a handshake era.
+    /// The log level that the client set (handshake eras).
     level: Arc<AtomicU8>,
-    /// Where notifications go once this one is closed.
+    /// Receives notifications once this one is closed.
     fallback: Option<Arc<SideChannel>>,
     closed: watch::Sender<bool>,
     notifications: usize,
@@ -32,21 +32,21 @@ pub(super) struct SideChannel {
 #[derive(Default)]
 struct Inner {
     inbound: Inbound,
-    /// Notifications taken in and not written yet, here or in the connection's output, and their bytes.
+    /// Notifications that are not written yet, here or in the connection's output, and their bytes.
     unwritten: usize,
     unwritten_bytes: usize,
     closed: bool,
     waker: Option<Waker>,
 }
 
-/// Everything that came since the last look.
+/// Everything sent since the connection last took it.
 #[derive(Default)]
 pub(super) struct Inbound {
-    /// Whole lines of notifications.
+    /// Notifications as whole lines.
     pub lines: Vec<u8>,
-    /// How many they are.
+    /// The number of `lines`.
     pub notifications: usize,
-    /// The latest progress of each call that reported any.
+    /// The latest progress of each call.
     pub progress: HashMap<Key, Progress>,
     /// Questions of calls.
     pub asks: Vec<(Key, PendingAsk)>,
@@ -54,13 +54,13 @@ pub(super) struct Inbound {
     pub updated: BTreeSet<String>,
     /// Tasks that changed.
     pub tasks: BTreeSet<String>,
-    /// After how long the client is to come back, having been let go until then.
+    /// The delay after which the client should reconnect.
     pub reconnect_after: Option<Duration>,
-    /// Calls that are done, in the order they were.
+    /// Finished calls, in order.
     pub finished: Vec<(Key, Reply)>,
 }
 
-/// Questions and where their answers go.
+/// Questions of a call and the sender of their answers.
 pub(super) struct PendingAsk {
     pub asks: Vec<(String, Ask)>,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
@@ -89,7 +89,8 @@ impl SideChannel {
         }
     }
 
-    /// One of several that a client has: its log level is theirs, and what comes once it is closed goes to the rest.
+    /// One of several side channels of a client: they share the log level, and notifications go to `fallback` once this
+    /// one is closed.
     #[cfg(feature = "http")]
     pub(super) fn joined(limits: &Limits, level: Arc<AtomicU8>, fallback: Arc<SideChannel>) -> SideChannel {
         SideChannel { level, fallback: Some(fallback), ..SideChannel::new(limits) }
@@ -100,7 +101,7 @@ impl SideChannel {
         self.level.clone()
     }
 
-    /// Wakes the connection to look around.
+    /// Wakes the connection although nothing was sent.
     #[cfg(feature = "http")]
     pub(super) fn nudge(&self) {
         self.wake(self.lock());
@@ -126,7 +127,7 @@ impl SideChannel {
         Ok(())
     }
 
-    /// So many notifications of so many bytes have left.
+    /// Notes that this many notifications, of this many bytes, were written.
     pub(super) fn written(&self, count: usize, bytes: usize) {
         let mut inner = self.lock();
         inner.unwritten -= count;
@@ -184,7 +185,7 @@ impl SideChannel {
         std::mem::take(&mut inner.inbound)
     }
 
-    /// Names the task to wake when something comes.
+    /// Sets the task to wake when something is sent.
     pub(super) fn register(&self, waker: &Waker) {
         let mut inner = self.lock();
         match &mut inner.waker {
@@ -193,11 +194,11 @@ impl SideChannel {
         }
     }
 
-    /// From here on nothing is taken in, and everybody who waits for the end learns of it.
+    /// Closes the channel: nothing more is accepted, and tasks that wait for the end are woken.
     pub(super) fn close(&self) {
         let mut inner = self.lock();
         inner.closed = true;
-        // Dropping replies runs foreign code, which may call back here: not under the lock.
+        // Dropping replies runs foreign code, which may call back here, so it happens outside of the lock.
         let inbound = std::mem::take(&mut inner.inbound);
         inner.waker = None;
         drop(inner);
@@ -219,7 +220,7 @@ impl SideChannel {
 
     fn wake(&self, inner: MutexGuard<'_, Inner>) {
         let first = !self.filled.swap(true, Ordering::AcqRel);
-        // While something lies here already, the connection has been woken and will come.
+        // If the channel was not empty, the connection has been woken already.
         let waker = if first { inner.waker.clone() } else { None };
         drop(inner);
         if let Some(waker) = waker {

@@ -1,5 +1,5 @@
-//! Calls that wait for an answer which comes with another request, and the sealed tickets that name them. They belong
-//! to the server, not to a connection: the answer may come on another one.
+//! Calls that wait for an answer that comes with another request, and the sealed tickets that name them. They belong to
+//! the server, because the answer may come on another connection. `asking.rs` suspends and resumes them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,10 +19,10 @@ use crate::era::params::Params;
 use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken};
 use crate::wire::Json;
 
-/// How many calls may wait so.
+/// Calls that may be suspended at once.
 const MAX_SUSPENDED: usize = 1024;
 
-/// A call between two requests.
+/// A call between two requests: the one that was answered with its question, and the one that brings the answer.
 pub(super) struct SuspendedCall {
     pub target: Target,
     pub peer: Arc<CallPeer>,
@@ -30,25 +30,25 @@ pub(super) struct SuspendedCall {
     /// Who may answer.
     pub principal: Arc<str>,
     pub digest: [u8; 32],
-    /// What is not answered.
+    /// The questions that are not answered yet.
     pub asks: Vec<(String, Ask)>,
-    /// What is.
+    /// The answers so far.
     pub given: Answers,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
     pub resume_by: ResumeBy,
     pub until: Instant,
 }
 
-/// How the answer comes.
+/// How the answer to a suspended call comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResumeBy {
-    /// With the call's request once more, and a sealed ticket.
+    /// The call's request is sent again with a sealed ticket (2026-07-28).
     Ticket,
-    /// As an argument of the tool.
+    /// The tool is called again with the argument `resume`.
     Argument,
 }
 
-/// What ends a call when it is dropped.
+/// Cancels and aborts a call when it is dropped.
 pub(super) struct AbortOnDrop(Option<(CancelToken, AbortHandle)>);
 
 impl AbortOnDrop {
@@ -56,7 +56,7 @@ impl AbortOnDrop {
         AbortOnDrop(Some((cancel, task)))
     }
 
-    /// Lets it go on.
+    /// Lets the call live.
     pub(super) fn disarm(mut self) -> Option<(CancelToken, AbortHandle)> {
         self.0.take()
     }
@@ -77,7 +77,7 @@ pub(super) struct SuspendedCalls {
     key: OnceLock<[u8; 32]>,
 }
 
-/// What a sealed ticket says.
+/// The contents of a sealed ticket.
 pub(super) struct Ticket {
     pub name: String,
     pub expired: bool,
@@ -86,7 +86,7 @@ pub(super) struct Ticket {
 }
 
 impl SuspendedCalls {
-    /// Keeps a call under a new name. Gives it back if there are too many.
+    /// Keeps a call under a new name; returns it if there are too many.
     pub(super) fn suspend(&self, mut suspended: SuspendedCall) -> Result<String, Box<SuspendedCall>> {
         let now = Instant::now();
         suspended.until = now + ANSWER_TIMEOUT;
@@ -100,7 +100,7 @@ impl SuspendedCalls {
         let name = random_name();
         calls.insert(name.clone(), suspended);
         drop(calls);
-        // Ending calls runs foreign code: not under the lock.
+        // Ending calls runs foreign code, so it happens outside of the lock.
         drop(late);
         Ok(name)
     }
@@ -124,7 +124,7 @@ impl SuspendedCalls {
         calls.remove(name)
     }
 
-    /// Ends them all.
+    /// Ends all suspended calls.
     pub(super) fn clear(&self) {
         let calls = std::mem::take(&mut *self.lock());
         drop(calls);
@@ -171,7 +171,7 @@ fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
     mac
 }
 
-/// What makes two requests the same call: the method and what it is called on and with, however it is written.
+/// Identifies a call: its method, target and arguments, whatever their spelling as JSON.
 pub(super) fn digest(method: &str, params: &Params<'_>) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in [params.name, params.uri, params.arguments] {
@@ -189,14 +189,14 @@ fn canonical(raw: Json<'_>) -> String {
             value.sort_all_objects();
             value.to_string()
         }
-        // Too deep to be read: as it was written.
+        // Too deep to be parsed: taken as written.
         Err(_) => raw.get().to_owned(),
     }
 }
 
 fn random() -> [u8; 32] {
     let mut bytes = [0; 32];
-    // Without the system's randomness nothing could be kept from being guessed; the hasher's keys come from there too.
+    // Without the system's randomness every name could be guessed; the hasher's keys come from there too.
     getrandom::fill(&mut bytes).expect("the system has randomness");
     bytes
 }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn hmac_is_the_one_of_the_standard() {
-        // RFC 4231, test case 1: its key of 20 bytes, padded with zeros as the algorithm does.
+        // RFC 4231, test case 1, with its key of 20 bytes padded with zeros, as the algorithm does.
         let mut key = [0; 32];
         key[..20].fill(0x0b);
         let mac = hmac(&key, &[b"Hi ", b"There"]);

@@ -1,5 +1,5 @@
-//! A wire tap: everything that is said on a connection, in a file, for whoever wants to know what a client really
-//! does. Off unless the embedder asks for it.
+//! A wire tap: records every message of a connection in a file, to show what a client really does. Off unless the
+//! embedder asks for it.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Writes the lines of connections to a file: `>` from the client, `<` from the server, with the seconds since the
-/// tap began. What is said may be secret, so only the owner can read the file. Writing blocks the connection for as
-/// long as the file system takes; a tap is for looking, not for keeping.
+/// Writes the lines of connections to a file: `>` from the client, `<` from the server, with the seconds since the tap
+/// was opened. Messages may be secret, so only the owner can read the file. Writing blocks the connection for as long
+/// as the file system takes: a tap is for debugging, not for production.
 #[derive(Clone)]
 pub struct Tap(Arc<Mutex<Inner>>);
 
@@ -23,7 +23,7 @@ struct Inner {
 }
 
 impl Tap {
-    /// A tap into a new file, or at the end of one, of at most so many bytes more.
+    /// Opens a tap that appends at most `limit` bytes to a file, and creates the file if needed.
     pub fn open(path: &Path, limit: u64) -> io::Result<Tap> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         Ok(Tap(Arc::new(Mutex::new(Inner { file: Some(file), left: limit, began: Instant::now() }))))
@@ -61,10 +61,10 @@ impl fmt::Debug for Tap {
     }
 }
 
-/// The lines of one connection's output, which is written in pieces of any size.
+/// Cuts one connection's output, written in pieces of any size, into lines for the tap.
 pub(super) struct TappedOutput {
     tap: Tap,
-    /// The beginning of a line.
+    /// A line that is not complete yet.
     partial: Vec<u8>,
 }
 

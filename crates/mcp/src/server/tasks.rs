@@ -1,4 +1,4 @@
-//! Calls that become jobs, and the tasks extension: the same jobs for clients that know how to poll them.
+//! Calls that become jobs, and the methods of the tasks extension, by which its clients poll the same jobs.
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -15,18 +15,18 @@ use crate::tool::{Declaration, Outcome};
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
 
-/// How often a client should look, in milliseconds.
+/// The polling interval that clients are advised, in milliseconds.
 const POLL_MS: u32 = 1000;
 
 impl ConnectionState {
-    /// Notes when a call that was just started is to become a job.
+    /// Notes when a call that has just started becomes a job.
     pub(super) fn expect_job(&mut self, call: &mut Call) {
         let Target::Tool(tool) = &call.target else { return };
         let Some(after) = tool.declaration().job_after.filter(|_| self.shared.jobs_are_on() && call.id.is_some())
         else {
             return;
         };
-        // An impatient client must hear of the job before it gives up.
+        // An impatient client must learn of the job before it gives up.
         let after = call.budget.map_or(after, |budget| after.min(budget * 3 / 4));
         let began = Instant::now();
         let at = began + after;
@@ -34,7 +34,7 @@ impl ConnectionState {
         self.job_at = Some(self.job_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Refuses a call whose result can only come as a task, which its client does not know.
+    /// Refuses a call whose result can only come as a task, if its client does not know tasks.
     pub(super) fn allow_task(&self, request: &Request<'_>, tool: &Declaration) -> Result<(), RpcError> {
         match tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
             true => Err(tasks_capability_missing()),
@@ -42,7 +42,7 @@ impl ConnectionState {
         }
     }
 
-    /// Makes jobs of the calls whose time has come.
+    /// Turns the calls that are due into jobs.
     pub(super) fn make_jobs(&mut self, now: Instant) {
         self.job_at = None;
         let mut due = Vec::new();
@@ -58,7 +58,7 @@ impl ConnectionState {
     }
 
     fn make_job(&mut self, key: Key) {
-        // What it said so far comes first, and it may be done.
+        // Its earlier output comes first, and it may be done.
         self.take_inbound();
         let Some(call) = self.calls.get_mut(key) else { return };
         let Some((began, _)) = call.job_at.take() else { return };
@@ -69,13 +69,13 @@ impl ConnectionState {
         let job = match self.shared.jobs.add(call.target.name(), self.principal.clone(), task_of, began, running) {
             Ok(job) => job,
             Err(running) => {
-                // It stays a call.
+                // There are too many jobs: it stays a call.
                 running.disarm();
                 return;
             }
         };
         call.peer.become_job(job.clone());
-        // What it came to in this very moment is its answer, and there is no job.
+        // If it finished in this very moment, its result is the answer and the job is dropped.
         self.take_inbound();
         let Some(call) = self.calls.remove(key) else {
             if let Some(job) = self.shared.jobs.remove(&job.id) {
@@ -100,7 +100,7 @@ impl ConnectionState {
         }
     }
 
-    /// Serves a method of the tasks extension; false if it is none.
+    /// Serves a method of the tasks extension; false if this is not one.
     pub(super) fn serve_task(&mut self, request: &Request<'_>, method: &str) -> Result<bool, RpcError> {
         let is_one = matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel");
         if !is_one || !request.era.is_modern() || !self.shared.jobs_are_on() {
@@ -134,7 +134,7 @@ impl ConnectionState {
         Ok(true)
     }
 
-    /// The tasks of these that a subscription may hear of; from here on it does.
+    /// Subscribes to those of these tasks that the client may see, and returns them.
     pub(super) fn watch_tasks(&self, request: &Request<'_>, ids: Vec<String>) -> Result<Vec<String>, RpcError> {
         if !self.shared.jobs_are_on() || ids.is_empty() {
             return Ok(Vec::new());
@@ -153,7 +153,7 @@ impl ConnectionState {
         Ok(watched)
     }
 
-    /// Tells the subscriptions that want to hear of it how a task is.
+    /// Announces the state of a task on the subscriptions that name it.
     pub(super) fn announce_task(&mut self, id: &str) {
         let Some(job) = self.shared.jobs.get(id, &self.principal) else { return };
         let wanting = self.subscriptions.iter().filter(|listen| listen.tasks.iter().any(|task| task == id));
@@ -164,7 +164,7 @@ impl ConnectionState {
         }
     }
 
-    /// A task with what it came to.
+    /// A task with its result, error or questions.
     fn detailed(&self, job: &Job, era: Era) -> Map<String, Value> {
         let mut members = task_members(job);
         match job.status() {
@@ -213,7 +213,7 @@ fn task_members(job: &Job) -> Map<String, Value> {
     members
 }
 
-/// What a client without tasks hears of its call.
+/// The result that tells a client without tasks that its call is a job.
 fn running_outcome(job: &Job, target: &Target) -> Outcome {
     let text = format!(
         "{} still runs, as job {} from here on. Go on with other work, or call job_wait {{\"id\":\"{}\"}} for its \
@@ -226,7 +226,7 @@ fn running_outcome(job: &Job, target: &Target) -> Outcome {
     Outcome { structured, ..Outcome::text(text) }
 }
 
-/// The client of this request knows no tasks.
+/// The error for a client that does not declare tasks.
 fn tasks_capability_missing() -> RpcError {
     let extensions = json!({"io.modelcontextprotocol/tasks": {}});
     RpcError::new(code::MISSING_CLIENT_CAPABILITY, "the request needs a client capability that was not declared")

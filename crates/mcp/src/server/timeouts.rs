@@ -1,4 +1,4 @@
-//! Calls that take longer than they may. Waiting for a slot or for a person's answer does not count.
+//! The time limit of calls ([`Limits::call`](super::Limits::call)). Waiting for a slot or for a person does not count.
 
 use tokio::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::wire::build::RpcError;
 use crate::wire::code;
 
 impl ConnectionState {
-    /// Notes when a call that runs from here on is late.
+    /// Notes when a call that has just started times out.
     pub(super) fn expect_timeout(&mut self, call: &mut Call) {
         let Some(limit) = self.limits.call.filter(|_| call.id.is_some()) else { return };
         let at = Instant::now() + limit;
@@ -17,7 +17,7 @@ impl ConnectionState {
         self.timeout_at = Some(self.timeout_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// A call that asked goes on, with all its time before it.
+    /// Resumes a call that asked, with its full time.
     pub(super) fn resume_with_timeout(&mut self, key: Key) {
         self.calls.resume(key);
         let Some(limit) = self.limits.call else { return };
@@ -30,7 +30,7 @@ impl ConnectionState {
         }
     }
 
-    /// Ends the calls that are late.
+    /// Ends the calls whose time is over.
     pub(super) fn time_out(&mut self, now: Instant) {
         self.timeout_at = None;
         let mut late = Vec::new();
@@ -39,7 +39,7 @@ impl ConnectionState {
             match call.state {
                 State::Running(_) if at <= now => late.push(key),
                 State::Running(_) => self.timeout_at = Some(self.timeout_at.map_or(at, |earlier| earlier.min(at))),
-                // The person has all the time they are given; cancelled ones have a time of their own.
+                // A question has a timeout of its own, and so has a cancelled call.
                 State::Waiting(_) | State::Asking(_) | State::Cancelled(..) => {}
             }
         }
@@ -48,7 +48,7 @@ impl ConnectionState {
     }
 
     fn time_out_call(&mut self, key: Key) {
-        // What it said so far comes first, and it may be done.
+        // Its earlier output comes first, and it may be done.
         self.take_inbound();
         self.drop_questions(key);
         let Some(call) = self.calls.remove(key) else { return };

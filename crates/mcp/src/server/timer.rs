@@ -1,16 +1,16 @@
-//! Waiting until the next thing is due that time alone makes due.
+//! A timer for the earliest of several deadlines.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::time::{Instant, Sleep};
 
-/// One timer that is set anew each time it is asked.
+/// A timer that is reset at each poll; it allocates only when there is a deadline.
 #[derive(Default)]
 pub(super) struct Timer(Option<(Instant, Pin<Box<Sleep>>)>);
 
 impl Timer {
-    /// Ready once the earliest of these has come; never if there is none.
+    /// Ready once the earliest deadline has passed; never if there is none.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,6 +1,6 @@
-//! Asking the person at the other end, or their client, in the middle of a call. How a question travels is the
-//! connection's business: each revision has its own way, and where there is none the call's result says how to
-//! answer by calling again.
+//! Questions of a call to the person at the other end, or to their client. The connection decides how a question
+//! travels (`server/asking.rs`): each revision has its own way, and without one the call's result says how to answer by
+//! calling again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,55 +19,55 @@ pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 pub enum Ask {
     /// A form for the person to fill in.
     Form {
-        /// What it is about.
+        /// The text of the question.
         message: String,
-        /// A plain object of strings, numbers, truth values and choices (MCP "Elicitation").
+        /// A flat object of strings, numbers, booleans and enums (MCP "Elicitation").
         schema: Value,
     },
-    /// A page for the person to visit, for what must not pass through the client. The answer says that they went, not
-    /// what they did there.
+    /// A page for the person to visit, for data that must not pass through the client. The answer says that they went,
+    /// not what they did there.
     Url {
-        /// What it is about.
+        /// The text of the question.
         message: String,
-        /// The page.
+        /// The URL of the page.
         url: String,
     },
-    /// Words from the client's model: the parameters of `sampling/createMessage`. The answer is its result.
+    /// A completion by the client's model: the parameters of `sampling/createMessage`. The answer is its result.
     Sample(Value),
-    /// The client's directories. The answer is the result of `roots/list`.
+    /// The client's root directories. The answer is the result of `roots/list`.
     Roots,
 }
 
-/// An answer.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskResponse {
-    /// Yes: the filled form, or what the client gave. Null for a page.
+    /// Accepted: the filled form, or the client's result. Null for a page.
     Accepted(Value),
-    /// No.
+    /// The person declined.
     Declined,
-    /// Neither: the question was put away.
+    /// The person dismissed the question without a choice.
     Dismissed,
 }
 
 /// Answers by the names of their questions.
 pub type Answers = BTreeMap<String, AskResponse>;
 
-/// Why there is no answer.
+/// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// The client cannot be asked this, and the call has no other way.
+    /// The client cannot be asked this, and there is no other way.
     #[error("this needs an answer that the client has no way to give")]
     Unsupported,
-    /// Nobody answered in time, or nobody is there any more.
+    /// The answer did not come in time, or the client is gone.
     #[error("nobody answered the question")]
     Unanswered,
-    /// Another question of this call is open.
+    /// The call has another open question.
     #[error("one question at a time: an earlier one of this call is not answered")]
     Busy,
     /// Too many questions are open.
     #[error("too many questions are open: answer one of them first")]
     Full,
-    /// The client answered with an error, which this is, or with something else than was asked for.
+    /// The client answered with this error, or with a result that does not fit.
     #[error("the client did not answer the question: {0}")]
     Refused(String),
 }
@@ -79,13 +79,13 @@ impl From<AskError> for ToolError {
 }
 
 impl Ask {
-    /// A form with the fields of this type: a struct of strings, numbers, truth values and plain enums, whose doc
-    /// comments are shown.
+    /// A form with the fields of this type: a struct of strings, numbers, booleans and plain enums, whose doc comments
+    /// are shown.
     pub fn form<T: JsonSchema>(message: impl Into<String>) -> Ask {
         Ask::Form { message: message.into(), schema: schema::input_schema::<T>().1 }
     }
 
-    /// Whether the answer, as a form, fits the question; if not, why.
+    /// Whether a filled form fits the question; `Err` with the reason if not.
     pub(crate) fn check(&self, answer: &Value) -> Result<(), String> {
         let Ask::Form { schema, .. } = self else { return Ok(()) };
         let Some(fields) = answer.as_object() else { return Err("an object was expected".to_owned()) };
@@ -114,7 +114,7 @@ impl Ask {
 }
 
 impl AskResponse {
-    /// The filled form; nothing if the person said no or nothing.
+    /// The filled form; `None` if the person declined or dismissed the question.
     pub fn accepted<T: DeserializeOwned>(self) -> Result<Option<T>, AskError> {
         match self {
             AskResponse::Accepted(value) => {

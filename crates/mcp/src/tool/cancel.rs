@@ -1,12 +1,12 @@
-//! The sign by which a call learns that nobody waits for it any more. Cheaper than a watch channel, of which every call
-//! would need one: a call that is done at once only reads a flag, if that.
+//! A cancellation token for calls. Cheaper than a watch channel, of which every call would need one: a call that is
+//! done at once reads a flag at most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
 
-/// Both ends at once: whoever has it may cancel, and wait for it.
+/// Both ends in one: every clone can cancel, and wait for the cancellation.
 #[derive(Clone, Default)]
 pub(crate) struct CancelToken(Arc<Flag>);
 
@@ -17,7 +17,7 @@ struct Flag {
 }
 
 impl CancelToken {
-    /// Cancels, for good.
+    /// Cancels. There is no way back.
     pub(crate) fn cancel(&self) {
         if !self.0.set.swap(true, Ordering::SeqCst) {
             self.0.changed.notify_waiters();
@@ -28,14 +28,14 @@ impl CancelToken {
         self.0.set.load(Ordering::SeqCst)
     }
 
-    /// Whether anybody else has the other end.
+    /// Whether there is another clone.
     pub(crate) fn is_watched(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Resolves once it is cancelled. Cancel safe.
+    /// Resolves once the token is cancelled. Cancel safe.
     pub(crate) async fn cancelled(&self) {
-        // Waiting counts from here on, so that nothing is missed between looking and waiting.
+        // Created before the check, so that a cancellation between check and wait is not missed.
         let changed = self.0.changed.notified();
         if !self.is_cancelled() {
             changed.await;

@@ -1,5 +1,5 @@
-//! What a declaration must be like to be served: what clients would drop the tool for, or choke on, is refused where
-//! the tool is added, and says why.
+//! The check of a declaration when its tool is added: what would make clients drop the tool, or fail, is refused with
+//! the reason.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use super::Declaration;
 /// The longest name (MCP 2025-11-25, "Tool Names").
 const MAX_NAME: usize = 128;
 
-/// Why a tool is not served.
+/// Why a tool cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeclarationError {
-    /// Its name is not one.
+    /// The name is invalid.
     #[error("tool {tool:?}: a name has 1 to {MAX_NAME} characters of A-Z, a-z, 0-9, `_`, `-` and `.`")]
     Name {
         /// The name.
@@ -24,17 +24,18 @@ pub enum DeclarationError {
     Root {
         /// The tool's name.
         tool: String,
-        /// Which schema.
+        /// `input` or `output`.
         schema: &'static str,
     },
-    /// A schema would have to be fetched. No client does (MCP 2026-07-28, "Security Considerations").
+    /// A schema refers to another that would have to be fetched, which no client does (MCP 2026-07-28, "Security
+    /// Considerations").
     #[error("tool {tool:?}: the {schema} schema refers to {reference:?}: put what that is under `$defs`")]
     Reference {
         /// The tool's name.
         tool: String,
-        /// Which schema.
+        /// `input` or `output`.
         schema: &'static str,
-        /// Where it leads.
+        /// The reference.
         reference: String,
     },
     /// An argument cannot be mirrored as a header field (MCP 2026-07-28, "Custom Headers from Tool Parameters").
@@ -42,15 +43,15 @@ pub enum DeclarationError {
     Header {
         /// The tool's name.
         tool: String,
-        /// Where in the schema it stands.
+        /// The place in the schema.
         path: String,
-        /// What is wrong with it.
+        /// What is wrong.
         problem: &'static str,
     },
 }
 
 impl Declaration {
-    /// Whether a tool like this can be served; if not, why.
+    /// Checks that the tool can be served; `Err` with the reason if not.
     pub fn check(&self) -> Result<(), DeclarationError> {
         let tool = || self.name.clone();
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
@@ -75,18 +76,18 @@ impl Declaration {
     }
 }
 
-/// Where in a schema something stands.
+/// A position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// At the root, or below it by nothing but `properties`.
     Reachable,
-    /// The same, and it describes an argument.
+    /// Reachable, and describes an argument.
     Argument,
     /// Anywhere else.
     Elsewhere,
 }
 
-/// A look at everything in a schema; keeps the first thing that is wrong.
+/// A walk through a schema, which keeps the first problem.
 #[derive(Default)]
 struct Walk {
     names: HashSet<String>,
@@ -114,7 +115,7 @@ impl Walk {
                         self.header.get_or_insert_with(|| (path.clone(), problem));
                     }
                 }
-                // The keys of these are the author's names, not keywords.
+                // The keys below these are the author's names, not keywords.
                 ("properties", Value::Object(named)) => {
                     let place = if place == Place::Elsewhere { Place::Elsewhere } else { Place::Argument };
                     named.iter().for_each(|(name, value)| self.below(name, value, path, place));
@@ -122,7 +123,7 @@ impl Walk {
                 ("$defs" | "definitions" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
                     named.iter().for_each(|(name, value)| self.below(name, value, path, Place::Elsewhere));
                 }
-                // And these hold values, not schemas.
+                // These hold values, not schemas.
                 ("enum" | "const" | "default" | "examples" | "required", _) => {}
                 (keyword, value) => self.below(keyword, value, path, Place::Elsewhere),
             }

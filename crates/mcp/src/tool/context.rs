@@ -1,8 +1,8 @@
-//! What a running call may do besides returning: know its caller, notice its cancellation, report progress, log,
-//! notify, and hand its answer to somebody else.
+//! The [`Context`] of a running call: its caller, cancellation, progress, log, notifications, questions, and the
+//! deferred answer.
 //!
-//! A [`Context`] is cheap to clone and may outlive the call: what it sends after the answer is dropped where the
-//! protocol forbids it (progress, log) and delivered where it does not (custom notifications of the connection).
+//! A [`Context`] is cheap to clone and may outlive the call. What it sends after the answer is dropped if the protocol
+//! forbids it (progress, log), and delivered otherwise (custom notifications of the connection).
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,16 +16,15 @@ use super::ask::ANSWER_TIMEOUT;
 use super::cancel::CancelToken;
 use super::{Answers, Ask, AskError, AskResponse, ToolError};
 
-/// What the embedding program knows about the other end of a connection: its own type, read back with
-/// [`Context::caller`].
+/// The embedder's data on the peer of a connection, of a type of its own, which [`Context::caller`] returns.
 pub type Caller = Arc<dyn Any + Send + Sync>;
 
-/// How a call reports how far it is (MCP "Progress").
+/// The progress of a call (MCP "Progress").
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Grows with every report.
+    /// The amount done, which grows with every report.
     pub progress: f64,
-    /// What `progress` will be at the end, if known.
+    /// The amount at the end, if known.
     pub total: Option<f64>,
     /// One line for people.
     pub message: Option<String>,
@@ -60,7 +59,7 @@ impl LogLevel {
         }
     }
 
-    /// The level of that name.
+    /// The level of this name.
     pub fn from_name(name: &str) -> Option<LogLevel> {
         use LogLevel::*;
         [Debug, Info, Notice, Warning, Error, Critical, Alert, Emergency].into_iter().find(|level| level.name() == name)
@@ -73,13 +72,12 @@ pub enum NotifyError {
     /// The connection has ended.
     #[error("the connection has ended")]
     Closed,
-    /// The peer reads too slowly; the queue's limit was reached and this notification was dropped.
+    /// The peer reads too slowly: the queue is full, and the notification was dropped.
     #[error("the peer reads too slowly: the notification queue is full")]
     Full,
 }
 
-/// The connection as a call sees it. Implemented by the server's connection; tests bring their own.
-/// No method blocks.
+/// The connection as a call sees it. The server's connection implements it, and tests may. No method blocks.
 pub trait Peer: Send + Sync {
     /// Queues a notification on the connection.
     fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError>;
@@ -87,28 +85,28 @@ pub trait Peer: Send + Sync {
     fn progress(&self, progress: Progress);
     /// Queues a log message if the client asked for that level.
     fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>);
-    /// Puts questions; none by default.
+    /// Asks questions; unsupported by default.
     fn ask(&self, asks: Vec<(String, Ask)>) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         let _ = asks;
         Err(AskError::Unsupported)
     }
-    /// The name of who calls.
+    /// The principal that calls.
     fn principal(&self) -> Arc<str> {
         Arc::from("")
     }
-    /// Remembers what the call has done.
+    /// Records an effect of the call.
     fn effect(&self, what: String) {
         let _ = what;
     }
-    /// Lets the connection go for a while; nothing by default.
+    /// Lets the client close its stream and reconnect after a while; does nothing by default.
     fn reconnect_after(&self, after: Duration) {
         let _ = after;
     }
-    /// Resolves to true once the connection has ended.
+    /// Turns true once the connection has ended.
     fn closed(&self) -> watch::Receiver<bool>;
 }
 
-/// The running call's view of the outside.
+/// The context of a running call; see the module.
 #[derive(Clone)]
 pub struct Context {
     peer: Arc<dyn Peer>,
@@ -117,7 +115,7 @@ pub struct Context {
     budget: Option<Duration>,
 }
 
-/// How it learns of its cancellation.
+/// The source of a call's cancellation.
 #[derive(Clone)]
 enum CancelSource {
     Call(CancelToken),
@@ -145,24 +143,24 @@ impl Context {
         Context { peer, caller, cancelled: CancelSource::Call(cancel), budget }
     }
 
-    /// A context with nobody at the other end, for tests and for calls made by the program itself.
+    /// A context without a peer, for tests and for calls that the program makes itself.
     pub fn detached(caller: Caller) -> Context {
         Context::new(Arc::new(NoPeer), caller, watch::channel(false).1, None)
     }
 
-    /// Who calls, as the embedding program described the connection.
+    /// The embedder's data on the caller, if it is of this type.
     pub fn caller<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.caller.downcast_ref()
     }
 
-    /// The name of who calls, as the embedding program gave it to the connection
+    /// The principal that calls
     /// ([`ConnectionOptions::principal`](crate::server::ConnectionOptions::principal)).
     pub fn principal(&self) -> Arc<str> {
         self.peer.principal()
     }
 
-    /// Whether the client has cancelled this call or is gone. A cancellation may come when the answer is on its way: the
-    /// client then drops the answer ("Cancellation"), and whoever kept the context learns of it here.
+    /// Whether the client has cancelled this call or is gone. A cancellation may cross the answer: the client then
+    /// drops the answer (MCP "Cancellation"), and a context that was kept turns cancelled.
     pub fn is_cancelled(&self) -> bool {
         match &self.cancelled {
             CancelSource::Call(cancel) => cancel.is_cancelled(),
@@ -182,18 +180,18 @@ impl Context {
         }
     }
 
-    /// Resolves when the connection has ended, long after the call if need be. Cancel safe.
+    /// Resolves when the connection has ended, which may be long after the call. Cancel safe.
     pub async fn disconnected(&self) {
-        // An error means that the connection's sender is gone, which is the end too.
+        // An error means that the connection is gone, which is its end too.
         let _ = self.peer.closed().wait_for(|closed| *closed).await;
     }
 
-    /// How long the client is known to wait for an answer, if known.
+    /// How long the client waits for an answer, if known.
     pub fn budget(&self) -> Option<Duration> {
         self.budget
     }
 
-    /// Reports progress if the client gave a token. Never blocks; the latest report wins.
+    /// Reports progress, if the client gave a token. Never blocks; the latest report wins.
     pub fn progress(&self, progress: Progress) {
         self.peer.progress(progress);
     }
@@ -205,17 +203,16 @@ impl Context {
         }
     }
 
-    /// Queues a notification on the caller's connection, before the call's answer if the call still runs.
-    /// Never blocks.
+    /// Queues a notification on the caller's connection, before the call's answer if the call still runs. Never blocks.
     pub fn notify(&self, method: &str, params: &impl Serialize) -> Result<(), NotifyError> {
         let params = serde_json::value::to_raw_value(params).map_err(|_| NotifyError::Closed)?;
         self.peer.notify(method, params)
     }
 
-    /// Asks the person at the other end, or their client, and waits for the answer, 15 minutes at most. The call goes
-    /// on where it asked, whichever way the answer comes; meanwhile it does not count as running. Only prompts,
-    /// resources and tools that say so ([`Tool::ASKS`](super::Tool::ASKS)) may ask. Cancel safe: dropping it takes the
-    /// question back.
+    /// Asks the person at the other end, or their client, and waits for the answer, at most 15 minutes. The call
+    /// continues where it asked, whichever way the answer comes, and does not count as running meanwhile. Prompts,
+    /// resources and tools with [`Tool::ASKS`](super::Tool::ASKS) may ask. Cancel safe: dropping the future withdraws
+    /// the question.
     ///
     /// ```
     /// use mcp::tool::{Ask, Context, ToolError};
@@ -244,7 +241,7 @@ impl Context {
         answers.remove("answer").ok_or(AskError::Unanswered)
     }
 
-    /// Asks several things at once, each under a name of its own.
+    /// Asks several questions at once, each under a name of its own.
     pub async fn ask_all(&self, asks: Vec<(String, Ask)>) -> Result<Answers, AskError> {
         let answered = self.peer.ask(asks)?;
         match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
@@ -253,20 +250,20 @@ impl Context {
         }
     }
 
-    /// Lets the client's connection go while the call runs on: it comes back after so long and gets what there is then.
-    /// For calls that take long where holding a connection is dear. Only Streamable HTTP from 2025-03-26 to 2025-11-25
-    /// has that ("Sending Messages to the Server", polling); elsewhere nothing happens.
+    /// Lets the client close its stream while the call runs on, and reconnect after this long for what was sent
+    /// meanwhile. For long calls where an open stream is expensive. Only Streamable HTTP from 2025-03-26 to 2025-11-25
+    /// has that (MCP "Sending Messages to the Server", polling); elsewhere nothing happens.
     pub fn reconnect_after(&self, after: Duration) {
         self.peer.reconnect_after(after);
     }
 
-    /// Notes what the call has done to the world: told if a question of its is lost before it is answered.
+    /// Records an effect of the call on the world, which the client is told if a question of the call is lost.
     pub fn effect(&self, what: impl Into<String>) {
         self.peer.effect(what.into());
     }
 
-    /// Splits the answer off the call: the token may be kept in any structure and answered from any thread or task,
-    /// once by type; the handler returns what the other half resolves to. A token dropped unanswered is an error.
+    /// Splits the answer off the call: the [`Answer`] may be kept anywhere and sent from any thread or task, once by
+    /// type; the handler awaits the [`Pending`]. Dropping the [`Answer`] unsent is an internal error of the call.
     pub fn answer_later<T: Send>(&self) -> (Answer<T>, Pending<T>) {
         let (sender, receiver) = oneshot::channel();
         (Answer(sender), Pending(receiver))
@@ -278,7 +275,7 @@ impl Context {
 pub struct Answer<T>(oneshot::Sender<Result<T, ToolError>>);
 
 impl<T> Answer<T> {
-    /// Answers. Returns false when nobody waits any more.
+    /// Sends the answer. Returns false if the call is gone.
     pub fn send(self, answer: Result<T, ToolError>) -> bool {
         self.0.send(answer).is_ok()
     }

@@ -1,4 +1,4 @@
-//! The neutral description of a tool and of its result, before any revision's JSON.
+//! The description of a tool, its effect, and its result, independent of any revision's JSON.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 
 use super::{Content, Icon, Repeat};
 
-/// What a tool does to the world (MCP "Tool annotations").
+/// The effect of a tool on the world (MCP "Tool annotations").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
-    /// Changes nothing.
+    /// The tool changes nothing.
     pub read_only: bool,
-    /// May destroy something; only meaningful when not read-only.
+    /// The tool may destroy something; only meaningful if not read-only.
     pub destructive: bool,
-    /// Calling twice with the same arguments has no further effect.
+    /// A second call with the same arguments has no further effect.
     pub idempotent: bool,
-    /// Reaches things outside the server's own domain (the network, arbitrary programs).
+    /// The tool reaches beyond the server's own domain (the network, arbitrary programs).
     pub open_world: bool,
 }
 
@@ -29,14 +29,14 @@ impl Effect {
     pub const DESTRUCTIVE: Effect =
         Effect { read_only: false, destructive: true, idempotent: false, open_world: false };
 
-    /// The same, and calling twice has no further effect.
+    /// The same effect, and a second call with the same arguments has no further effect.
     #[must_use]
     pub const fn idempotent(mut self) -> Effect {
         self.idempotent = true;
         self
     }
 
-    /// The same, and it reaches beyond the server.
+    /// The same effect, and the tool reaches beyond the server's own domain.
     #[must_use]
     pub const fn open_world(mut self) -> Effect {
         self.open_world = true;
@@ -44,40 +44,40 @@ impl Effect {
     }
 }
 
-/// Everything there is to say about a tool without calling it.
+/// The description of a tool, as it is listed.
 #[derive(Debug, Clone)]
 pub struct Declaration {
     /// The name on the wire.
     pub name: String,
     /// A title for people.
     pub title: Option<String>,
-    /// What models read.
+    /// The description that models read.
     pub description: String,
     /// JSON Schema of the arguments: a plain object without root combinators.
     pub input_schema: Value,
     /// JSON Schema of the structured content, if the tool has any.
     pub output_schema: Option<Value>,
-    /// What it does to the world.
+    /// The effect on the world.
     pub effect: Effect,
-    /// Whether it may ask; its schemas must say then what [`Tool::ASKS`](super::Tool::ASKS) says.
+    /// Whether a call may ask; the schemas must then be as [`Tool::ASKS`](super::Tool::ASKS) says.
     pub asks: bool,
-    /// After how long a call of it goes on as a job; its output schema must say then what
+    /// After how long a call becomes a job; the output schema must then be as
     /// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER) says.
     pub job_after: Option<Duration>,
     /// Whether only clients that know tasks may call it ([`Tool::TASKS_ONLY`](super::Tool::TASKS_ONLY)).
     pub tasks_only: bool,
-    /// How a call of it may be made again whose answer was lost.
+    /// How a call may be repeated whose answer was lost.
     pub repeat: Repeat,
-    /// Pictures that stand for it.
+    /// Icons for people.
     pub icons: Vec<Icon>,
-    /// Hints for particular clients.
+    /// Hints for particular clients, sent as `_meta`.
     pub meta: Option<Map<String, Value>>,
-    /// Calls that show it.
+    /// Example calls.
     pub examples: Vec<Example>,
 }
 
 impl Declaration {
-    /// What every tool has; it is served as it is.
+    /// A declaration with what every tool has, and defaults for the rest.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -102,25 +102,25 @@ impl Declaration {
     }
 }
 
-/// A call that shows a tool.
+/// An example call of a tool.
 #[derive(Debug, Clone)]
 pub struct Example {
-    /// What it shows, as a heading.
+    /// What the example shows, as a heading.
     pub title: &'static str,
     /// The arguments.
     pub arguments: Value,
-    /// The text of the result, where it is always the same.
+    /// The text of the result, if it is always the same.
     pub text: Option<&'static str>,
 }
 
-/// A tool's result, before any revision's JSON.
+/// A tool's result, independent of any revision's JSON.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The blocks a model reads; never empty.
+    /// The blocks that a model reads; never empty.
     pub content: Vec<Content>,
-    /// The full form, conforming to the output schema; kept serialized so that it is written once.
+    /// The full form, which conforms to the output schema; serialized already, so that this happens once.
     pub structured: Option<Box<RawValue>>,
-    /// Whether the call failed in a way its caller can act on.
+    /// Whether the call failed in a way that its caller can act on.
     pub is_error: bool,
 }
 
@@ -130,7 +130,7 @@ impl Outcome {
         Outcome { content: vec![Content::Text(text.into())], structured: None, is_error: false }
     }
 
-    /// A failure the caller can act on.
+    /// A failure that the caller can act on.
     pub fn error(text: impl Into<String>) -> Outcome {
         Outcome { is_error: true, ..Outcome::text(text) }
     }

@@ -1,4 +1,4 @@
-//! How a tool fails: in a way its caller can act on, or by a fault of ours.
+//! The errors of tools: failures that the caller can act on, and internal errors.
 
 use std::error::Error;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::fmt;
 /// A tool's failure.
 #[derive(Debug)]
 pub enum ToolError {
-    /// The caller can do something about it. Becomes a result with `isError`: what happened, then what to do next.
+    /// A failure that the caller can act on. Becomes a result with `isError`: what happened, then what to do next.
     User {
         /// What happened, as a sentence.
         message: String,
-        /// What to do next, each a sentence that names a tool or an argument.
+        /// What to do next, a sentence each, which names a tool or an argument.
         hints: Vec<String>,
     },
-    /// A fault of ours. Logged with its chain; the caller gets a short text and an id to find it by.
+    /// An internal error. Logged with its chain of causes; the caller gets a short text with an id that is in the log.
     Internal(Box<dyn Error + Send + Sync>),
 }
 
 impl ToolError {
-    /// A failure the caller can act on.
+    /// A failure that the caller can act on.
     pub fn user(message: impl Into<String>) -> ToolError {
         ToolError::User { message: message.into(), hints: Vec::new() }
     }
 
-    /// The same with one more hint. Internal faults take none.
+    /// Adds a hint. Internal errors take none.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> ToolError {
         if let ToolError::User { hints, .. } = &mut self {
@@ -32,7 +32,7 @@ impl ToolError {
         self
     }
 
-    /// A fault of ours.
+    /// An internal error.
     pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
         ToolError::Internal(error.into())
     }

@@ -1,4 +1,4 @@
-//! A tool that is a function: for those that are done in a few lines.
+//! [`tool_fn`]: a tool made of a function, for tools of a few lines.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 use super::registry::{parse, plain, wrong_arguments};
 use super::{AnyTool, BoxFuture, Content, Context, Declaration, Effect, Outcome, ToolError, schema};
 
-/// A tool of that name that is a function of its context and its arguments. The doc comment of the arguments' type is
-/// the description that models read, the doc comment of each field is that argument's. The result is read as a text if
-/// it is one, else as JSON; an object is structured content too. A tool that has more to say of itself is a
+/// A tool of this name that runs a function of its context and arguments. The doc comment of the arguments' type is the
+/// description that models read, and that of each field describes the argument. The result is shown as text if it is a
+/// string, else as JSON; an object is structured content too. A tool with more to declare implements
 /// [`Tool`](super::Tool).
 ///
 /// ```

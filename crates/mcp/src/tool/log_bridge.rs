@@ -1,5 +1,5 @@
-//! What a call says by `tracing` goes to its client as log messages, too: a layer for a `tracing` subscriber. An event
-//! belongs to the call whose future was being polled when it was said; what is said elsewhere goes to no client.
+//! A layer for a `tracing` subscriber that sends the events of a call to its client as log messages. An event belongs
+//! to the call whose future is being polled; events outside of calls go to no client.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -14,18 +14,18 @@ use tracing_subscriber::layer::Context;
 
 use super::{LogLevel, Peer};
 
-/// Whether there is a layer: without one, calls need not be told apart.
+/// Whether there is a layer. Without one, calls are not wrapped.
 static ON: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Who is told what is said on this thread just now.
+    /// The peer of the call that this thread is polling.
     static LISTENER: RefCell<Option<Arc<dyn Peer>>> = const { RefCell::new(None) };
 }
 
-/// A layer that sends what calls say by `tracing` to their clients, as far as these want it: the log level of the
+/// A layer that sends the `tracing` events of calls to their clients, if these want their level: the log level of the
 /// connection, or of the request (2026-07-28). The message and the fields are the data, the target is the logger.
 ///
-/// What this library says of itself stays here, and so does whatever `level` leaves out.
+/// Events of this library itself are not sent, and neither are those below `level`.
 ///
 /// ```
 /// use mcp::tool::LogBridge;
@@ -47,7 +47,7 @@ impl LogBridge {
     }
 }
 
-/// Runs this while what it says is said to a call's client.
+/// Runs a function whose events go to this peer.
 pub(crate) fn with_listener<T>(peer: &Arc<dyn Peer>, run: impl FnOnce() -> T) -> T {
     struct Restore(Option<Arc<dyn Peer>>);
     impl Drop for Restore {
@@ -60,7 +60,7 @@ pub(crate) fn with_listener<T>(peer: &Arc<dyn Peer>, run: impl FnOnce() -> T) ->
     run()
 }
 
-/// Whether anybody listens at all.
+/// Whether there is a layer at all.
 pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
@@ -71,7 +71,7 @@ impl<S: Subscriber> Layer<S> for LogBridge {
         if *metadata.level() > self.level || metadata.target().starts_with(concat!(env!("CARGO_PKG_NAME"), "::")) {
             return;
         }
-        // Taken for the while: what sending says must not be sent.
+        // Taken for the duration: events of the sending itself must not be sent.
         let Some(peer) = LISTENER.with(|listener| listener.take()) else { return };
         let mut said = EventFields::default();
         event.record(&mut said);

@@ -1,8 +1,8 @@
-//! What a tool is, for the person who writes one: the [`Tool`] trait, its [`Context`], its errors, and the
-//! [`Registry`] that serves it. No type here is tied to a protocol revision; `era/` translates.
+//! Tools, for their authors: the [`Tool`] trait, its [`Context`], its errors, and the [`Registry`] that serves it. No
+//! type here is tied to a protocol revision; `era/` translates.
 //!
-//! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests. For a small one there is
-//! [`tool_fn`].
+//! Start with [`Tool`]: one file per tool holds `Args`, `Output`, `impl Tool` and its tests. [`tool_fn`] makes a small
+//! tool of a function.
 
 mod ask;
 mod cancel;
@@ -41,63 +41,61 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// One tool, declared once. Listing, argument checks, help, completion and documentation derive from it.
 ///
-/// The doc comment of `Args` is the description that models read; the doc comment of each field is that argument's.
+/// The doc comment of `Args` is the description that models read, and that of each field describes the argument.
 pub trait Tool: Send + Sync + 'static {
     /// The name on the wire: 1–128 characters of `A-Za-z0-9_-.` (MCP 2025-11-25, "Tool names").
     const NAME: &'static str;
     /// A short title for people; empty for none.
     const TITLE: &'static str = "";
-    /// What the tool does to the world. MCP's annotations derive from it.
+    /// The tool's effect on the world, from which MCP's annotations derive.
     const EFFECT: Effect;
-    /// Whether results carry structured content and the listing an output schema, as far as the output is an object: a
-    /// text or a number is not. Tools whose whole result is their text (those that imitate another system) say `false`.
+    /// Whether results carry structured content and the listing an output schema, if the output is an object. `false`
+    /// for tools whose whole result is their text, such as those that imitate another system.
     const STRUCTURED: bool = true;
 
-    /// Whether it may ask the person who calls ([`Context::ask`]). Its schemas tell then how to answer where the client
-    /// has no other way: an argument `resume`, and structured content of `{state, result?, ask?}`.
+    /// Whether a call may ask the person ([`Context::ask`]). The schemas then say how to answer from a client that
+    /// cannot be asked: by an argument `resume`, and with structured content of `{state, result?, ask?}`.
     const ASKS: bool = false;
 
-    /// After how long a call of it goes on as a job, where the server has those
-    /// ([`Server::jobs`](crate::server::Server::jobs)); never by default. Its structured content is of
-    /// `{state, result?, job?}` then.
+    /// After how long a call becomes a job, if the server has jobs ([`Server::jobs`](crate::server::Server::jobs));
+    /// never by default. The structured content is then `{state, result?, job?}`.
     const JOB_AFTER: Option<Duration> = None;
 
-    /// Whether a call without a handshake (2026-07-28) needs a client that knows tasks, because no request could be held
-    /// until it is done; other clients hear which capability they lack. For tools with [`Tool::JOB_AFTER`].
+    /// Whether a call without a handshake (2026-07-28) needs a client that knows tasks, because it takes longer than
+    /// any request can be held; other clients are told which capability they lack. For tools with [`Tool::JOB_AFTER`].
     const TASKS_ONLY: bool = false;
 
-    /// How a call may be made again whose answer was lost. Nothing of it is told by MCP; it is for who serves the tool.
+    /// How a call may be repeated whose answer was lost. MCP has no field for it: it is for the embedder.
     const REPEAT: Repeat = Repeat::UNKNOWN;
 
     /// The arguments. Unknown fields must be denied (`#[serde(deny_unknown_fields)]`).
     type Args: DeserializeOwned + JsonSchema + Send;
-    /// The full form of the result: the structured content.
+    /// The full form of the result, which is the structured content.
     type Output: Serialize + JsonSchema + Send;
 
-    /// Does the work. Errors become results a model can act on, never protocol errors.
+    /// Does the work. Errors become results that a model can act on, never protocol errors.
     ///
-    /// It is polled first by the connection itself, so that quick calls cost no task: it must not block its thread,
-    /// least of all before its first `await`. What it must not lose when it is dropped (its client cancelled and
-    /// waited, or went away) it keeps outside of itself.
+    /// The connection itself polls the future first, so that quick calls cost no task: it must not block its thread,
+    /// least of all before its first `await`. The future is dropped when its client has cancelled and the grace is
+    /// over, or is gone: state that must survive is kept outside of it.
     fn call(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
-    /// The compact form of the result, for a model's context: a text as it is, everything else as JSON, unless the tool
-    /// knows better.
+    /// The compact form of the result, for a model's context. By default a string as it is, and anything else as JSON.
     fn text(output: &Self::Output) -> String {
         registry::plain(output)
     }
 
-    /// What a model reads: the compact form, and pictures, sounds and resources where there are any. Never empty.
+    /// The content that a model reads: the compact form, and pictures, sounds and resources, if any. Never empty.
     fn content(output: &Self::Output) -> Vec<Content> {
         vec![Content::Text(Self::text(output))]
     }
 
-    /// Pictures that stand for the tool.
+    /// Icons for people.
     fn icons() -> Vec<Icon> {
         Vec::new()
     }
 
-    /// Calls that show the tool; they are tests and documentation.
+    /// Example calls, which are both tests and documentation.
     fn examples() -> Vec<Example> {
         Vec::new()
     }

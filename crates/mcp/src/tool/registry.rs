@@ -1,4 +1,4 @@
-//! Name → tool. Holds what a connection may call, in the order it is listed, and says when that changes.
+//! The registry of tools, by name, which announces changes; the erasure of their types, and the check of arguments.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use tokio::sync::watch;
 use super::{Context, Declaration, DeclarationError, Outcome, Tool, ToolError, schema};
 use crate::catalog::Catalog;
 
-/// A future on the heap.
+/// A boxed future.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A tool with its types erased. Made by [`tool`], or by hand for tools that exist only at run time.
+/// A tool with its types erased. Made by [`tool`], or implemented by hand for tools that are made at run time.
 pub trait AnyTool: Send + Sync {
-    /// What it is.
+    /// The description.
     fn declaration(&self) -> &Declaration;
-    /// Checks the arguments and runs it. Wrong arguments are an `Ok` outcome with `is_error`.
+    /// Checks the arguments and runs the tool. Wrong arguments are an `Ok` outcome with `is_error`.
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>>;
 }
 
@@ -37,12 +37,12 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry of the tools that a program is made of. A later tool replaces an earlier one of the same name.
+    /// A registry of a program's own tools. A later tool replaces an earlier one of the same name.
     ///
     /// # Panics
     ///
-    /// If one of them cannot be served ([`Declaration::check`]), which is a mistake in the program. Tools that are made of
-    /// what comes from outside are added one by one.
+    /// If a tool cannot be served ([`Declaration::check`]), which is a bug in the program. Use [`Registry::add`] for
+    /// tools that are made of input.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Registry {
         let registry = Registry::default();
         for tool in tools {
@@ -53,7 +53,7 @@ impl Registry {
         registry
     }
 
-    /// Adds a tool or replaces the one of its name, and announces the change. One that cannot be served is refused.
+    /// Adds a tool, or replaces the one of the same name, and announces the change. An error if it cannot be served.
     pub fn add(&self, tool: Arc<dyn AnyTool>) -> Result<(), DeclarationError> {
         tool.declaration().check()?;
         let name = tool.declaration().name.clone();
@@ -62,7 +62,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes a tool and announces the change. Returns whether there was one.
+    /// Removes a tool and announces the change. Returns whether it existed.
     pub fn remove(&self, name: &str) -> bool {
         let removed = self.tools.remove(name);
         if removed {
@@ -71,7 +71,7 @@ impl Registry {
         removed
     }
 
-    /// The tool of that name.
+    /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
         self.tools.get(name)
     }
@@ -81,7 +81,7 @@ impl Registry {
         self.tools.list()
     }
 
-    /// Counts changes; a receiver wakes on each.
+    /// Counts changes of the list; a receiver wakes on each.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
     }
@@ -118,17 +118,17 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 }
 
-/// Reads arguments; says what is wrong with them.
+/// Reads arguments; `Err` says what is wrong with them.
 pub(super) fn parse<A: DeserializeOwned>(arguments: Option<&RawValue>) -> Result<A, String> {
     let arguments = arguments.map_or("{}", RawValue::get);
-    // serde reads a struct from a list, too, by position; no schema says that.
+    // serde also reads a struct from an array, by position, which no schema allows.
     match arguments.starts_with('{') {
         true => serde_json::from_str(arguments).map_err(|error| problem::<A>(arguments, error)),
         false => Err("the arguments must be an object".to_owned()),
     }
 }
 
-/// A result as a text that nobody composed.
+/// The default text of a result: a string as it is, anything else as JSON.
 pub(super) fn plain(output: &impl Serialize) -> String {
     match serde_json::to_value(output) {
         Ok(Value::String(text)) => text,
@@ -137,7 +137,7 @@ pub(super) fn plain(output: &impl Serialize) -> String {
     }
 }
 
-/// The structured content of a tool that might have asked or become a job, and is done.
+/// The structured content of a finished call of a tool that may ask or become a job.
 #[derive(Serialize)]
 struct Done<'a, T> {
     state: &'static str,
@@ -171,12 +171,11 @@ fn declare<T: Tool>() -> Declaration {
     }
 }
 
-/// Longer arguments, and more fields, are not looked through for the one that is wrong.
+/// The limits of the search for a wrong field, in bytes of arguments and in fields.
 const MAX_SEARCHED: usize = 1 << 20;
 const MAX_FIELDS: usize = 64;
 
-/// What serde says is wrong, with the field where it is. Its position counts within arguments the model never saw as
-/// one text; the field is what helps.
+/// serde's message with the name of the wrong field instead of a position, which means nothing to a model.
 fn problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error) -> String {
     let whole = error.to_string();
     let said = whole.split(" at line ").next().unwrap_or_default();
@@ -196,7 +195,7 @@ fn problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error) -> St
     }
 }
 
-/// The first field that alone gives the same error: a wrong value is seen before a missing field is.
+/// The first field that gives the same error alone: serde reports a wrong value before a missing field.
 fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<String> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
     let said = |text: &str| text.split(" at line ").next().unwrap_or_default().to_owned();
@@ -207,7 +206,7 @@ fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
     fields.iter().take(MAX_FIELDS).find(wrong).map(|(name, _)| name.clone())
 }
 
-/// Says what is wrong with the arguments and what would be right.
+/// The outcome that says what is wrong with the arguments and what would be right.
 pub(crate) fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     Outcome::error(format!("{}: {problem}\n{}", declaration.name, schema::usage(&declaration.input_schema)))
 }

@@ -1,42 +1,42 @@
-//! How a call may be made again whose answer was lost with the server that had it.
+//! How a call may be repeated whose answer was lost, for example with a server that was restarted.
 
-/// What a caller, or whoever stands between it and the server, may do about a call that was sent and never answered. A call
-/// that only reads ([`Effect::read_only`](super::Effect::read_only)) may always be made again, whatever this says.
+/// What a client, or a proxy before the server, may do about a call that was sent and never answered. A call that only
+/// reads ([`Effect::read_only`](super::Effect::read_only)) may always be repeated, whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// Running it twice may do harm.
     Unsafe {
-        /// What there is to tell of where things stand when the server was started anew; empty for nothing.
+        /// The advice if the server was restarted; empty for none.
         restarted: &'static str,
-        /// The same when only the connection broke.
+        /// The advice if only the connection broke; empty for none.
         reconnected: &'static str,
     },
-    /// Running it twice may do harm, and one can look whether it ran.
+    /// Running it twice may do harm, and its effect is visible.
     Visible {
-        /// How.
+        /// How to see whether it ran.
         advice: &'static str,
     },
-    /// With a text in one of its arguments it may be made again: it then runs once.
+    /// With a key in one of its arguments it may be repeated, and runs once.
     Keyed {
-        /// That argument.
+        /// The argument with the key.
         argument: &'static str,
-        /// What to do about a call without it.
+        /// The advice for a call without a key.
         advice: &'static str,
-        /// What to do about a call with it that cannot be made again now.
+        /// The advice for a call with a key that cannot be repeated now.
         keyed_advice: &'static str,
     },
-    /// It hands something out, and hands it out again when it is made again and the server knows that the answer was lost.
+    /// It hands something out, and does so again if it is repeated and the server knows that the answer was lost.
     HandsOut {
-        /// The field of the answer that names what was handed out.
+        /// The field of the answer that identifies what was handed out.
         receipt: &'static str,
     },
 }
 
 impl Repeat {
-    /// Running it twice may do harm, and there is nothing to tell.
+    /// Running it twice may do harm, and there is no advice.
     pub const UNKNOWN: Repeat = Repeat::Unsafe { restarted: "", reconnected: "" };
 
-    /// Whether it hands something out, so that its caller has to be known to have got the answer.
+    /// Whether it hands something out, so that the delivery of its answer must be confirmed.
     pub const fn hands_out(self) -> bool {
         matches!(self, Repeat::HandsOut { .. })
     }

@@ -1,4 +1,4 @@
-//! Rust types → the JSON Schema that clients see, without the noise that costs a model tokens.
+//! Rust types → the JSON Schema that clients see, trimmed to save a model's tokens.
 //!
 //! Output schemas keep `null` where a field may be null (strict clients check); input schemas drop it, since an
 //! absent optional argument is what a model should write.
@@ -28,7 +28,7 @@ pub fn output_schema<T: JsonSchema>() -> Value {
     plain_object(schema)
 }
 
-/// Adds the argument by which a question is answered where the client cannot be asked.
+/// Adds the argument `resume`, by which a question is answered if the client cannot be asked.
 pub(super) fn add_resume(input_schema: &mut Value) {
     let resume = serde_json::json!({
         "type": "object",
@@ -46,7 +46,7 @@ pub(super) fn add_resume(input_schema: &mut Value) {
     }
 }
 
-/// The schema of a result that may be a question or a job instead.
+/// The schema of a result that may also be a question or a job.
 pub(super) fn wrapped(result: Value, asks: bool, jobs: bool) -> Value {
     let mut states = vec!["done"];
     let mut properties = Map::new();
@@ -81,16 +81,16 @@ pub(super) fn wrapped(result: Value, asks: bool, jobs: bool) -> Value {
     serde_json::json!({"type": "object", "properties": all, "required": ["state"]})
 }
 
-/// What becomes of `null` in a trimmed schema.
+/// What happens to `null` in a trimmed schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {
-    /// Kept: the schema describes what we send.
+    /// It is kept: the schema describes output.
     Keep,
-    /// Dropped: the schema describes what a model should write.
+    /// It is dropped: the schema describes what a model should write.
     Drop,
 }
 
-/// Removes what says nothing: `$schema`, titles, number formats, null defaults.
+/// Removes redundant keywords: `$schema`, titles, number formats, null defaults.
 pub fn trim(schema: &mut Value, nulls: Nulls) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| trim(item, nulls)),
@@ -113,7 +113,7 @@ pub fn trim(schema: &mut Value, nulls: Nulls) {
             name_choices(object);
             for (key, value) in object.iter_mut() {
                 match (key.as_str(), value) {
-                    // The keys of these are the author's names, not schema keywords.
+                    // The keys below these are the author's names, not keywords.
                     ("properties" | "$defs", Value::Object(named)) => {
                         named.values_mut().for_each(|value| trim(value, nulls));
                     }
@@ -126,7 +126,7 @@ pub fn trim(schema: &mut Value, nulls: Nulls) {
     }
 }
 
-/// Named choices as one `enum`, which every client and model understands, with what each means in the description.
+/// Rewrites `oneOf` constants as one `enum`, which every client understands, with their meanings in the description.
 fn name_choices(object: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = object.get("oneOf") else { return };
     let mut names = Vec::new();
@@ -175,7 +175,7 @@ pub(super) fn usage(input_schema: &Value) -> String {
     format!("Arguments: {}.", arguments.join(", "))
 }
 
-/// Whether values of this schema are objects: only those are structured content in every revision.
+/// Whether values of this schema are objects: only objects are structured content in every revision.
 pub(super) fn is_object(schema: &Value) -> bool {
     schema["type"] == "object"
 }
@@ -185,7 +185,7 @@ fn generate<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Clients demand an object at the root, even for a tool without arguments.
+/// Ensures an object at the root, which clients demand even for a tool without arguments.
 fn plain_object(schema: Value) -> Value {
     match schema {
         Value::Object(mut object) => {

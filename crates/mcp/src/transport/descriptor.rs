@@ -1,8 +1,8 @@
-//! Any descriptor as an asynchronous stream, without changing how others see it: standard streams are often shared
-//! with a parent or a shell, and `O_NONBLOCK` belongs to what is shared.
+//! Any descriptor as an asynchronous stream, without `O_NONBLOCK` on a shared description: standard streams are often
+//! shared with a parent or a shell, which would see the flag.
 //!
-//! A socket is asked not to wait by each call; a pipe or a terminal is opened a second time, which gives a
-//! description of our own; what cannot be polled (a file) or opened is left to the runtime's blocking threads.
+//! A socket takes a flag per call. A pipe or a terminal is opened again, which gives a description of its own. A
+//! descriptor that cannot be polled (a file) or opened is left to the runtime's blocking threads.
 
 use std::fs::File;
 use std::io;
@@ -29,7 +29,7 @@ pub(super) enum Descriptor {
     Incoming(Incoming),
     /// A socket that is written to.
     Outgoing(Outgoing),
-    /// Opened anew, not blocking: a pipe that is written to, or a terminal.
+    /// A pipe that is written to, or a terminal, opened again as non-blocking.
     Reopened(AsyncFd<OwnedFd>),
     Blocking(tokio::fs::File),
 }
@@ -81,16 +81,16 @@ impl Descriptor {
     }
 }
 
-/// Reads what is there, and never waits. Says how many bytes were written, at the beginning.
+/// Reads without waiting. Returns how many bytes it wrote, from the beginning of the buffer.
 type Read = fn(&OwnedFd, &mut [MaybeUninit<u8>]) -> Result<usize, Errno>;
 
-/// Reads into what is free of a buffer, without clearing it first.
+/// Reads into the free part of a buffer, without clearing it first.
 fn fill(
     buf: &mut ReadBuf<'_>,
     read: impl FnOnce(&mut [MaybeUninit<u8>]) -> Result<usize, Errno>,
 ) -> Result<usize, Errno> {
     #[allow(unsafe_code)]
-    // SAFETY: the readers here only write what they are given, and say how many bytes they wrote at its beginning.
+    // SAFETY: the readers only write to the slice that they get, and return how many bytes they wrote at its beginning.
     unsafe {
         let count = read(buf.unfilled_mut())?;
         buf.assume_init(count);
@@ -99,7 +99,7 @@ fn fill(
     }
 }
 
-/// The reading side of a socket or a pipe. After messages in quick succession the next one is looked out for.
+/// The reading side of a socket or a pipe. After messages in quick succession it waits busily for the next.
 pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
     read: Read,
@@ -107,10 +107,11 @@ pub(super) struct Incoming {
     busy_wait: BusyWait,
 }
 
-/// Whether something was written since the reading side last asked.
+/// Whether something was written since the reader last checked.
 type WroteFlag = Arc<AtomicBool>;
 
-/// Both directions of a connection. The one that reads knows what the other has written: a peer that was answered asks on.
+/// Both directions of a connection. The reader learns when something was written, because a peer that was answered may
+/// soon ask again.
 pub(super) fn halves(input: OwnedFd, output: OwnedFd) -> io::Result<(Descriptor, Writer)> {
     let (reader, writer) = (Descriptor::reader(input)?, Descriptor::writer(output)?);
     let wrote = match &reader {
@@ -120,7 +121,7 @@ pub(super) fn halves(input: OwnedFd, output: OwnedFd) -> io::Result<(Descriptor,
     Ok((reader, Writer { to: writer, wrote }))
 }
 
-/// The direction to the peer.
+/// The writing side of a connection, which tells the reader that it wrote.
 pub(super) struct Writer {
     to: Descriptor,
     wrote: WroteFlag,
@@ -152,7 +153,7 @@ impl Incoming {
                 Poll::Ready(guard) => Some(guard),
                 Poll::Pending => None,
             };
-            // Not ready may also mean that it is others' turn (the runtime's cooperative budget).
+            // Not ready may also mean that the task's cooperative budget is used up.
             if guard.is_none() && !(coop::has_budget_remaining() && self.busy_wait.goes_on()) {
                 return Poll::Pending;
             }
@@ -160,7 +161,7 @@ impl Incoming {
             match fill(buf, |free| (self.read)(self.fd.get_ref(), free)) {
                 Ok(count) => {
                     if let (Some(mut guard), true) = (guard, count > 0 && count < room) {
-                        // Saves the read that would only say that there is no more.
+                        // A short read means that there is no more: saves a read that would only say so.
                         guard.clear_ready();
                     }
                     self.busy_wait.found();
@@ -181,8 +182,8 @@ impl Incoming {
     }
 }
 
-/// The writing side of a socket, registered only while the socket is full: whoever waits to write to a socket is woken
-/// each time its peer reads, and for a small answer that wake-up would cost more than the answer.
+/// The writing side of a socket, registered only while the socket is full: a registered writer is woken each time its
+/// peer reads, and for a small answer that wake-up would cost more than the answer.
 pub(super) struct Outgoing {
     fd: OwnedFd,
     full: Option<AsyncFd<OwnedFd>>,
@@ -266,8 +267,8 @@ impl AsyncWrite for Descriptor {
     }
 }
 
-/// Tells whether the reader of what is written to this descriptor has read it all; `None` if it is of a kind that
-/// does not know.
+/// A function that tells whether the peer has read everything that was written to this descriptor; `None` for a kind of
+/// descriptor that cannot tell.
 pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
     match FileType::from_raw_mode(rustix::fs::fstat(&fd).ok()?.st_mode) {
         FileType::Fifo => Some(Box::new(move || rustix::io::ioctl_fionread(&fd).ok().map(|unread| unread == 0))),
@@ -276,7 +277,7 @@ pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
     }
 }
 
-/// How much of what was sent on a socket the peer has not read yet (`SIOCOUTQ`, see unix(7)).
+/// Bytes sent on a socket that the peer has not read yet (`SIOCOUTQ`, see unix(7)).
 #[cfg(target_os = "linux")]
 fn unsent(socket: impl AsFd) -> io::Result<std::ffi::c_int> {
     const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
@@ -299,7 +300,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts who wants to look once more at once.
+    /// Counts wake-ups, by which a busy wait asks to be polled again at once.
     #[derive(Default)]
     struct Wakes(AtomicUsize);
 
@@ -324,7 +325,7 @@ mod tests {
         };
         let mut answer = async || tokio::io::AsyncWriteExt::write_all(&mut writer, b"answer").await.expect("room");
         let ask = || assert_eq!(rustix::io::write(&theirs, b"question").expect("room"), 8);
-        // A question that comes right after its answer is followed by another, if the machine lets it come so soon.
+        // Repeated, since a busy machine may delay the next question so much that there is no busy wait.
         for _ in 0..10_000 {
             assert_eq!(read(), (Poll::Pending, 0), "the last question is not answered yet");
             answer().await;

@@ -1,14 +1,14 @@
-//! A connection within the process, for tests and for programs that talk to their own server.
+//! A connection within the process, for tests and for programs that use their own server.
 
 use tokio::io::DuplexStream;
 use tokio::task::JoinHandle;
 
 use crate::server::{ConnectionOptions, End, Server};
 
-/// How much may be under way in each direction.
+/// Bytes in flight in each direction.
 const BUFFER: usize = 64 << 10;
 
-/// Serves a connection in a task of its own. The stream is the client's end; dropping it ends the connection.
+/// Serves a connection in a task of its own, and returns the client's end; dropping that ends the connection.
 pub fn connect(server: &Server, options: ConnectionOptions) -> (DuplexStream, JoinHandle<End>) {
     let (client, ours) = tokio::io::duplex(BUFFER);
     let server = server.clone();

@@ -1,5 +1,5 @@
-//! The streams a server is reached by. Each is a thin layer over [`Server::serve`](crate::server::Server::serve),
-//! which takes any pair of streams.
+//! The transports that reach a server: standard streams, Unix sockets, memory, HTTP. All but HTTP are thin layers over
+//! [`Server::serve`](crate::server::Server::serve), which takes any pair of streams.
 
 mod descriptor;
 #[cfg(feature = "http")]

@@ -1,9 +1,8 @@
-//! A server on its process's standard streams, as clients start them. The streams may be pipes, sockets (Node gives
-//! its children those), files or a terminal.
+//! A server on the standard streams of its process, as clients start one. The streams may be pipes, sockets (which Node
+//! gives to its children), files or a terminal.
 //!
-//! Nothing but the protocol may ever reach a protocol's stdout. So the real streams are taken away first: standard
-//! output then is standard error, standard input is empty, and whatever prints (a tool, a dependency, a child)
-//! prints there.
+//! Only the protocol may reach a protocol's stdout. So the real streams are taken away first: standard output becomes
+//! standard error and standard input is empty, so that output of a tool, a dependency or a child does no harm.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,39 +14,39 @@ use rustix::stdio;
 use super::descriptor;
 use crate::server::{ConnectionOptions, End, Server};
 
-/// The real standard streams, taken away from everybody else.
+/// The real standard streams, taken away from the rest of the process.
 #[derive(Debug)]
 pub struct Stdio {
-    /// What the client writes.
+    /// The stream that the client writes.
     pub input: OwnedFd,
-    /// What the client reads.
+    /// The stream that the client reads.
     pub output: OwnedFd,
 }
 
-/// Takes the standard streams and serves the one connection on them: all that a program does that is nothing but a
-/// server. Where something may print before, [`take`] comes first and [`serve`] last.
+/// Takes the standard streams and serves the one connection on them: the whole `main` of a program that is only a
+/// server. A program that does other work first calls [`take`] at its start and [`serve`] at its end.
 pub async fn run(server: &Server) -> io::Result<End> {
     serve(server, take()?, ConnectionOptions::default()).await
 }
 
-/// Takes standard input and output away. Call it first thing in `main`.
+/// Takes standard input and output away. Call it first in `main`.
 pub fn take() -> io::Result<Stdio> {
     Ok(Stdio { input: take_stdin()?, output: take_stdout()? })
 }
 
-/// Takes standard output: descriptor 1 means standard error from here on.
+/// Takes standard output: from now on descriptor 1 is standard error.
 pub fn take_stdout() -> io::Result<OwnedFd> {
     let output = fcntl_dupfd_cloexec(stdio::stdout(), 3)?;
     match stdio::dup2_stdout(stdio::stderr()) {
         Ok(()) => {}
-        // No standard error: what is printed goes nowhere.
+        // Without standard error, output is discarded.
         Err(rustix::io::Errno::BADF) => stdio::dup2_stdout(null()?)?,
         Err(error) => return Err(error.into()),
     }
     Ok(output)
 }
 
-/// Takes standard input: descriptor 0 is empty from here on, for us and for children.
+/// Takes standard input: from now on descriptor 0 is empty, for this process and for its children.
 pub fn take_stdin() -> io::Result<OwnedFd> {
     let input = fcntl_dupfd_cloexec(stdio::stdin(), 3)?;
     stdio::dup2_stdin(null()?)?;
@@ -58,7 +57,7 @@ fn null() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Serves the one connection of the standard streams. An error means that they cannot be used at all.
+/// Serves the one connection of the standard streams. An error means that these cannot be used.
 pub async fn serve(server: &Server, stdio: Stdio, mut options: ConnectionOptions) -> io::Result<End> {
     if options.drained.is_none() {
         options.drained = stdio.output.as_fd().try_clone_to_owned().ok().and_then(descriptor::drained);

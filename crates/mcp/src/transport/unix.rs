@@ -1,5 +1,5 @@
-//! A connection over a Unix socket. Who may connect is the listener's business; so is a greeting before the protocol
-//! (what was read past it goes into [`ConnectionOptions::initial`]).
+//! A connection over a Unix socket. The listener is the embedder's, which decides who may connect, and may exchange a
+//! greeting before the protocol (input read beyond it goes into [`ConnectionOptions::initial`]).
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +12,7 @@ use crate::server::{ConnectionOptions, End, Server};
 /// Serves one connection until it ends.
 pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionOptions) -> End {
     if options.drained.is_none() {
-        // Without a second descriptor nobody knows what the peer has read, and answers keep a fixed distance.
+        // Without a second descriptor it is unknown what the peer has read, and answers follow after a fixed pause.
         options.drained = stream.as_fd().try_clone_to_owned().ok().and_then(descriptor::drained);
     }
     match stream.into_std().and_then(|stream| halves(OwnedFd::from(stream))) {
@@ -21,7 +21,7 @@ pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionO
     }
 }
 
-/// Both directions apart: one that waits for input only, and one that waits only when it has to.
+/// The two directions of a socket: the reader waits for input only, the writer only while the socket is full.
 fn halves(fd: OwnedFd) -> io::Result<(Descriptor, Writer)> {
     descriptor::halves(fd.try_clone()?, fd)
 }

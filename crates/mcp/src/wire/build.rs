@@ -1,6 +1,6 @@
-//! Messages → bytes. Each builder appends one whole line to a buffer, so that many leave in one write.
+//! Messages → bytes. Each builder appends one whole line to a buffer, so that many lines leave in one write.
 //!
-//! Raw JSON given to a builder may span lines; what is written never does.
+//! Raw JSON that is given to a builder may span lines; its output never does.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use super::Id;
 /// A JSON-RPC error.
 #[derive(Debug, Clone)]
 pub struct RpcError {
-    /// See [`code`](super::code).
+    /// The code; see [`code`](super::code).
     pub code: i64,
-    /// One sentence.
+    /// The message, one sentence.
     pub message: String,
-    /// More, for programs.
+    /// Further data, for programs.
     pub data: Option<Box<RawValue>>,
 }
 
@@ -26,7 +26,7 @@ impl RpcError {
         RpcError { code, message: message.into(), data: None }
     }
 
-    /// The same with data; what cannot be written as JSON is left out.
+    /// Adds data, unless it cannot be written as JSON.
     #[must_use]
     pub fn with_data(mut self, data: &impl Serialize) -> RpcError {
         self.data = serde_json::value::to_raw_value(data).ok();
@@ -58,7 +58,7 @@ pub fn result_with(out: &mut Vec<u8>, id: &Id, write: impl FnOnce(&mut Vec<u8>))
     out.extend_from_slice(b"}\n");
 }
 
-/// Appends the refusal of a request; without an id it is null.
+/// Appends an error response; without an id it is null.
 pub fn error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     push_json(out, id.map_or("null", Id::as_json));
@@ -96,7 +96,7 @@ fn method_and_params(out: &mut Vec<u8>, method: &str, params: Option<&str>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Appends JSON text as one line: line breaks can only stand between tokens there, so a blank means the same.
+/// Appends JSON text as one line. Line breaks can only stand between tokens, so each becomes a blank.
 pub fn push_json(out: &mut Vec<u8>, json: &str) {
     let start = out.len();
     out.extend_from_slice(json.as_bytes());
@@ -111,7 +111,7 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// Appends any value as JSON on one line. `Err` if it cannot be written as JSON; then nothing is appended.
+/// Appends a value as JSON on one line. `Err` if it cannot be written as JSON; nothing is appended then.
 pub fn push_value(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), serde_json::Error> {
     let start = out.len();
     serde_json::to_writer(&mut *out, value).inspect_err(|_| out.truncate(start))

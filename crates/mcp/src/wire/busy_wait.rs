@@ -1,41 +1,41 @@
-//! How to wait for the next message: asleep, or for a moment awake. Decides; waiting itself is the caller's.
+//! Decides whether to wait busily for the next message for a moment, or to sleep. The waiting itself is the caller's.
 
 use std::time::{Duration, Instant};
 
-/// How soon a message comes that makes the next one worth looking out for: a round trip between sleeping processes.
+/// A message within this time makes a busy wait for the next one worthwhile: a round trip between sleeping processes.
 const BRISK: Duration = Duration::from_micros(200);
 
-/// How long it is looked out for.
+/// The longest busy wait.
 const LONGEST: Duration = Duration::from_micros(100);
 
-/// Whether to look out for the next message.
+/// Decides whether to wait busily for the next message.
 ///
-/// A peer that asks one quick question after the other would mostly find us going to sleep, and waking a sleeping
-/// processor takes longer than answering. So after messages that came soon the next one is looked for a moment
-/// longer. Between two looks everybody else goes first ([`std::thread::yield_now`]).
+/// Waking a sleeping processor takes longer than answering a quick question. So after a message that came soon, the
+/// reader polls for the next one for a moment before it sleeps. Between two polls the caller lets other threads run
+/// ([`std::thread::yield_now`]).
 #[derive(Debug, Default)]
 pub struct BusyWait {
-    /// The next message may come since then.
+    /// Since when the next message may come.
     since: Option<Instant>,
-    /// The last message came soon.
+    /// Whether the last message came soon.
     brisk: bool,
 }
 
 impl BusyWait {
-    /// From now on the next message may come: the peer was told what it waited for, or we begin to wait.
+    /// The next message may come from now on: the peer has its answer, or the reader begins to wait.
     pub fn begin(&mut self) {
         self.since = Some(Instant::now());
     }
 
-    /// Nothing is there: whether to look once more at once, rather than to sleep.
+    /// There is no message: whether to poll again at once, rather than to sleep.
     pub fn goes_on(&mut self) -> bool {
         self.brisk = self.brisk && self.since.is_none_or(|since| since.elapsed() < LONGEST);
         self.brisk && self.since.is_some()
     }
 
-    /// Something came.
+    /// A message came.
     pub fn found(&mut self) {
-        // What comes unasked for, before the last was answered, says nothing of how soon the next comes.
+        // A message that comes before the last was answered says nothing about how soon the next comes.
         if let Some(since) = self.since.take() {
             self.brisk = since.elapsed() < BRISK;
         }

@@ -1,11 +1,11 @@
-//! One line → what it is in JSON-RPC, borrowed from the line; and what odd input deserves in return.
+//! One line → its JSON-RPC message, borrowed from the line, and the classification of odd input.
 
 use std::borrow::Cow;
 
 use super::Id;
 use super::json::{Json, Reader};
 
-/// The members of one JSON-RPC object, unread beyond what routing needs.
+/// The members of one JSON-RPC object, read only as deep as routing needs.
 #[derive(Debug, Default)]
 pub struct Envelope<'a> {
     version: bool,
@@ -42,44 +42,44 @@ impl<T> Member<T> {
     }
 }
 
-/// What a line is.
+/// The message in a line.
 #[derive(Debug)]
 pub enum Message<'a> {
-    /// Wants an answer.
+    /// Expects an answer.
     Request {
-        /// To be echoed.
+        /// The id, which the answer echoes.
         id: Id,
-        /// What is asked for.
+        /// The method.
         method: Cow<'a, str>,
-        /// An object, if present.
+        /// The parameters, an object, if present.
         params: Option<Json<'a>>,
     },
-    /// Wants none.
+    /// Expects no answer.
     Notification {
-        /// What happened.
+        /// The method.
         method: Cow<'a, str>,
-        /// An object, if present.
+        /// The parameters, an object, if present.
         params: Option<Json<'a>>,
     },
-    /// The answer to a request of ours.
+    /// Answers a request of this side.
     Response {
-        /// Which request; `None` if unreadable.
+        /// The id of the request; `None` if unreadable.
         id: Option<Id>,
-        /// What it brought, or what failed.
+        /// The result, or the error.
         outcome: Result<Json<'a>, Json<'a>>,
     },
-    /// JSON that is none of these: to be answered with −32600, this id (or null) and this reason.
+    /// JSON that is not a valid message, to be answered with −32600, this id (or null) and this reason.
     Invalid {
-        /// The id, where it can be read.
+        /// The id, if it can be read.
         id: Option<Id>,
         /// What is wrong, as a clause.
         reason: &'static str,
     },
-    /// A JSON array: a batch where the revision has them, else invalid.
+    /// A JSON array: a batch if the revision has batches, else invalid.
     Batch(Vec<Json<'a>>),
 }
 
-/// A line that is not JSON text at all: to be ignored, with a line in the log.
+/// A line that is not JSON text, to be ignored with a line in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable(
     /// What is wrong, as a clause.
@@ -87,8 +87,8 @@ pub struct Unreadable(
 );
 
 impl<'a> Envelope<'a> {
-    /// Reads the members of one JSON object; `None` if the line is anything else. Never fails on odd members: those
-    /// are what [`Envelope::classify`] judges.
+    /// Reads the members of one JSON object; `None` if the line is anything else. Odd members are accepted here;
+    /// [`Envelope::classify`] judges them.
     pub fn peek(line: &'a [u8]) -> Option<Envelope<'a>> {
         Envelope::read(std::str::from_utf8(line).ok()?)
     }
@@ -127,7 +127,7 @@ impl<'a> Envelope<'a> {
         self.method.get()?.as_deref()
     }
 
-    /// The parameters as written.
+    /// The parameters, as written.
     pub fn params(&self) -> Option<Json<'a>> {
         self.params.get().copied()
     }
@@ -142,17 +142,17 @@ impl<'a> Envelope<'a> {
         self.error.get().copied()
     }
 
-    /// Whether this asks for an answer: a method and a legal id.
+    /// Whether this is a request: it has a method and a legal id.
     pub fn is_request(&self) -> bool {
         self.method().is_some() && self.id().is_some()
     }
 
-    /// Whether this answers a request: no method, and a result or an error.
+    /// Whether this is a response: it has no method, but a result or an error.
     pub fn is_response(&self) -> bool {
         !self.method.is_present() && (self.result.is_present() || self.error.is_present())
     }
 
-    /// Says what a line is. Arrays are [`Message::Batch`], whatever their elements.
+    /// Classifies a line. Every array is a [`Message::Batch`], whatever its elements.
     pub fn classify(line: &'a [u8]) -> Result<Message<'a>, Unreadable> {
         let text = std::str::from_utf8(line).map_err(|_| Unreadable("invalid UTF-8"))?;
         let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
@@ -172,7 +172,7 @@ impl<'a> Envelope<'a> {
             let outcome = match (self.result, self.error) {
                 (Member::Once(result), Member::Absent) => Ok(result),
                 (Member::Absent, Member::Once(error)) => Err(error),
-                // Both, or one twice: an answer to an answer would start a quarrel, so it stays a response.
+                // Both, or one twice: still a response, since answering a response could start an endless exchange.
                 _ => Err(Json::NULL),
             };
             return Message::Response { id, outcome };

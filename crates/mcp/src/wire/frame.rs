@@ -1,13 +1,13 @@
-//! Bytes → lines, one message each: bounded, and tolerant of what real peers send (a byte order mark, CRLF, blank
-//! lines). What is in a line is not looked at, except the id of a line that is too long to keep.
+//! Bytes → lines, one message each: bounded, and tolerant of real peers (a byte order mark, CRLF, blank lines). The
+//! content of a line is not looked at, except for the id of a line that is too long to keep.
 
 use super::Id;
 use super::scan::TopLevel;
 
-/// How long a line may be unless told otherwise: 16 MiB.
+/// The default limit of a line: 16 MiB.
 pub const DEFAULT_LINE_LIMIT: usize = 16 << 20;
 
-/// A buffer that was larger than this shrinks again once it is empty.
+/// A larger buffer shrinks to this once it is empty.
 const KEEP: usize = 64 << 10;
 
 /// One line of input.
@@ -19,14 +19,14 @@ pub enum Frame<'a> {
     TooLong(TooLong),
 }
 
-/// What is known of a line over the limit.
+/// A line over the limit, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLong {
-    /// How long it was, in bytes.
+    /// The length in bytes.
     pub bytes: u64,
-    /// Its id, where that can be read.
+    /// The id, if it can be read.
     pub id: Option<Id>,
-    /// Whether it named a method. With an id it is a request and should be answered.
+    /// Whether it names a method. With an id it is then a request, which should be answered.
     pub method: bool,
 }
 
@@ -34,13 +34,13 @@ pub struct TooLong {
 #[derive(Debug)]
 pub struct Framer {
     buffer: Vec<u8>,
-    /// Where the next line begins.
+    /// The beginning of the next line.
     start: usize,
-    /// Up to where no line end was found yet.
+    /// The buffer has no line end between `start` and here.
     scanned: usize,
     limit: usize,
     skipping: Option<(TopLevel, u64)>,
-    /// Whether the very first byte of the stream is still to come.
+    /// Whether the first line of the stream is still to come.
     at_start: bool,
 }
 
@@ -56,13 +56,13 @@ impl Framer {
         Framer { buffer: Vec::new(), start: 0, scanned: 0, limit, skipping: None, at_start: true }
     }
 
-    /// Takes bytes.
+    /// Appends bytes of input.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer().extend_from_slice(bytes);
     }
 
-    /// The buffer to read into, for readers that can append to one: bytes appended to it count as pushed. What is
-    /// already there must be left alone.
+    /// The buffer, for readers that append to one: appended bytes count as pushed. Bytes that it holds already must not
+    /// be changed.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.start == self.buffer.len() {
             self.reset();
@@ -74,7 +74,7 @@ impl Framer {
         &mut self.buffer
     }
 
-    /// The next whole line, if there is one. Call it until it gives none before pushing more.
+    /// The next whole line, if there is one. Call it until it returns `None` before pushing more.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
@@ -94,7 +94,7 @@ impl Framer {
         }
     }
 
-    /// What is left at the end of input: a last line without its end. Nothing follows it.
+    /// The last line without a line end, if there is one. Call it at the end of input.
     pub fn finish(&mut self) -> Option<Frame<'_>> {
         let (from, end) = (self.start, self.buffer.len());
         self.start = end;
@@ -106,7 +106,7 @@ impl Framer {
         Some(Frame::Line(&self.buffer[from..end]))
     }
 
-    /// Lets go of a buffer larger than this that holds nothing: for when nothing is to come for a while.
+    /// Releases a buffer larger than `keep` that is empty. For a stream that becomes idle.
     pub fn relax(&mut self, keep: usize) {
         if self.start == self.buffer.len() && self.buffer.capacity() > keep {
             self.buffer = Vec::new();
@@ -115,12 +115,12 @@ impl Framer {
         }
     }
 
-    /// How many bytes are held that no frame was given for yet.
+    /// Bytes in the buffer that are not part of a returned frame.
     pub fn pending(&self) -> usize {
         self.buffer.len() - self.start
     }
 
-    /// The line without a byte order mark, its carriage return and surrounding blanks; `None` if nothing is left.
+    /// Trims a line of a byte order mark and trailing blanks; `None` if nothing is left.
     fn trimmed(&mut self, from: usize, end: usize) -> Option<(usize, usize)> {
         let mut line = &self.buffer[from..end];
         let mut from = from;
@@ -132,7 +132,7 @@ impl Framer {
         (!trimmed.is_empty()).then_some((from, from + trimmed.len()))
     }
 
-    /// Whether the line that ends here was too long. `from..end` is the part of it still in the buffer.
+    /// `Some` if the line that ends here was too long. `from..end` is its part that is still in the buffer.
     fn end_of_skipping(&mut self, from: usize, end: usize) -> Option<TooLong> {
         if self.skipping.is_none() && end - from <= self.limit {
             return None;
@@ -144,7 +144,7 @@ impl Framer {
         Some(TooLong { bytes: skipped + (end - from) as u64, id, method })
     }
 
-    /// Lets go of an unfinished line that is over the limit.
+    /// Drops an unfinished line that is over the limit.
     fn shed(&mut self) {
         if self.skipping.is_none() && self.pending() <= self.limit {
             return;

@@ -1,16 +1,17 @@
-//! Request ids, kept as the text they were written in.
+//! Request ids, kept as the JSON text in which they were written.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// The longest id that is accepted, in bytes: ids are kept while their call runs and echoed.
+/// The longest id that is accepted, in bytes of JSON text: ids are kept while their call runs, and echoed.
 pub const MAX_ID: usize = 1024;
 
-/// As many bytes as an id may have to be kept without an allocation: any number of 64 bits, and short names.
+/// The longest id that is kept without an allocation: fits any 64-bit number, and short names.
 const SHORT: usize = 22;
 
-/// A request's id exactly as the peer wrote it, so that numbers beyond 64 bits and odd escapes come back unchanged.
+/// The id of a request exactly as the peer wrote it, so that numbers beyond 64 bits and odd escapes are echoed
+/// unchanged.
 #[derive(Clone)]
 pub struct Id(Text);
 
@@ -21,11 +22,11 @@ enum Text {
 }
 
 impl Id {
-    /// The id in this JSON text, if it is a legal one: a string or an integer, no longer than [`MAX_ID`].
+    /// The id in this JSON text, if it is legal: a string or an integer of at most [`MAX_ID`] bytes.
     pub fn from_json(text: &str) -> Option<Id> {
         let legal = match text.as_bytes() {
             [b'"', ..] => true,
-            // A fraction or an exponent makes it a fractional number in JSON-RPC's sense, whatever its value.
+            // JSON-RPC forbids fractional numbers; a fraction or an exponent counts as one, whatever the value.
             [b'-' | b'0'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
             _ => false,
         };
@@ -68,7 +69,7 @@ impl PartialEq for Id {
 impl Eq for Id {}
 
 impl Hash for Id {
-    // As a text is hashed: tables are searched by either.
+    // Hashed like a `str`, because tables are searched by either.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_json().hash(state);
     }

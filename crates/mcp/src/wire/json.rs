@@ -1,7 +1,7 @@
-//! JSON text that was checked once, and is taken apart by where its parts stand: the way from a line to a method's
-//! arguments looks at each byte few times and copies nothing.
+//! JSON text that is checked once and then taken apart as slices: the way from a line to a method's arguments looks at
+//! each byte few times and copies nothing.
 //!
-//! What is accepted is exactly what serde_json accepts, whatever the nesting; a test compares them.
+//! It accepts exactly what serde_json accepts, at any nesting; a test compares them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,14 +9,14 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// One JSON value's text, known to be JSON, without blanks around it.
+/// The text of one JSON value, known to be valid, without surrounding blanks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
     pub(super) const NULL: Json<'static> = Json("null");
 
-    /// Checks a text that is to hold one value and nothing else but blanks.
+    /// Checks a text, which must be one JSON value with nothing but blanks around it.
     pub fn check(text: &'a str) -> Option<Json<'a>> {
         let mut reader = Reader::new(text);
         let value = reader.value()?;
@@ -38,10 +38,10 @@ impl<'a> Json<'a> {
         self.0 == "null"
     }
 
-    /// The string it is, if it is one; borrowed unless it has escapes. Escapes that make no character have no string.
+    /// The string, if this is one; borrowed unless it has escapes. `None` if an escape is not a character.
     pub fn text(self) -> Option<Cow<'a, str>> {
         let inner = self.0.strip_prefix('"')?.strip_suffix('"')?;
-        // A search that starts fast beats a fast search: nearly all of them are names.
+        // Most strings are short names, for which a simple loop beats memchr's setup.
         let has_escapes = match inner.len() {
             0..32 => inner.bytes().any(|byte| byte == b'\\'),
             _ => memchr::memchr(b'\\', inner.as_bytes()).is_some(),
@@ -52,27 +52,27 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Its members in order, if it is an object; none otherwise. A name may come twice.
+    /// The members in order, if this is an object; else empty. A name may occur twice.
     pub fn members(self) -> Members<'a> {
         Members(Items::new(self.0, '{'))
     }
 
-    /// The first member of that name.
+    /// The first member of this name.
     pub fn member(self, name: &str) -> Option<Json<'a>> {
         self.members().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Its elements, if it is an array; none otherwise.
+    /// The elements, if this is an array; else empty.
     pub fn items(self) -> Items<'a> {
         Items::new(self.0, '[')
     }
 
-    /// Reads it as a type.
+    /// Deserializes the value.
     pub fn read<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.0)
     }
 
-    /// The same for serde, which looks at it once more.
+    /// The value for serde, which checks it once more.
     pub fn raw(self) -> &'a RawValue {
         serde_json::from_str(self.0).unwrap_or(RawValue::NULL)
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-/// The members of an object. Names that are no text (half a surrogate pair) are left out.
+/// The members of an object. Names that are not text (half a surrogate pair) are skipped.
 pub struct Members<'a>(Items<'a>);
 
 impl<'a> Iterator for Members<'a> {
@@ -107,7 +107,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The values in checked text, one after the other: the elements of an array, or the names and values of an object.
+/// The values in checked text: the elements of an array, or the names and values of an object in turn.
 pub struct Items<'a> {
     text: &'a str,
     at: usize,
@@ -125,7 +125,7 @@ impl<'a> Iterator for Items<'a> {
 
     fn next(&mut self) -> Option<Json<'a>> {
         let bytes = self.text.as_bytes();
-        // In checked text nothing else can stand between two values.
+        // In checked text only these can stand between two values.
         while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {
             self.at += 1;
         }
@@ -158,7 +158,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// Past the quote that ends the checked string whose first quote stands before `at`.
+/// The position after the closing quote of a checked string whose opening quote is before `at`.
 fn past_string(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at += plain(&bytes[at..]);
@@ -170,7 +170,7 @@ fn past_string(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// How many bytes stand before the next quote, backslash or control character, eight at a time.
+/// Counts the bytes before the next quote, backslash or control character, eight at a time.
 fn plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     let special = |chunk: u64| {
@@ -178,7 +178,7 @@ fn plain(bytes: &[u8]) -> usize {
             let zeroes = chunk ^ (ONES * u64::from(byte));
             zeroes.wrapping_sub(ONES) & !zeroes
         };
-        // The lowest mark is right; those above it may be borrows.
+        // Only the lowest mark is exact; borrows may set higher ones.
         (is(b'"') | is(b'\\') | (chunk.wrapping_sub(ONES * 0x20) & !chunk)) & (ONES << 7)
     };
     let mut at = 0;
@@ -193,7 +193,7 @@ fn plain(bytes: &[u8]) -> usize {
     at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(rest.len())
 }
 
-/// Reads text that is not checked yet.
+/// Reads unchecked text.
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -204,13 +204,13 @@ impl<'a> Reader<'a> {
         Reader { text, at: 0 }
     }
 
-    /// Whether nothing but blanks is left.
+    /// Whether only blanks are left.
     pub(super) fn ends(&mut self) -> bool {
         self.blanks();
         self.at == self.text.len()
     }
 
-    /// Reads an object, `member` each of its members' values; nothing if it is none, or `member` gives nothing.
+    /// Reads an object and calls `member` for each member; `None` if the text is not an object, or a name is not text.
     pub(super) fn object(&mut self, mut member: impl FnMut(&str, Json<'a>)) -> Option<()> {
         self.blanks();
         self.expect(b'{')?;
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Checks one value and what it holds.
+    /// Checks one value with everything in it.
     pub(super) fn value(&mut self) -> Option<Json<'a>> {
         self.blanks();
         let from = self.at;
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A member's name and its colon.
+    /// Reads a member's name and its colon.
     fn key(&mut self) -> Option<Json<'a>> {
         self.blanks();
         let from = self.at;
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
         Some(key)
     }
 
-    /// The rest of a string whose first quote was taken.
+    /// Reads the rest of a string after its opening quote.
     fn string(&mut self) -> Option<()> {
         loop {
             self.at += plain(&self.text.as_bytes()[self.at..]);
@@ -318,7 +318,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number whose sign was taken.
+    /// Reads a number after its sign.
     fn number(&mut self) -> Option<()> {
         match self.next()? {
             b'0' => {}
@@ -376,12 +376,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Which brackets are open, a bit each: true for an object. Whatever the depth, nothing recurs.
+/// The open brackets, a bit each: 1 for an object. Avoids recursion at any depth.
 #[derive(Default)]
 struct Nesting {
     bits: u64,
     depth: usize,
-    /// The bits of full words below.
+    /// The full words below `bits`.
     below: Vec<u64>,
 }
 
@@ -413,7 +413,7 @@ mod tests {
     use proptest::prelude::*;
     use serde::de::IgnoredAny;
 
-    /// Both say the same of a text, and the parts of an accepted one are those that serde_json finds.
+    /// Asserts that serde_json judges a text alike, and finds the same parts in a valid one.
     fn agree(text: &str) {
         let known = serde_json::from_str::<IgnoredAny>(text).is_ok();
         let checked = Json::check(text);

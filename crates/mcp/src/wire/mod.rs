@@ -1,8 +1,8 @@
-//! Bytes in, frames out: framing and JSON-RPC 2.0 without any I/O, for servers and for programs that only pass
-//! messages on. Knows nothing of MCP's methods; needs serde alone (feature `wire` brings no runtime).
+//! Framing and JSON-RPC 2.0 without any I/O, for servers and for programs that only pass messages on. It knows nothing
+//! of MCP's methods, and the feature `wire` alone brings no async runtime.
 //!
-//! Start with [`Framer`] (bytes → lines), then [`Envelope`] (a line → what it is, borrowed), then the builders of
-//! [`build`] (answers → bytes).
+//! Start with [`Framer`] (bytes → lines), then [`Envelope`] (a line → its message, borrowed), then the builders of
+//! [`build`] (messages → bytes).
 //!
 //! ```
 //! use mcp::wire::{Envelope, Frame, Framer, build};
@@ -32,24 +32,24 @@ pub use frame::{DEFAULT_LINE_LIMIT, Frame, Framer, TooLong};
 pub use id::{Id, MAX_ID};
 pub use json::{Items, Json, Members};
 
-/// How many messages a batch may have by default. One with more is refused as a whole, without the ids of its requests.
+/// The default limit of messages in a batch. A larger batch is refused as a whole, without the ids of its requests.
 pub const DEFAULT_BATCH_LIMIT: usize = 1024;
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
-    /// What came was not JSON.
+    /// The message is not JSON.
     pub const PARSE: i64 = -32700;
-    /// The JSON was no valid request.
+    /// The JSON is not a valid request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// No such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// No such resource (until 2025-11-25; later revisions say [`INVALID_PARAMS`]).
+    /// The resource does not exist (until 2025-11-25; later revisions use [`INVALID_PARAMS`]).
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// Wrong parameters.
+    /// The parameters are wrong.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// A fault of the server, or a limit of its.
+    /// The server failed, or has reached a limit.
     pub const INTERNAL: i64 = -32603;
-    /// The header fields of an HTTP request do not say what its body says (2026-07-28).
+    /// The header fields of an HTTP request contradict its body (2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32020;
     /// The request needs a client capability that was not declared (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;

@@ -1,14 +1,14 @@
-//! Reads the id of a message too long to keep, in one pass and bounded memory, wherever in the message it stands.
+//! Finds the id of a message that is too long to keep, in one pass and bounded memory, wherever it stands.
 
 use super::{Id, Json, MAX_ID};
 
-/// Follows one JSON object byte by byte and keeps what stands at its top level under `id`.
+/// Follows one JSON object byte by byte and keeps the value of `id` at its top level.
 #[derive(Debug, Default)]
 pub(super) struct TopLevel {
     depth: u64,
     in_string: bool,
     escaped: bool,
-    /// The top-level token being read: a key or a scalar value, cut at the bound.
+    /// The current top-level token, a key or a scalar value, cut at the limit.
     token: Vec<u8>,
     key: Key,
     after_colon: bool,
@@ -29,7 +29,7 @@ impl TopLevel {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let Some(&byte) = rest.first() {
-            // Nothing below the top level matters but brackets and quotes: skip to them at memory speed.
+            // Inside strings below the top level only quotes and backslashes matter: memchr skips to them.
             let skip = match (self.in_string && !self.escaped, self.depth > 1) {
                 (true, true) => memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len()),
                 _ => 0,
@@ -85,7 +85,7 @@ impl TopLevel {
     }
 
     fn keep(&mut self, byte: u8) {
-        // One byte over the bound is kept, so that a cut token can never pass for a whole one.
+        // One byte over the limit is kept, so that a cut token cannot pass for a whole one.
         if self.depth == 1 && self.token.len() <= MAX_ID {
             self.token.push(byte);
         }
@@ -107,7 +107,7 @@ impl TopLevel {
         self.after_colon = false;
     }
 
-    /// The id, if exactly one legal one was seen, and whether the message named a method.
+    /// The id, if there is exactly one and it is legal, and whether the message names a method.
     pub(super) fn finish(self) -> (Option<Id>, bool) {
         (self.id.filter(|_| self.ids == 1), self.method)
     }

@@ -1,5 +1,5 @@
-//! Pages of other origins that may send requests (the Fetch standard, "CORS protocol"): a browser asks before it sends,
-//! and shows a page only the answers that say that it may see them.
+//! CORS, for web pages of other origins that may send requests (the Fetch standard, "CORS protocol"): a browser sends a
+//! preflight first, and shows a page only the responses that allow it.
 
 use axum::body::Body;
 use axum::http::header::{
@@ -13,13 +13,13 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use super::headers::SESSION;
 use super::{HttpOptions, guard, refusal};
 
-/// The origin of the page that a request comes from, if it may send requests.
+/// The origin of the web page that sent a request, if it may send requests.
 pub(super) fn origin(options: &HttpOptions, parts: &Parts) -> Option<HeaderValue> {
     let origin = parts.headers.get(ORIGIN)?;
     guard::check_origin(options, &parts.headers).ok().map(|()| origin.clone())
 }
 
-/// The answer to a browser that asks before it sends. It asks without the token.
+/// The response to a preflight, which comes without a token.
 pub(super) fn preflight(options: &HttpOptions, parts: &Parts, origin: Option<&HeaderValue>) -> Option<Response<Body>> {
     let asks = parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     if !asks || origin.is_none() || guard::check_host(options, parts).is_err() {
@@ -35,7 +35,7 @@ pub(super) fn preflight(options: &HttpOptions, parts: &Parts, origin: Option<&He
     Some(response)
 }
 
-/// Lets the page see the answer.
+/// Lets the web page see the response.
 pub(super) fn expose(origin: Option<HeaderValue>, mut response: Response<Body>) -> Response<Body> {
     if let Some(origin) = origin {
         let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What all requests of an endpoint share: the server, the options, the sessions, and the limits they are held to.
+//! The state that all requests of an endpoint share: the server, the options, the sessions, and the shared limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,11 +22,11 @@ pub(super) struct Endpoint {
     waiting: AtomicUsize,
     streams: Arc<Semaphore>,
     bodies: Arc<AtomicUsize>,
-    /// Turns true when this endpoint ends.
+    /// Turns true when the endpoint shuts down.
     ends: watch::Sender<bool>,
 }
 
-/// The right to run, or to be open, until it is dropped.
+/// The right to run, or to be open, until the slot is dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     _permit: OwnedSemaphorePermit,
@@ -34,13 +34,13 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// What is held for the request is held for as long.
+    /// Keeps the body's bytes counted for as long as the slot.
     pub(super) fn with(self, held: HeldBytes) -> Slot {
         Slot { _held: Some(held), ..self }
     }
 }
 
-/// Bytes of a body, counted until this is dropped.
+/// Bytes of a body that count towards the limit of all bodies until this is dropped.
 #[derive(Debug)]
 pub(super) struct HeldBytes {
     bytes: usize,
@@ -48,7 +48,7 @@ pub(super) struct HeldBytes {
 }
 
 impl HeldBytes {
-    /// Counts so many more; false if that is too much.
+    /// Counts more bytes; false if that exceeds the limit.
     pub(super) fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         self.bytes += bytes;
         self.all.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit
@@ -77,7 +77,7 @@ impl Endpoint {
         }
     }
 
-    /// What a client is served with.
+    /// The options of a client's connection.
     pub(super) fn options(&self, headers: &HeaderMap, principal: &str, on: ServedOn) -> ConnectionOptions {
         let connect = self.options.connect.as_ref();
         let mut options = connect.map(|connect| connect(Visitor { principal, headers, on })).unwrap_or_default();
@@ -91,7 +91,7 @@ impl Endpoint {
         wait_for(&self.running, &self.waiting, self.options.limits.waiting, id).await
     }
 
-    /// A slot for a stream without an end.
+    /// A slot for a stream without an end, or a refusal at once.
     pub(super) fn stream_slot(&self, id: Option<&Id>) -> Result<Slot, Refusal> {
         match self.streams.clone().try_acquire_owned() {
             Ok(permit) => Ok(Slot { _permit: permit, _held: None }),
@@ -99,7 +99,7 @@ impl Endpoint {
         }
     }
 
-    /// A body that arrives.
+    /// Begins to count the bytes of a body.
     pub(super) fn hold_body(&self) -> HeldBytes {
         HeldBytes { bytes: 0, all: self.bodies.clone() }
     }
@@ -107,11 +107,11 @@ impl Endpoint {
     /// Resolves when no stream is open.
     pub(super) async fn is_quiet(&self) {
         let all = u32::try_from(self.options.limits.streams).unwrap_or(u32::MAX);
-        // An error means that nobody can have a slot.
+        // An error means that the semaphore is closed: there are no slots.
         let _ = self.streams.acquire_many(all).await;
     }
 
-    /// Ends what is open, in good order.
+    /// Shuts down sessions and streams.
     pub(super) fn end(&self) {
         self.ends.send_replace(true);
         self.sessions.end_all();

@@ -1,4 +1,4 @@
-//! Responses that are streams of server-sent events, and the comment lines that show that they still stand.
+//! Responses that are streams of server-sent events, with comment lines as keep-alive.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,12 +12,12 @@ use bytes::Bytes;
 use http_body::Frame;
 use tokio::time::{Instant, Sleep};
 
-/// Where events come from.
+/// A source of events.
 pub(super) trait Source: Send + Unpin + 'static {
-    /// The next events as they are written; nothing at the end.
+    /// The next events, encoded; `None` at the end.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 
-    /// Whether the end is reached already, so that it leaves together with the last events.
+    /// Whether the end is reached, so that it is sent together with the last events.
     fn is_over(&self) -> bool;
 }
 
@@ -29,7 +29,7 @@ struct Events<S> {
     keep_alive: Option<Pin<Box<Sleep>>>,
 }
 
-/// A response of the events of a source, after these.
+/// A response with the events of a source, after `first`.
 pub(super) fn response(source: impl Source, first: Bytes, keep_alive: Duration) -> Response<Body> {
     let first = Some(first).filter(|first| !first.is_empty());
     let mut response = Response::new(Body::new(Events { source, first, every: keep_alive, keep_alive: None }));
@@ -40,7 +40,7 @@ pub(super) fn response(source: impl Source, first: Bytes, keep_alive: Duration) 
     response
 }
 
-/// Whole lines of JSON as events.
+/// Encodes whole lines of JSON as events.
 pub(super) fn encode(lines: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(lines.len() + 16);
     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -1,4 +1,4 @@
-//! Who may come in: the host a request is addressed to, the page it comes from, and what it knows.
+//! Admission of requests: by the host that they name, the origin of the web page that sent them, and their token.
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use super::refusal::Refusal;
 use super::{HttpOptions, unauthenticated};
 
-/// The principal of a request, or why it is not served.
+/// The principal of a request, or the reason to refuse it.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refusal> {
     check_host(options, parts)?;
     check_origin(options, &parts.headers)?;

@@ -1,5 +1,5 @@
-//! The header fields of a request against its body (2026-07-28, "Request Metadata"): intermediaries act on the one, the
-//! server on the other, so they must say the same.
+//! Checks the header fields of a request against its body (2026-07-28, "Request Metadata"): intermediaries act on the
+//! fields, the server on the body, so they must agree.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::wire::{Json, code};
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
 
-/// A field of which there may be one.
+/// The value of a field that may occur once.
 pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -26,7 +26,7 @@ pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'
     }
 }
 
-/// Checks the fields that mirror the method and what it is called on.
+/// Checks the fields that mirror the method and its target.
 pub(super) fn check(headers: &HeaderMap, method: &str, params: &Params<'_>) -> Result<(), RpcError> {
     match single(headers, "mcp-method")? {
         Some(said) if said == method => {}
@@ -43,12 +43,12 @@ pub(super) fn check(headers: &HeaderMap, method: &str, params: &Params<'_>) -> R
     let said = decoded(said).ok_or_else(|| mismatch("Mcp-Name is not what its encoding says"))?;
     match params::string(named, "name") {
         Ok(name) if name != said => Err(mismatch(format!("Mcp-Name says {said:?}, the body {name:?}"))),
-        // What is wrong with the body is said by whoever serves it.
+        // An invalid body is refused later, by the method.
         _ => Ok(()),
     }
 }
 
-/// Checks the fields that mirror a tool's arguments, which its schema names by `x-mcp-header`.
+/// Checks the fields that mirror a tool's arguments, as `x-mcp-header` in its schema says.
 pub(super) fn check_arguments(
     headers: &HeaderMap,
     tool: &dyn AnyTool,
@@ -79,7 +79,7 @@ pub(super) fn check_arguments(
     Ok(())
 }
 
-/// The properties that a schema has mirrored: the name of the header and where the value is.
+/// Collects the mirrored properties of a schema: the name of the header and the path to the value.
 fn collect<'a>(schema: &'a Value, at: &mut Vec<&'a str>, found: &mut Vec<(&'a str, Vec<&'a str>)>) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
     for (name, property) in properties {
@@ -101,7 +101,7 @@ fn is_same(said: &str, value: &Value) -> bool {
     }
 }
 
-/// A field's value, which may be written as Base64 between `=?base64?` and `?=`.
+/// Decodes a field's value, which may be Base64 between `=?base64?` and `?=`.
 fn decoded(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(base64::decode(encoded)?).ok(),

@@ -1,5 +1,5 @@
-//! Requests of clients that made a handshake (2025-03-26 to 2025-11-25): they belong to a session, and may come back for
-//! what they missed. A lost connection cancels nothing.
+//! Requests of clients that made a handshake (2025-03-26 to 2025-11-25). They belong to a session, and a client may
+//! reconnect for events that it missed. A lost connection cancels nothing.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::server::exchange::{Exchange, Lifetime};
 use crate::wire::build::RpcError;
 use crate::wire::{Envelope, Id, Json, Message, code};
 
-/// Begins a session.
+/// Serves `initialize`: begins a session.
 pub(super) fn initialize(
     endpoint: &Endpoint,
     headers: &HeaderMap,
@@ -72,7 +72,7 @@ pub(super) async fn message(
 ) -> Result<Response<Body>, Refusal> {
     match message {
         Message::Request { id, method, .. } => match &*method {
-            // These are about the session, not about a call.
+            // These concern the session, not a call.
             "resources/subscribe" | "resources/unsubscribe" if !endpoint.server.has_method(&method) => {
                 Ok(refusal::json(StatusCode::OK, session.main.answer_now(body)))
             }
@@ -101,7 +101,7 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
                 let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, String::new());
                 exchange.take(body);
                 run_to_end(exchange);
-                // It may be one of the protocol's too.
+                // The protocol may have the same notification.
                 method != "notifications/initialized" || session.main.inbox.put(body)
             }
             "notifications/cancelled" => {
@@ -117,7 +117,7 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
     }
 }
 
-/// A batch: what belongs to other exchanges goes there, the requests have one of their own.
+/// Serves a batch: messages for other exchanges go there, and the requests get an exchange of their own.
 async fn batch(
     endpoint: &Endpoint,
     session: &Arc<HttpSession>,
@@ -128,7 +128,7 @@ async fn batch(
         return request(endpoint, session, Vec::new(), (body, held)).await;
     }
     let mut ids = Vec::new();
-    // What is answered, as a batch of its own: the rest is dealt with here, once.
+    // The messages to be answered, as a batch of their own; the others are taken here.
     let mut answered = Vec::new();
     for item in items {
         match Envelope::classify(item.get().as_bytes()) {
@@ -167,7 +167,7 @@ async fn request(
     let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
     exchange.take(body);
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
-    // Most are answered by now, and need no stream.
+    // Most requests are answered by now, and need no stream.
     if !always_stream && let Some(line) = exchange.take_answer() {
         return Ok(refusal::json(StatusCode::OK, line));
     }
@@ -175,7 +175,7 @@ async fn request(
     session.add(&stream, limits);
     let mut reader = stream.read(None);
     let mut first = Vec::new();
-    // A client of this revision is told how to come back before anything else.
+    // A client of this revision is first told how to reconnect.
     if session.handshake.era >= Era::V2025_11_25 {
         first.extend_from_slice(&stream.first_event());
     }
@@ -194,7 +194,7 @@ async fn request(
     Ok(events::response(reader, first.into(), limits.keep_alive))
 }
 
-/// Opens the stream of what belongs to no request, or one that was lost.
+/// Serves GET: opens the stream of messages that belong to no request, or resumes the one that `Last-Event-ID` names.
 pub(super) fn get(
     endpoint: &Endpoint,
     headers: &HeaderMap,
@@ -220,7 +220,7 @@ pub(super) fn get(
     Ok(events::response(source, first, endpoint.options.limits.keep_alive))
 }
 
-/// A reader with its right to be open.
+/// A reader with its slot.
 struct OpenStream {
     reader: Reader,
     _slot: Slot,

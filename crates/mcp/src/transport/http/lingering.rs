@@ -1,6 +1,6 @@
-//! The end of a connection whose client may still be sending. If it were just closed, what the client sends then would be
-//! answered by a reset, which takes the answer away that the client has not read yet (RFC 9112, 9.6). So the stream comes
-//! back from whoever used it, and what arrives is read for a while and thrown away.
+//! The lingering close of a connection whose client may still be sending. If it were just closed, further input would
+//! be answered by a reset, which destroys the answer that the client has not read yet (RFC 9112, 9.6). So the stream is
+//! reclaimed from hyper, and input is read and discarded for a while.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,30 +11,31 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How long a client may take to be done with sending.
+/// How long input is discarded.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 
-/// How much is thrown away at most.
+/// Bytes of input that are discarded at most.
 const LINGER_BYTES: u64 = 256 << 20;
 
-/// Where a stream is put that is not used any more.
+/// The place to which a [`ReclaimOnDrop`] returns its stream.
 #[derive(Clone, Default)]
 pub(super) struct Reclaimed(Arc<Mutex<Option<TcpStream>>>);
 
-/// A stream that goes where it is told to when it is dropped.
+/// A stream that returns to its [`Reclaimed`] when it is dropped.
 pub(super) struct ReclaimOnDrop {
-    /// There until it is dropped.
+    /// `Some` until the drop.
     stream: Option<TcpStream>,
     to: Reclaimed,
 }
 
 impl Reclaimed {
-    /// Lends a stream.
+    /// Lends a stream, to be reclaimed later.
     pub(super) fn lend(&self, stream: TcpStream) -> ReclaimOnDrop {
         ReclaimOnDrop { stream: Some(stream), to: self.clone() }
     }
 
-    /// Reads what arrives until the client is done, for a while. Nothing is to be done for a stream that is used elsewhere.
+    /// Discards input until the client is done, for a while. A stream that was not returned, because it was upgraded,
+    /// is left alone.
     pub(super) async fn linger(self) {
         let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut stream) = stream else { return };
@@ -42,7 +43,7 @@ impl Reclaimed {
             stream.shutdown().await?;
             tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
         };
-        // Best effort: nothing is owed to a client that goes on for longer, or is gone.
+        // Best effort: a client that sends for longer, or is gone, is owed nothing.
         let _ = tokio::time::timeout(LINGER_TIME, drained).await;
     }
 }

@@ -1,4 +1,4 @@
-//! An HTTP server for the routes: accepts connections, holds each to its limits, and ends them in good order.
+//! The HTTP server: accepts connections, applies the limits to each, and shuts them down gracefully.
 
 use std::io;
 use std::pin::pin;
@@ -20,14 +20,14 @@ use super::lingering::Reclaimed;
 use super::unauthenticated::{Admission, AdmissionQueue};
 use crate::server::Server;
 
-/// How long to wait before accepting again when the system has no more descriptors, say.
+/// The pause before accepting again after an error, such as a lack of descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// How long connections have to end by themselves, beyond the grace of their calls.
+/// How long connections may take to end, beyond the grace of their calls.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
-/// Serves HTTP until the future is done, then ends what is open: running calls get their grace, streams their end.
-/// An error means that the listener cannot be used at all.
+/// Serves HTTP until the future is done, then shuts down: running calls get their grace, streams are ended. An error
+/// means that the listener cannot be used.
 pub async fn serve(
     listener: TcpListener,
     server: Server,
@@ -53,7 +53,7 @@ pub async fn serve(
                     Some((stream, peer, connections.clone().acquire_owned().await.ok()?))
                 }
                 Err(error) => {
-                    // The connection's own fault, or a shortage that passes.
+                    // The connection's own fault, or a temporary shortage.
                     tracing::warn!(%error, "a connection was not accepted");
                     tokio::time::sleep(ACCEPT_RETRY).await;
                     None
@@ -81,10 +81,10 @@ pub async fn serve(
     drop(listener);
     ends.send_replace(true);
     endpoint.end();
-    // When all places are free again, all connections are over.
+    // All places are free once all connections are over.
     let over = async {
         let _ = connections.acquire_many(all).await;
-        // A WebSocket is no connection of ours any more.
+        // A WebSocket no longer counts as an HTTP connection, but holds a stream slot.
         endpoint.is_quiet().await;
     };
     let grace = crate::server::Limits::default().grace + CLOSE_GRACE;
@@ -94,7 +94,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// Tells whoever wants to know how many connections are open.
+/// Updates the embedder's count of open connections.
 fn count(endpoint: &Endpoint, change: impl FnOnce(usize) -> usize) {
     if let Some(open) = &endpoint.options.open {
         open.send_modify(|open_now| *open_now = change(*open_now));
@@ -109,7 +109,7 @@ async fn connection(
     mut ended: watch::Receiver<bool>,
 ) {
     let limits = &endpoint.options.limits;
-    // An answer is one write: it need not wait for others.
+    // An answer is one write, which need not wait for more.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection stays without TCP_NODELAY");
     }
@@ -149,7 +149,7 @@ async fn connection(
         Err(error) => tracing::debug!(%error, "a connection ended"),
         Ok(()) => {}
     }
-    // Its stream comes back.
+    // Dropping the connection gives its stream back.
     drop(serving);
     tokio::select! {
         () = reclaimed.linger() => {}
@@ -158,7 +158,7 @@ async fn connection(
     }
 }
 
-/// The routes for one connection.
+/// The routes for one connection, which attach its admission to each request.
 struct TrackedRoutes {
     admission: Arc<Admission>,
     routes: TowerToHyperService<axum::Router>,
@@ -176,6 +176,6 @@ impl Service<Request<Incoming>> for TrackedRoutes {
 }
 
 async fn told_to_end(ended: &mut watch::Receiver<bool>) {
-    // An error means that whoever tells has gone, which is the same.
+    // An error means that the sender is gone, which means the same.
     let _ = ended.wait_for(|ended| *ended).await;
 }

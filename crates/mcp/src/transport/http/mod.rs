@@ -1,9 +1,9 @@
-//! A server over HTTP: the Streamable HTTP of all revisions that have it, on one endpoint; where asked for, the two
-//! routes of 2024-11-05 (`GET /sse`, `POST /messages`) and a WebSocket (`/ws`, feature `websocket`).
+//! A server over HTTP: the Streamable HTTP of all revisions that have it, on one endpoint; optionally the two routes of
+//! 2024-11-05 (`GET /sse`, `POST /messages`) and a WebSocket (`/ws`, feature `websocket`).
 //!
-//! Start with [`router`], for a program that has an HTTP server already, or [`serve`]. What a request goes through:
-//! who it comes from (`guard.rs`), its body and what it is (`post.rs`), and then either `modern.rs`, for requests that
-//! stand alone, or `legacy.rs`, for those of a session.
+//! Start with [`serve`], or with [`router`] for a program that has an HTTP server already. A request passes `guard.rs`
+//! (who sent it) and `post.rs` (its body and revision), then `modern.rs` if it stands alone or `legacy.rs` if it
+//! belongs to a session.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -59,8 +59,8 @@ use self::refusal::Refusal;
 use crate::era::Era;
 use crate::server::Server;
 
-/// The routes of a server, to be served by a program's own HTTP server or nested into its own routes. What
-/// [`HttpLimits`] says of connections and heads is then that server's business.
+/// The routes of a server, for a program's own HTTP server or to be nested into its routes. The limits on connections
+/// and heads in [`HttpLimits`] are then up to that server.
 pub fn router(server: Server, options: HttpOptions) -> Router {
     routes(Arc::new(Endpoint::new(server, options)))
 }

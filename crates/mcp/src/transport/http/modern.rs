@@ -1,5 +1,5 @@
-//! Requests that stand alone (2026-07-28): each has an exchange of its own, which its response drives and ends with it.
-//! A client that closes the response cancels what it asked for.
+//! Requests that stand alone (2026-07-28). Each has an exchange of its own, which its response drives and ends. A
+//! client that closes the response cancels its request.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -62,7 +62,7 @@ pub(super) async fn request(
     Ok(respond(StandaloneRequest { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
-/// Takes a notification; there are none of the protocol's own.
+/// Takes a notification. Only the embedder can have one: the protocol has none in this revision.
 pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
     let mut exchange = Exchange::new(
         &endpoint.server,
@@ -74,14 +74,14 @@ pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: 
     refusal::empty(StatusCode::ACCEPTED)
 }
 
-/// Lets an exchange that nobody waits for come to its end.
+/// Runs an exchange without a response to its end.
 pub(super) fn run_to_end(mut exchange: Exchange) {
     if !exchange.is_over() {
         tokio::spawn(async move { while exchange.lines().await.is_some() {} });
     }
 }
 
-/// The revision that the header and the body of a request agree on.
+/// The revision of a request, on which its header and its body must agree.
 fn check(headers: &HeaderMap, meta: &Meta<'_>) -> Result<Era, RpcError> {
     let said = headers::single(headers, headers::VERSION)?;
     let Some(said) = said else { return Err(mismatch("MCP-Protocol-Version is missing")) };
@@ -102,13 +102,13 @@ fn unsupported(version: &str) -> RpcError {
         .with_data(&json!({"supported": Era::ALL.map(Era::name), "requested": version}))
 }
 
-/// The response to a request that an exchange has taken: one JSON text if it has nothing to say before its answer.
+/// The response to a request: one JSON text if there is no output before its answer, else a stream.
 async fn respond(mut request: StandaloneRequest, endpoint: &Endpoint) -> Response<Body> {
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     let first = match tokio::time::timeout(limits.silence, poll_fn(|cx| request.poll_lines(cx))).await {
         Ok(Some(line)) if request.is_over() && is_one(&line) => {
             let status = status(&request.id, &line);
-            // A stream has no status of its own.
+            // A stream could not have this status.
             if !always_stream || status != StatusCode::OK {
                 return refusal::json(status, line);
             }
@@ -124,7 +124,7 @@ fn is_one(lines: &[u8]) -> bool {
     memchr::memchr(b'\n', lines).is_none_or(|at| at + 1 == lines.len())
 }
 
-/// The status of an answer: errors of the protocol's own have one.
+/// The HTTP status of an answer, which the specification gives for some errors.
 fn status(id: &Id, line: &[u8]) -> StatusCode {
     match error_code(id, line) {
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -135,7 +135,7 @@ fn status(id: &Id, line: &[u8]) -> StatusCode {
     }
 }
 
-/// The code of an error that was built as the answer to this request.
+/// The error code of a line that `build::error` wrote as the answer to this request.
 fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
     let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?.strip_prefix(id.as_json().as_bytes())?;
     let rest = rest.strip_prefix(b",\"error\":{\"code\":")?;
@@ -143,8 +143,8 @@ fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
     std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
 }
 
-/// An exchange that lives as long as its response. A client that closes the response takes its request back: the call
-/// hears of it, and may go on for as long as any cancelled one.
+/// An exchange that lives as long as its response. A client that closes the response cancels its request: the call is
+/// told, and may go on for as long as any cancelled call.
 struct StandaloneRequest {
     exchange: Option<(Exchange, Slot)>,
     id: Id,
@@ -174,7 +174,7 @@ impl Drop for StandaloneRequest {
         let Some((mut exchange, slot)) = self.exchange.take().filter(|(exchange, _)| !exchange.is_over()) else {
             return;
         };
-        // Without a runtime nothing goes on anyway.
+        // Without a runtime nothing can run on.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         exchange.cancel(&self.id);
         runtime.spawn(async move {

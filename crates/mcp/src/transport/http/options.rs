@@ -1,4 +1,4 @@
-//! What an embedder may decide about HTTP: who may come in, what they are served with, and the limits.
+//! The options of HTTP: who is admitted, the connection options of each client, and the limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,102 +12,103 @@ use tokio::sync::watch;
 use crate::server::ConnectionOptions;
 use crate::wire::DEFAULT_LINE_LIMIT;
 
-/// Who is let in: the name of the principal, or nothing.
+/// Authorizes a request: the name of the principal, or `None` to refuse it.
 pub type Authorize = Arc<dyn Fn(&HeaderMap) -> Option<String> + Send + Sync>;
 
-/// What a client that was let in is served with.
+/// Gives the connection options of an authorized client.
 pub type Connect = Arc<dyn Fn(Visitor<'_>) -> ConnectionOptions + Send + Sync>;
 
-/// A client that was let in.
+/// An authorized client.
 #[derive(Debug, Clone, Copy)]
 pub struct Visitor<'a> {
-    /// The name that authorization gave it; empty where there is none.
+    /// The principal that [`Authorize`] gave it; empty without authorization.
     pub principal: &'a str,
-    /// What its request says of itself.
+    /// The header fields of its request.
     pub headers: &'a HeaderMap,
-    /// What it is served on.
+    /// How long the connection options are used.
     pub on: ServedOn,
 }
 
-/// What a client is served on: how long what it is served with lasts, and whether notifications reach it at any time.
+/// What a client's connection options are for: this decides how long they last, and whether notifications reach the
+/// client at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServedOn {
     /// One request that stands alone (2026-07-28).
     Request,
     /// A session of many requests (2025-03-26 to 2025-11-25).
     Session,
-    /// A connection that stands: a conversation of 2024-11-05, or a WebSocket.
+    /// A lasting connection: a conversation of 2024-11-05, or a WebSocket.
     Connection,
 }
 
-/// How a server is served over HTTP.
+/// The options of a server over HTTP.
 #[derive(Clone)]
 pub struct HttpOptions {
     /// The path of the endpoint.
     pub path: String,
-    /// Whether the transport of 2024-11-05 is served too, for old clients: `GET /sse` and `POST /messages`.
+    /// Whether to serve the transport of 2024-11-05 too, for old clients: `GET /sse` and `POST /messages`.
     pub sse: bool,
-    /// Whether a WebSocket is served too, on `/ws`: one message per text frame, subprotocol `mcp`.
+    /// Whether to serve a WebSocket too, on `/ws`: one message per text frame, subprotocol `mcp`.
     #[cfg(feature = "websocket")]
     pub websocket: bool,
-    /// Whether every answer comes as a stream, even one that is there at once. Costs a little; but what a client of a
-    /// session (2025-03-26 to 2025-11-25) lost with its connection it can come back for only where it was a stream.
+    /// Whether every answer is a stream, even one that is ready at once. This costs a little, but only a stream lets a
+    /// client of a session (2025-03-26 to 2025-11-25) reconnect for an answer that it lost with its connection.
     pub always_stream: bool,
-    /// The hosts that requests may be addressed to, besides `localhost` and the loopback addresses; without a port.
-    /// Others are refused, since a foreign page can give its own host our address (DNS rebinding).
+    /// The hosts that requests may name, besides `localhost` and the loopback addresses; without a port. Others are
+    /// refused, since a foreign web page can point its own host name at this address (DNS rebinding).
     pub hosts: Vec<String>,
-    /// The origins of pages that may send requests, besides those on this machine: scheme, host and port.
+    /// The origins of web pages that may send requests, besides those on this machine: scheme, host and port.
     pub origins: Vec<String>,
-    /// Who is let in; everybody who reaches the port if this is `None`.
+    /// Authorizes requests; `None` admits every client that reaches the port.
     pub authorize: Option<Authorize>,
-    /// What a client is served with; the defaults if this is `None`. Called for each request that stands alone
-    /// (2026-07-28), else for each session. The principal it gives is replaced by the authorized one.
+    /// Gives a client's connection options; `None` for the defaults. Called for each request that stands alone
+    /// (2026-07-28), else for each session. The authorized principal replaces the one in its result.
     pub connect: Option<Connect>,
-    /// Is told how many connections are open, whenever that changes, by [`serve`](super::serve).
+    /// Receives the number of open connections from [`serve`](super::serve).
     pub open: Option<watch::Sender<usize>>,
-    /// What clients may use.
+    /// The limits.
     pub limits: HttpLimits,
 }
 
-/// What all clients of an endpoint together may use, and one request.
+/// The limits of an endpoint: of all its clients together, and of a request.
 #[derive(Debug, Clone)]
 pub struct HttpLimits {
     /// The largest body of a request, in bytes. A larger one is refused (413).
     pub body: usize,
-    /// How many bytes all bodies have together, of requests that arrive, wait or run. With more a request is refused (503).
+    /// Bytes of all bodies together, of requests that arrive, wait or run. Beyond it a request is refused (503).
     pub bodies: usize,
     /// How long a body may take to arrive (else 408).
     pub body_time: Duration,
-    /// How long a connection may be open before a request of it is let in.
+    /// How long a connection may be open before one of its requests is authorized.
     pub unauthenticated_time: Duration,
     /// How long the head of a request may take to arrive, and how long a connection may be idle.
     pub head_time: Duration,
     /// The largest head of a request, in bytes (else 431).
     pub head: usize,
-    /// How many header fields a request may have (else 431).
+    /// Header fields of a request (else 431).
     pub fields: usize,
-    /// How many connections are open at once. With more the oldest leaves of which no request was let in yet; where there
-    /// is none such they wait.
+    /// Connections that are open at once. At the limit the oldest connection without an authorized request is closed;
+    /// if there is none, new ones wait.
     pub connections: usize,
-    /// How many sessions there are (revisions before 2026-07-28). With more an initialize is refused (503).
+    /// Sessions (revisions before 2026-07-28). Beyond it an `initialize` is refused (503).
     pub sessions: usize,
-    /// After how long without a request and without an open stream a session is forgotten.
+    /// How long a session is kept without a request and without an open stream.
     pub session_idle: Duration,
-    /// How many requests run at once, over all; more wait.
+    /// Requests that run at once, over all clients; more wait.
     pub running: usize,
-    /// How many requests wait; more are refused (503).
+    /// Requests that wait; more are refused (503).
     pub waiting: usize,
-    /// How many streams without an end (listening) are open at once; more are refused (503).
+    /// Streams without an end (listening) that are open at once; more are refused (503).
     pub streams: usize,
-    /// How many events of a stream are kept for a client that comes back.
+    /// Events of a stream that are kept for a client that reconnects.
     pub kept_events: usize,
-    /// How many bytes of events of a stream are kept so, and four times as many of a session's streams that are over.
+    /// Bytes of events that are kept of a stream, and four times as many of all ended streams of a session.
     pub kept_bytes: usize,
-    /// How many streams that are over are kept so, for each session.
+    /// Ended streams that are kept per session.
     pub kept_streams: usize,
-    /// How long a call may be silent before its answer becomes a stream, in which it can show that it still runs.
+    /// How long a call may be silent before its answer becomes a stream, which can carry keep-alives.
     pub silence: Duration,
-    /// How often a stream shows that it still stands.
+    /// The interval of keep-alives on a stream.
     pub keep_alive: Duration,
 }
 
@@ -155,7 +156,7 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// Lets in who knows this token (RFC 6750), as the one principal `bearer`. Compared in constant time.
+    /// Authorizes clients with this bearer token (RFC 6750), as the one principal `bearer`. Compared in constant time.
     #[must_use]
     pub fn bearer(mut self, token: &str) -> HttpOptions {
         let expected = Sha256::digest(token.as_bytes());
@@ -167,9 +168,9 @@ impl HttpOptions {
     }
 }
 
-/// The token that a request brings in its field `Authorization`, for hooks of an embedder's own.
+/// The bearer token in a request's field `Authorization`, for an embedder's own [`Authorize`].
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    // Of two nobody knows which one was meant, or looked at on the way here.
+    // With two fields it is unclear which one was meant, or checked by an intermediary.
     let mut fields = headers.get_all("authorization").iter();
     let (Some(field), None) = (fields.next(), fields.next()) else { return None };
     let (scheme, token) = field.to_str().ok()?.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! A message that was posted: its body, and which revision's rules it comes under.
+//! A posted message: its body, and which revision's rules apply to it.
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
@@ -61,8 +61,8 @@ fn check_fields(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether a message comes under the rules of 2026-07-28: it names a revision itself, or its header does one that has
-/// no sessions or that nobody knows.
+/// Whether the rules of 2026-07-28 apply: the message names a revision itself, or its header names one without sessions
+/// or an unknown one.
 fn stands_alone(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
     let said = headers.get(VERSION).map(|said| said.to_str().ok().and_then(Era::from_name));
     match said {
@@ -75,7 +75,7 @@ fn stands_alone(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
     }
 }
 
-/// Whether the client takes all of these kinds of answer.
+/// Whether the client accepts all these media types.
 pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> bool {
     if !headers.contains_key(ACCEPT) {
         return true;
@@ -97,7 +97,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// The whole body, within its limits.
+/// Reads the whole body, within its limits.
 pub(super) async fn read(headers: &HeaderMap, body: Body, endpoint: &Endpoint) -> Result<(Bytes, HeldBytes), Refusal> {
     let limits = &endpoint.options.limits;
     let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -125,7 +125,7 @@ async fn collect(mut body: Body, limits: &HttpLimits, mut held: HeldBytes) -> Re
         if !held.grow(data.len(), limits.bodies) {
             return Err(Refusal::busy(None, "bytes of all bodies", limits.bodies));
         }
-        // Nearly always there is one piece, which needs no copy.
+        // Mostly the body is one piece, which needs no copy.
         if whole.is_empty() && body.is_end_stream() {
             return Ok((data, held));
         }

@@ -1,7 +1,7 @@
-//! Whether a client has read its call's progress, where one stream carries all there is to say: some clients lose a
-//! report that comes in one read with its answer, so the answer waits (see `server/pacing.rs`). Over TCP the system
-//! cannot tell what was read. A WebSocket's client tells itself, by answering a ping that follows the report; for a
-//! stream of events there is nothing but time.
+//! Whether a client has read its call's progress, where one stream carries all messages: some clients lose a report
+//! that arrives in one read with its answer, so the answer waits (see `server/pacing.rs`). Over TCP the system cannot
+//! tell what was read. A WebSocket's client tells by answering a ping that follows the report; on a stream of events
+//! only time helps.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::server::Drained;
 
-/// Long enough for a client to read, unless it is very busy.
+/// The pause after progress: long enough for a client to read, unless it is very busy.
 const PROGRESS_GAP: Duration = Duration::from_millis(100);
 
 /// When progress was last sent on a stream of events.
@@ -18,7 +18,7 @@ const PROGRESS_GAP: Duration = Duration::from_millis(100);
 pub(super) struct SentAt(Arc<Mutex<Option<Instant>>>);
 
 impl SentAt {
-    /// Takes note of what is sent.
+    /// Notes the time, if these lines contain progress.
     pub(super) fn sent(&self, lines: &[u8]) {
         if tells_progress(lines) {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -34,26 +34,26 @@ impl SentAt {
     }
 }
 
-/// Whether there is progress among these lines.
+/// Whether these lines contain progress.
 pub(super) fn tells_progress(lines: &[u8]) -> bool {
     memchr::memmem::find(lines, b"\"method\":\"notifications/progress\"").is_some()
 }
 
-/// The pings that follow progress on a WebSocket, and the last one that was answered.
+/// The numbers of the last ping that followed progress on a WebSocket, and of the last one that was answered.
 #[cfg(feature = "websocket")]
 #[derive(Clone, Default)]
 pub(super) struct Pings(Arc<Mutex<(u64, u64)>>);
 
 #[cfg(feature = "websocket")]
 impl Pings {
-    /// What the next ping says.
+    /// The payload of the next ping.
     pub(super) fn next(&self) -> Vec<u8> {
         let mut pings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pings.0 += 1;
         pings.0.to_be_bytes().to_vec()
     }
 
-    /// An answer; others than to these pings say nothing.
+    /// Takes the payload of a pong; pongs to other pings are ignored.
     pub(super) fn answered(&self, said: &[u8]) {
         if let Ok(number) = said.try_into().map(u64::from_be_bytes) {
             let mut pings = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,5 @@
-//! What is answered to a request that is not served: a status and a JSON-RPC error that says why.
+//! The answer to a request that is refused: a status and a JSON-RPC error with the reason. Also plain JSON and empty
+//! responses.
 
 use axum::body::Body;
 use axum::http::header::{
@@ -11,16 +12,16 @@ use crate::wire::Id;
 use crate::wire::build::{self, RpcError};
 use crate::wire::code;
 
-/// The rest of a body of this length is read, for the next request on the connection, when this one is not served.
+/// The longest body of a refused request that is read to its end, to keep the connection for the next request.
 const MAX_DRAINED: u64 = 16 << 10;
 
-/// A request that is not served.
+/// The refusal of a request.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub status: StatusCode,
     pub id: Option<Id>,
     pub error: RpcError,
-    /// Whether the connection ends with it.
+    /// Whether the connection is closed after it.
     pub closes: bool,
 }
 
@@ -29,7 +30,7 @@ impl Refusal {
         Refusal { status, id: None, error: RpcError::new(code::INVALID_REQUEST, message), closes: false }
     }
 
-    /// A fault in the message itself.
+    /// The message itself is wrong.
     pub(super) fn of(id: Option<&Id>, error: RpcError) -> Refusal {
         Refusal { status: StatusCode::BAD_REQUEST, id: id.cloned(), error, closes: false }
     }
@@ -41,14 +42,14 @@ impl Refusal {
         Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error, closes: false }
     }
 
-    /// Too much waits for a conversation already.
+    /// A conversation has too many waiting messages.
     pub(super) fn full(id: Option<&Id>) -> Refusal {
         let error = RpcError::new(code::INTERNAL, "too many messages wait to be taken: read the answers first")
             .with_data(&json!({"reason": "overloaded"}));
         Refusal { status: StatusCode::SERVICE_UNAVAILABLE, id: id.cloned(), error, closes: false }
     }
 
-    /// The request with this head was refused before its body was read to the end.
+    /// Notes that the body of the request with this head was not read to its end.
     pub(super) fn unread(self, head: &HeaderMap) -> Refusal {
         let length = head.get(CONTENT_LENGTH).map(|said| said.to_str().ok()?.parse::<u64>().ok());
         let is_brief = match length {
@@ -84,7 +85,7 @@ impl Refusal {
     }
 }
 
-/// An answer of one JSON text.
+/// A response with one JSON text.
 pub(super) fn json(status: StatusCode, mut body: Vec<u8>) -> Response<Body> {
     if body.last() == Some(&b'\n') {
         body.pop();
@@ -95,7 +96,7 @@ pub(super) fn json(status: StatusCode, mut body: Vec<u8>) -> Response<Body> {
     response
 }
 
-/// An answer without a body.
+/// A response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! The sessions of clients that make a handshake (2025-03-26 to 2025-11-25, "Session Management").
+//! HTTP sessions: the state of clients that make a handshake (2025-03-26 to 2025-11-25, "Session Management").
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -23,9 +23,9 @@ pub(super) struct HttpSession {
     pub id: String,
     principal: String,
     pub handshake: Handshake,
-    /// What each of its exchanges is served with.
+    /// The options of each of its exchanges.
     options: ConnectionOptions,
-    /// The stream of what belongs to no request.
+    /// The stream of messages that belong to no request.
     pub main: Arc<Stream>,
     streams: Mutex<Vec<Arc<Stream>>>,
     last_number: AtomicU64,
@@ -40,7 +40,7 @@ impl HttpSessions {
         HttpSessions { all: Mutex::default(), limits: limits.clone() }
     }
 
-    /// Whether there may be one more; forgets the idle ones.
+    /// Checks that there may be another session; drops idle ones.
     pub(super) fn check_room(&self, id: &Id) -> Result<(), Refusal> {
         let idle = self.limits.session_idle;
         let mut all = self.lock();
@@ -48,7 +48,7 @@ impl HttpSessions {
         let over: Vec<_> = over.iter().filter_map(|id| all.remove(id)).collect();
         let count = all.len();
         drop(all);
-        // Ending what they run may run foreign code: not under the lock.
+        // Ending their calls may run foreign code, so it happens outside of the lock.
         over.iter().for_each(|session| session.end());
         match count < self.limits.sessions {
             true => Ok(()),
@@ -56,7 +56,7 @@ impl HttpSessions {
         }
     }
 
-    /// Keeps the session that began with this exchange, which made the handshake.
+    /// Keeps the session that began with this exchange's handshake.
     pub(super) fn begin(
         &self,
         exchange: Exchange,
@@ -81,14 +81,14 @@ impl HttpSessions {
         session
     }
 
-    /// A principal's session of that id.
+    /// The session with this id, if it belongs to this principal.
     pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<HttpSession>> {
         let session = self.lock().get(id).filter(|session| session.principal == principal).cloned()?;
         session.touch();
         Some(session)
     }
 
-    /// Ends a principal's session.
+    /// Ends the session with this id, if it belongs to this principal.
     pub(super) fn remove(&self, id: &str, principal: &str) -> bool {
         let Some(session) = self.get(id, principal) else { return false };
         let removed = self.lock().remove(&session.id).is_some();
@@ -111,7 +111,7 @@ impl HttpSessions {
 }
 
 impl HttpSession {
-    /// What an exchange of this session is served with.
+    /// The options of another exchange of this session.
     pub(super) fn options(&self) -> ConnectionOptions {
         self.options.again(self.ends.subscribe())
     }
@@ -120,12 +120,12 @@ impl HttpSession {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What ids of questions of a stream begin with, between `ask-` and another `-`.
+    /// The part of a question's id between `ask-` and another `-`, which names the stream.
     pub(super) fn prefix(&self, number: u64) -> String {
         format!("{}.{number}", &self.id[..8])
     }
 
-    /// The stream whose question this answers.
+    /// The stream that asked the question with this id.
     pub(super) fn asker(&self, id: &Id) -> Option<Arc<Stream>> {
         let prefix = id.as_json().strip_prefix("\"ask-")?.split('-').next()?;
         let (session, number) = prefix.split_once('.')?;
@@ -133,7 +133,7 @@ impl HttpSession {
         self.stream(number)
     }
 
-    /// The stream of that number.
+    /// The stream with this number.
     pub(super) fn stream(&self, number: u64) -> Option<Arc<Stream>> {
         match number {
             0 => Some(self.main.clone()),
@@ -141,12 +141,12 @@ impl HttpSession {
         }
     }
 
-    /// The open stream that answers this request.
+    /// The open stream that answers the request with this id.
     pub(super) fn answering(&self, id: &Id) -> Option<Arc<Stream>> {
         self.lock().iter().find(|stream| stream.ids.contains(id) && !stream.is_over()).cloned()
     }
 
-    /// Keeps a stream, and of those that are over the latest few.
+    /// Keeps a stream, and the latest few of those that are over.
     pub(super) fn add(&self, stream: &Arc<Stream>, limits: &HttpLimits) {
         let mut streams = self.lock();
         let (mut count, mut bytes) = (0, 0);
@@ -167,11 +167,11 @@ impl HttpSession {
         kept.push(stream.clone());
         *streams = kept;
         drop(streams);
-        // What a stream holds may be foreign: not dropped under the lock.
+        // A stream may hold foreign values, so it is dropped outside of the lock.
         drop(forgotten);
     }
 
-    /// It needed no stream.
+    /// Forgets a stream whose answer needed none.
     pub(super) fn forget(&self, number: u64) {
         let mut streams = self.lock();
         let at = streams.iter().position(|stream| stream.number == number);
@@ -201,7 +201,7 @@ impl HttpSession {
 /// An id that cannot be guessed.
 pub(super) fn random_id() -> String {
     let mut bytes = [0; 20];
-    // Without the system's randomness no session could be kept from others.
+    // Without the system's randomness a session id could be guessed.
     getrandom::fill(&mut bytes).expect("the system has randomness");
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

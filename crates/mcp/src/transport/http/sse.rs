@@ -1,5 +1,5 @@
-//! The transport of 2024-11-05, for old clients: one stream of events with everything the server says, and a place to
-//! post messages to. A conversation is as long as its stream.
+//! The transport of 2024-11-05, for old clients: one stream of events with all messages of the server, and a route to
+//! post messages to. A conversation lasts as long as its stream.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::wire::{Envelope, Unreadable, code};
 pub(super) const STREAM: &str = "/sse";
 pub(super) const MESSAGES: &str = "/messages";
 
-/// The open conversations: whose each is, and where its messages go.
+/// The open conversations by id: the principal and the inbox of each.
 #[derive(Default)]
 pub(super) struct Conversations {
     all: Mutex<HashMap<String, (String, Arc<Inbox>)>>,
@@ -53,7 +53,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         let exchange = Exchange::new(&endpoint.server, options, Lifetime::UntilClosed);
         let id = random_id();
         endpoint.conversations.lock().insert(id.clone(), (principal, exchange.inbox()));
-        // Beside this stream, wherever the routes are nested.
+        // The route beside this one, wherever the routes are nested.
         let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path());
         let base = path.strip_suffix(STREAM).unwrap_or_default();
         let first = format!("event: endpoint\ndata: {base}{MESSAGES}?sessionId={id}\n\n");
@@ -64,7 +64,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
     cors::expose(origin, opened().unwrap_or_else(Refusal::into_response))
 }
 
-/// Takes a message of a conversation.
+/// Takes a posted message of a conversation.
 pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let origin = cors::origin(&endpoint.options, &parts);

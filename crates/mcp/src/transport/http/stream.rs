@@ -1,6 +1,6 @@
-//! A stream of a session: an exchange and what it said lately, for a client that loses its connection and comes back
-//! (2025-03-26 to 2025-11-25, "Resumability and Redelivery"). At most one response reads it; while none does, a task
-//! drives it on.
+//! A stream of a session: an exchange and its latest events, for a client that loses its connection and reconnects
+//! (2025-03-26 to 2025-11-25, "Resumability and Redelivery"). At most one response reads it; without one, a task drives
+//! the exchange.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -16,35 +16,35 @@ use crate::server::exchange::{Exchange, Inbox};
 use crate::wire::Id;
 
 pub(super) struct Stream {
-    /// Its number in its session.
+    /// The number within the session.
     pub number: u64,
-    /// The requests it answers.
+    /// The ids of the requests that it answers.
     pub ids: Vec<Id>,
     pub inbox: Arc<Inbox>,
     state: Mutex<State>,
 }
 
 struct State {
-    /// Until it is over.
+    /// The exchange and its slot; `None` once it is over.
     live: Option<(Exchange, Option<Slot>)>,
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
-    /// The number of the next event. 0 is the one that only names the stream.
+    /// The number of the next event. Event 0 only names the stream.
     next: u64,
-    /// The events below this were handed to a response.
+    /// Events below this number were handed to a response.
     sent: u64,
-    /// Counts who drives it: a new one takes over.
+    /// The number of the current driver; a new driver increments it and takes over.
     driver: u64,
     is_read: bool,
-    /// The client knows its number, whether or not there was an event.
+    /// Whether the client knows the stream's number without having seen an event.
     is_named: bool,
-    /// The reader has been told to come back, and ends.
+    /// Whether the reader was told to reconnect, and ends.
     told_to_reconnect: bool,
     waker: Option<Waker>,
     retention: Retention,
 }
 
-/// How much of a stream is kept.
+/// How much of a stream is kept for a client that reconnects.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retention {
     pub events: usize,
@@ -79,12 +79,12 @@ impl Stream {
         })
     }
 
-    /// Reads it from here on, instead of whoever did. After this event if one is named, else what nobody read.
+    /// Reads the stream in place of the current reader: from after this event, else from the first unread one.
     pub(super) fn read(self: &Arc<Stream>, after: Option<u64>) -> Reader {
         let mut state = self.lock();
         if let Some(after) = after {
             state.sent = after.saturating_add(1).min(state.next);
-            // It has come back: what it was let go for is over.
+            // The client has reconnected, so its delay is void.
             state.live.as_mut().and_then(|(exchange, _)| exchange.take_reconnect());
         }
         state.is_read = true;
@@ -92,7 +92,7 @@ impl Stream {
         Reader { driver: state.take_over(), stream: self.clone() }
     }
 
-    /// Whether there was such an event.
+    /// Whether this event has existed.
     pub(super) fn has(&self, event: u64) -> bool {
         event < self.lock().next
     }
@@ -101,7 +101,7 @@ impl Stream {
         self.lock().live.is_none()
     }
 
-    /// How many bytes are kept of it.
+    /// Bytes of events that are kept.
     pub(super) fn kept(&self) -> usize {
         self.lock().bytes
     }
@@ -110,19 +110,19 @@ impl Stream {
         self.lock().is_read
     }
 
-    /// Puts a message in that is answered at once, if at all.
+    /// Puts in a message that is answered at once or not at all.
     pub(super) fn answer_now(&self, message: &[u8]) -> Vec<u8> {
         let mut state = self.lock();
         state.live.as_mut().map(|(exchange, _)| exchange.answer_now(message)).unwrap_or_default()
     }
 
-    /// The event that only names the stream, so that a client can come back that has seen no other.
+    /// The event that only names the stream, so that a client without other events can reconnect.
     pub(super) fn first_event(&self) -> Bytes {
         self.lock().is_named = true;
         format!("id: {}-0\nretry: 1000\ndata: \n\n", self.number).into()
     }
 
-    /// Drives it without a reader until it is over, or has one again.
+    /// Drives the exchange without a reader, until it is over or has a reader again.
     fn drive(self: &Arc<Stream>, driver: u64) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let stream = self.clone();
@@ -148,7 +148,7 @@ impl Stream {
 }
 
 impl State {
-    /// Whoever drove it is told that somebody else does.
+    /// Makes the caller the driver, and wakes the former one, which stops.
     fn take_over(&mut self) -> u64 {
         self.driver += 1;
         if let Some(waker) = self.waker.take() {
@@ -157,7 +157,7 @@ impl State {
         self.driver
     }
 
-    /// Takes what the exchange says into the log; false at its end.
+    /// Takes the exchange's output into the log; false at its end.
     fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let Some((exchange, _)) = &mut self.live else { return Poll::Ready(false) };
         let lines = std::task::ready!(exchange.poll_lines(cx));
@@ -170,7 +170,7 @@ impl State {
         if is_over {
             self.live = None;
         }
-        // The last one is the answer: it stays, whatever its size.
+        // The last event is the answer, which stays whatever its size.
         while self.events.len() > 1 && (self.events.len() > self.retention.events || self.bytes > self.retention.bytes)
         {
             let Some((number, event)) = self.events.front() else { break };
@@ -183,13 +183,13 @@ impl State {
         Poll::Ready(lines.is_some())
     }
 
-    /// What is not sent, as events.
+    /// Takes the unsent events, encoded.
     fn unsent(&mut self, stream: u64) -> Option<Bytes> {
         let from = self.events.partition_point(|(number, _)| *number < self.sent);
         let mut out = Vec::new();
         for (number, event) in self.events.iter().skip(from) {
             let mut id = String::new();
-            // A string takes everything.
+            // Writing to a string cannot fail.
             let _ = writeln!(id, "id: {stream}-{number}");
             out.extend_from_slice(id.as_bytes());
             events::push(&mut out, event);
@@ -199,14 +199,14 @@ impl State {
     }
 }
 
-/// A response that reads a stream. Dropped before the end, the stream goes on without it.
+/// A response that reads a stream. If it is dropped before the end, the stream goes on without it.
 pub(super) struct Reader {
     stream: Arc<Stream>,
     driver: u64,
 }
 
 impl Reader {
-    /// The next lines, raw; for an answer that needs no stream.
+    /// The first output of a stream: its answer alone if that is all, else events.
     pub(super) fn poll_unsent(&mut self, cx: &mut Context<'_>) -> Poll<Option<Unsent>> {
         let mut state = self.stream.lock();
         if state.driver != self.driver {
@@ -234,9 +234,9 @@ impl Reader {
     }
 }
 
-/// What a stream has to say at its beginning.
+/// The first output of a stream.
 pub(super) enum Unsent {
-    /// Only the answer.
+    /// The answer alone, as JSON.
     Answer(Bytes),
     Events(Bytes),
 }
@@ -257,7 +257,7 @@ impl Source for Reader {
                 Poll::Ready(false) => return Poll::Ready(None),
                 Poll::Pending => {
                     let reconnect_after = state.live.as_mut().and_then(|(exchange, _)| exchange.take_reconnect());
-                    // A client that was told of no event has nothing to come back to.
+                    // A client that knows no event cannot reconnect.
                     let can_come_back = state.is_named || state.sent > 1;
                     let Some(after) = reconnect_after.filter(|_| can_come_back) else { return Poll::Pending };
                     state.told_to_reconnect = true;

@@ -1,5 +1,5 @@
-//! Connections that have not shown yet that they may come in: nobody is kept out by them. Each has a little time, and
-//! when all places are taken the oldest of them leaves for whoever comes.
+//! Connections without an authorized request yet. They must not keep others out: each has limited time, and when all
+//! places are taken the oldest of them is closed for a new one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::http::request::Parts;
 use tokio::sync::Notify;
 
-/// All of them, by when they came.
+/// The unauthenticated connections, oldest first.
 #[derive(Clone, Default)]
 pub(super) struct AdmissionQueue(Arc<Mutex<Waiting>>);
 
@@ -19,7 +19,7 @@ struct Waiting {
     waiting: BTreeMap<u64, Arc<Notify>>,
 }
 
-/// A connection, which is one of them until a request of it is let in.
+/// A connection's place in the queue, until one of its requests is authorized.
 pub(super) struct Admission {
     number: u64,
     all: AdmissionQueue,
@@ -32,7 +32,7 @@ impl AdmissionQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody who has just come.
+    /// Adds a new connection.
     pub(super) fn enter(&self) -> Arc<Admission> {
         let told = Arc::new(Notify::new());
         let mut all = self.lock();
@@ -42,7 +42,7 @@ impl AdmissionQueue {
         Arc::new(Admission { number, all: self.clone(), told, is_in: AtomicBool::new(false) })
     }
 
-    /// Tells the oldest of them to leave.
+    /// Tells the oldest connection to close.
     pub(super) fn evict_oldest(&self) {
         let oldest = self.lock().waiting.pop_first();
         if let Some((_, told)) = oldest {
@@ -52,7 +52,7 @@ impl AdmissionQueue {
 }
 
 impl Admission {
-    /// Resolves when it has to leave, which nobody has to who was let in.
+    /// Resolves when the connection must close: it was evicted, or its time is over. Never for an authenticated one.
     pub(super) async fn must_leave(&self, time: Duration) {
         tokio::select! {
             () = self.told.notified() => return,
@@ -63,7 +63,7 @@ impl Admission {
         }
     }
 
-    /// A request on its way in, which can be asked for the connection it comes from.
+    /// Attaches the connection to its request, where [`authenticated`] finds it.
     pub(super) fn attach_to<B>(self: &Arc<Self>, request: &mut axum::http::Request<B>) {
         if !self.is_in.load(Ordering::Relaxed) {
             request.extensions_mut().insert(self.clone());
@@ -84,8 +84,8 @@ impl Drop for Admission {
     }
 }
 
-/// Takes note that a request was let in, and with it its connection. False if that was told to leave in the same moment:
-/// then nothing may be done for it, since nobody would hear of it.
+/// Notes that a request, and with it its connection, is authenticated. False if the connection was evicted in the same
+/// moment: the request must then not be served, since its answer would be lost.
 pub(super) fn authenticated(parts: &Parts) -> bool {
     parts.extensions.get::<Arc<Admission>>().is_none_or(|admission| admission.authenticated())
 }

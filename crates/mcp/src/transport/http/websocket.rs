@@ -1,7 +1,7 @@
-//! A server on a WebSocket: one message per text frame, in both directions, and the same loop as on any stream. The
-//! protocol has no such transport of its own; clients that have one offer the subprotocol `mcp`.
+//! A server on a WebSocket: one message per text frame, in both directions. MCP does not define this transport; clients
+//! that have it offer the subprotocol `mcp`.
 //!
-//! A page cannot send a token as a header. It offers a subprotocol `bearer.TOKEN` beside `mcp` instead.
+//! A web page cannot send a token in a header. It offers a subprotocol `bearer.TOKEN` beside `mcp` instead.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -22,18 +22,18 @@ use super::progress_gap::{Pings, tells_progress};
 use super::{ServedOn, guard};
 use crate::server::exchange::{Exchange, Lifetime};
 
-/// The path, where it is served.
+/// The path of the WebSocket.
 pub(super) const PATH: &str = "/ws";
 
 const SUBPROTOCOL: &str = "mcp";
 
-/// How many messages are taken before others have their turn.
+/// Messages that are taken before other tasks have their turn.
 const MESSAGE_BUDGET: u32 = 256;
 
-/// How many signs of life a peer may leave unanswered.
+/// Pings that a peer may leave unanswered.
 const MAX_UNANSWERED_PINGS: u32 = 2;
 
-/// How many pings of a peer are answered that reads no answers; with more nothing of it is read until it does.
+/// The peer's pings that are answered while it does not read; beyond that it is not read from either.
 const MAX_PINGS: u32 = 64;
 
 pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response<Body> {
@@ -63,7 +63,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
     )
 }
 
-/// Takes a token out of the offered subprotocols.
+/// Moves a token from the offered subprotocols to the header `Authorization`.
 fn take_token(headers: &mut HeaderMap) {
     if headers.contains_key(AUTHORIZATION) {
         return;
@@ -77,13 +77,13 @@ fn take_token(headers: &mut HeaderMap) {
 
 /// Why a WebSocket ends.
 enum CloseReason {
-    /// The server ends it.
+    /// The server shuts down.
     Ours,
-    /// The peer closed it. The answer to that is made below us, and not sent yet.
+    /// The peer closed it. The WebSocket library has queued the close frame in return, but not sent it.
     Closed,
     /// The peer is gone.
     Theirs,
-    /// The peer did what cannot be served.
+    /// The peer broke the rules: the close code and the reason.
     Wrong(u16, &'static str),
 }
 
@@ -99,9 +99,9 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint
         unanswered: 0,
     };
     let end = poll_fn(|cx| driver.poll(cx, every)).await;
-    // What runs is cancelled before anything else is waited for.
+    // Running calls are cancelled before anything is waited for.
     drop(driver);
-    // Best effort, all of it: a peer that has gone cannot be told.
+    // Best effort: a peer that is gone cannot be told.
     let grace = crate::server::Limits::default().grace;
     let (code, reason) = match end {
         CloseReason::Ours => (close_code::AWAY, "the server ends"),
@@ -125,7 +125,7 @@ struct Driver<'a> {
     exchange: Exchange,
     pings: Pings,
     unflushed: bool,
-    /// Pings since everything was last flushed. They are answered below us, into a buffer without a bound.
+    /// Pings since the last complete flush. The WebSocket library queues their pongs without a bound.
     pinged: u32,
     sign: Pin<Box<Sleep>>,
     unanswered: u32,
@@ -144,8 +144,8 @@ impl Driver<'_> {
             if self.sign.as_mut().poll(cx).is_ready() {
                 self.sign.as_mut().reset(Instant::now() + every);
                 is_idle = false;
-                // Who has not read so far as to be asked is slow, not silent; and while much waits for it, it is not
-                // read from either. Whether it is there at all is for TCP to say.
+                // A peer that has not read up to the ping is slow, not silent, and is not read from while much output
+                // waits. TCP finds out whether it is still there.
                 if !self.unflushed {
                     if self.unanswered >= MAX_UNANSWERED_PINGS {
                         tracing::debug!("a WebSocket's peer is silent, and given up");
@@ -166,7 +166,7 @@ impl Driver<'_> {
         Poll::Pending
     }
 
-    /// Writes what there is to say, as far as the peer reads.
+    /// Writes output while the peer reads.
     fn poll_write(&mut self, cx: &mut Context<'_>, is_idle: &mut bool) -> Option<CloseReason> {
         match pin!(&mut *self.socket).poll_ready(cx) {
             Poll::Ready(Ok(())) => match self.exchange.poll_lines(cx) {
@@ -174,7 +174,7 @@ impl Driver<'_> {
                     *is_idle = false;
                     self.unflushed = true;
                     for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                        // What is written here is JSON, which is UTF-8.
+                        // Output is JSON, which is UTF-8.
                         let Ok(line) = std::str::from_utf8(line) else { continue };
                         if pin!(&mut *self.socket).start_send(Message::text(line)).is_err() {
                             return Some(CloseReason::Theirs);

@@ -44,7 +44,8 @@ async fn heads_that_say_two_things() {
     let body = DISCOVER.replace('\n', " ");
     let (body, length) = (body.as_str(), body.len());
     let with = |fields: &str, body: &str| format!("{post}{fields}\n{body}");
-    // What stands behind the first request's body would be a request of its own if the two ends disagreed on its length.
+    // What stands behind the first request's body would be a request of its own if the two ends disagreed on its
+    // length.
     let second = "GET /other HTTP/1.1\nHost: localhost\n\n".to_owned();
     let cases = [
         ("one length", with(&format!("Content-Length: {length}\n"), body)),
