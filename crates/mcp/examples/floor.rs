@@ -1,5 +1,5 @@
-//! What cannot be beaten: a hand-written loop that answers `initialize` and one `echo` tool on standard streams and
-//! knows nothing else. The measure for `measure`.
+//! The floor of `cargo xtask bench mcp`: a hand-written loop that answers `initialize` and one `echo` tool on standard
+//! streams, and knows nothing else.
 
 use std::io::{BufRead, Write};
 

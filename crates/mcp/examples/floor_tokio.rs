@@ -1,5 +1,5 @@
-//! What a server on tokio cannot beat by much: one task that reads what there is, parses each call with serde, and
-//! writes all answers to one read at once. It knows one tool and no limits, cancellation, tasks or odd input.
+//! The floor of a server on tokio, for `cargo xtask bench mcp`: one task that reads, parses each call with serde, and
+//! writes all answers to one read at once. It knows one tool, and neither limits, cancellation, tasks nor odd input.
 
 use std::os::fd::AsFd;
 

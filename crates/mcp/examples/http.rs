@@ -20,7 +20,7 @@ async fn main() -> std::io::Result<()> {
             std::future::pending::<()>().await;
         }
     };
-    // How a program that started this one learns the port.
+    // The program that started this one reads the port from here.
     #[allow(clippy::print_stderr)]
     {
         eprintln!("http://{}{}", listener.local_addr()?, options.path);

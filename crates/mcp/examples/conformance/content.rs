@@ -15,10 +15,10 @@ pub(crate) const PIXEL: &[u8] = &[
     1, 1, 0, 0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// A sound of no length.
+/// An empty sound.
 const SILENCE: &[u8] = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0";
 
-/// All of them.
+/// All these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
         made("test_simple_text", "Gives a text.", |_, _| async { said("This is a simple text response for testing.") }),

@@ -1,4 +1,4 @@
-//! Tools made at run time: a declaration and a function, as one does for tools that come out of a file.
+//! Tools made at run time of a declaration and a function, like tools that come from a file.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ type Work = Pin<Box<dyn Future<Output = Result<Vec<Content>, ToolError>> + Send>
 /// What a call may ask for, by name.
 pub(crate) type Arguments = Map<String, Value>;
 
-/// A tool in the making.
+/// A tool to be built.
 pub(crate) struct Made {
     declaration: Declaration,
     run: Box<dyn Fn(Context, Arguments) -> Work + Send + Sync>,
@@ -30,34 +30,34 @@ where
 }
 
 impl Made {
-    /// The same with these arguments.
+    /// Sets the arguments.
     pub(crate) fn takes(mut self, input_schema: Value) -> Made {
         self.declaration.input_schema = input_schema;
         self
     }
 
-    /// The same, and it may ask.
+    /// Lets the tool ask.
     pub(crate) fn asks(mut self) -> Made {
         self.declaration.asks = true;
-        // For clients that cannot be asked: the result says how to fill it in.
+        // For clients that cannot be asked: the result says how to answer by it.
         self.declaration.input_schema["properties"]["resume"] =
             json!({"type": "object", "description": "Only to answer a question that an earlier call ended with."});
         self
     }
 
-    /// The same, and a call that is not done at once goes on as a task.
+    /// Lets a call that is not done at once become a task.
     pub(crate) fn goes_on(mut self) -> Made {
         self.declaration.job_after = Some(Duration::ZERO);
         self
     }
 
-    /// The same, and there is no other way to have its result.
+    /// Requires clients that know tasks.
     pub(crate) fn only_as_task(mut self) -> Made {
         self.declaration.tasks_only = true;
         self.goes_on()
     }
 
-    /// Done.
+    /// Builds the tool.
     pub(crate) fn tool(self) -> Arc<dyn AnyTool> {
         Arc::new(self)
     }
@@ -87,7 +87,7 @@ pub(crate) fn said(text: impl Into<String>) -> Result<Vec<Content>, ToolError> {
     Ok(vec![Content::text(text)])
 }
 
-/// A string among the arguments; empty if it is not there.
+/// A string argument; empty if absent.
 pub(crate) fn text<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }

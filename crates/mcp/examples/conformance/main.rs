@@ -1,6 +1,6 @@
-//! The server that the official conformance suite is run against, built on nothing but the library's public face.
-//! `cargo xtask conformance` starts it. `conformance [ADDRESS [--as-needed]]` says on standard error where it listens;
-//! its answers are streams unless they are to be so only as needed.
+//! The server for the official conformance suite, on the library's public API alone. `cargo xtask conformance` starts
+//! it. `conformance [ADDRESS [--as-needed]]` prints its address on standard error. All its answers are streams, unless
+//! `--as-needed` is given.
 
 mod content;
 mod made;
@@ -33,7 +33,7 @@ async fn main() -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     let always_stream = !std::env::args().any(|arg| arg == "--as-needed");
     let options = HttpOptions { always_stream, ..HttpOptions::default() };
-    // How whoever started this learns the port.
+    // The program that started this one reads the port from here.
     #[allow(clippy::print_stderr)]
     {
         eprintln!("http://{}{}", listener.local_addr()?, options.path);

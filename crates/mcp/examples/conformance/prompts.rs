@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::content::PIXEL;
 use crate::questions::{field, form};
 
-/// All of them.
+/// All these prompts.
 pub(crate) fn all() -> Arc<Prompts> {
     Arc::new(Prompts::new([
         prompt(Simple),

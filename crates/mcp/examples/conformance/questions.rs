@@ -1,4 +1,4 @@
-//! Tools that ask. How the question travels is the library's business: the same tool serves every revision.
+//! Tools that ask. The library decides how a question travels: the same tool serves every revision.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::made::{made, said, text};
 
-/// All of them.
+/// All these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     let mut all = by_request();
     all.extend(by_result());
@@ -51,7 +51,7 @@ fn shown(said: &AskResponse) -> String {
     }
 }
 
-/// Those that the revisions with a handshake are tried on.
+/// The tools for the revisions with a handshake.
 fn by_request() -> Vec<crate::made::Made> {
     vec![
         made("test_sampling", "Asks the client's model.", |cx, arguments| async move {
@@ -115,7 +115,7 @@ fn by_request() -> Vec<crate::made::Made> {
     ]
 }
 
-/// Those that the revision without a handshake is tried on.
+/// The tools for the revision without a handshake.
 fn by_result() -> Vec<crate::made::Made> {
     let confirm = || form("Please confirm", json!({"ok": {"type": "boolean"}}));
     vec![

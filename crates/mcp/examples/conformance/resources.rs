@@ -1,4 +1,4 @@
-//! What can be read.
+//! Resources and a template.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use mcp::resource::{Contents, Resource, Resources, Template, resource, template}
 
 use crate::content::PIXEL;
 
-/// All of them.
+/// All these resources.
 pub(crate) fn all() -> Arc<Resources> {
     let resources = Resources::default();
     let about = |uri: &str, name: &str, mime_type: &str| Resource {

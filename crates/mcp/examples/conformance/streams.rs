@@ -1,4 +1,4 @@
-//! Tools that say something on their way: log messages, progress, and that a list changed.
+//! Tools that send something before their answer: log messages, progress, changes of a list.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use mcp::tool::{AnyTool, LogLevel, Progress, Registry};
 use crate::made::{made, said};
 use crate::prompts;
 
-/// Between two things that are said.
+/// The pause between two messages.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Those that need nothing but their caller.
+/// The tools that need only their context.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
         made("test_tool_with_logging", "Logs three times.", |cx, _| async move {
@@ -46,7 +46,8 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     .into()
 }
 
-/// Those that change a list: something comes and goes again, so that everybody hears of it and the list is as before.
+/// The tools that change a list: they add an entry and remove it again, so that clients are told and the list is as
+/// before.
 pub(crate) fn changing(registry: &Arc<Registry>, prompts: &Arc<Prompts>) -> Vec<Arc<dyn AnyTool>> {
     let registry: Weak<Registry> = Arc::downgrade(registry);
     let prompts = prompts.clone();

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::made::{made, said, text};
 use crate::questions::{field, form};
 
-/// Longer than any call is given before it is a task.
+/// Longer than any call may run before it becomes a task.
 const WORK: Duration = Duration::from_millis(150);
 
-/// All of them.
+/// All these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
         made("greet", "Greets.", |_, arguments| async move { said(format!("Hello, {}!", text(&arguments, "name"))) })

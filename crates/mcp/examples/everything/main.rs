@@ -1,7 +1,7 @@
-//! A server that does everything this library can, and much that servers should not: the peer that clients and the
-//! library's own tests are tried on. Serves standard streams.
+//! A server that does everything that this library can, and much that servers should not: the peer for testing clients
+//! and the library itself. Serves standard streams.
 
-// Named, so that what it consists of stands beside it: the tests compile it from there too.
+// A path, because the tests compile the same files.
 #[path = "all.rs"]
 mod all;
 

@@ -1,4 +1,4 @@
-//! A tool that takes long, and becomes a job.
+//! A tool that takes long, whose calls become jobs.
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// All of them.
+/// All these tools.
 pub(crate) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(Echo),
@@ -60,7 +60,7 @@ fn done(said: impl Into<String>) -> Result<Done, ToolError> {
     Ok(Done { said: said.into() })
 }
 
-/// Most of a tool's declaration is the same for all of these.
+/// Most of the declaration is the same for all these tools.
 macro_rules! declare {
     ($tool:ident, $name:literal, $args:ty, |$cx:ident, $input:ident| $body:expr) => {
         pub(crate) struct $tool;
@@ -90,7 +90,7 @@ declare!(Refuse, "refuse", Nothing, |_cx, _args| {
     Err(ToolError::user("there is no such thing").hint("try echo instead"))
 });
 
-/// Calls of `hold` that run, and those that were let go.
+/// Calls of `hold` that run, and those that were released.
 static HOLDING: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 

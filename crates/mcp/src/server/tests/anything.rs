@@ -1,5 +1,5 @@
-//! Whatever comes in: the server never panics, always ends with its input, writes nothing but messages, and answers
-//! no request twice.
+//! Random input: the server never panics, always ends with its input, writes only messages, and answers no request
+//! twice.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ConnectionOptions, everything, serve_pieces};
 use crate::server::Limits;
 
-/// A line of input, and the id of the request in it if it is one.
+/// A line of input, and its id if it is a request.
 fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
     let id = 0_u64..6;
     let request = |id: u64, method: &str, params: Value| {

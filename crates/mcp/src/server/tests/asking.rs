@@ -1,4 +1,4 @@
-//! Calls that ask, in every way there is.
+//! Calls that ask, in each of the three ways.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ async fn what_was_not_answered_is_asked_again() {
     client.send(call.clone()).await;
     let first = client.next().await;
     assert_eq!(first["result"]["inputRequests"]["where"], json!({"method": "roots/list", "params": {}}));
-    // One answer, one that is none.
+    // One fitting answer, and one that does not fit.
     let responses = json!({"where": {"roots": []}, "color": accept(json!({"color": 7})), "else": {}});
     client.send(again(call.clone(), 2, &first, responses)).await;
     let second = client.next().await;
@@ -112,7 +112,7 @@ async fn an_answer_may_come_before_its_question() {
     let red = accept(json!({"color": "red"}));
     client.send(with(1, "form", json!({"answer": red, "else": accept(json!({"x": 1}))}))).await;
     assert_eq!(text(&client.next().await), "red");
-    // Each answer is for one question, and what is no answer is none.
+    // Each answer is for one question, and an answer that does not fit does not count.
     client.send(with(2, "twice", json!({"answer": red}))).await;
     let second = client.next().await;
     assert_eq!(second["result"]["inputRequests"]["answer"]["params"]["message"], "And the ground?");
@@ -260,7 +260,7 @@ async fn a_cancelled_call_takes_its_question_back() {
     let taken_back = client.next().await;
     assert_eq!(taken_back["method"], "notifications/cancelled");
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
-    // Too late, and heard by nobody.
+    // Too late: the answer is ignored.
     client.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept(json!({"color": "red"}))})).await;
     client.send(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
     assert_eq!(client.next().await, json!({"jsonrpc": "2.0", "id": 1, "result": {}}));

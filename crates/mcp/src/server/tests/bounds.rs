@@ -1,4 +1,4 @@
-//! Clients that try to make a server keep without end what it keeps for them.
+//! Clients that try to make a server keep ever more for them.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn calls_taken_back_before_they_start_leave_nothing() {
         let queued = take(cancelled.to_string());
         assert!(queued < 32, "{queued} of {id} are still there");
     }
-    // Those that wait still start, in their order.
+    // The waiting calls still start, in their order.
     take(call(10_000, "echo"));
     assert_eq!(session.calls.waiting(), 1);
     session.cancel(&crate::wire::Id::number(0));
@@ -48,7 +48,7 @@ async fn answers_of_batches_that_are_not_done_count_as_output() {
         &everything(),
         ConnectionOptions { limits, assume: crate::Era::V2025_03_26, ..ConnectionOptions::default() },
     );
-    // Each holds as many lists of tools as it has, until its one call ends.
+    // Each batch holds its lists of tools until its one call ends.
     let list = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}).to_string();
     let flood = async {
         for batch in 0..u64::MAX {

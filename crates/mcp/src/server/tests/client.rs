@@ -43,7 +43,7 @@ impl Client {
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await;
     }
 
-    /// Ends the input, gives what still comes, and how the connection ended.
+    /// Ends the input, and returns the remaining output and how the connection ended.
     pub(super) async fn finish(self) -> (Vec<Value>, End) {
         let Client { mut lines, mut writer, served } = self;
         writer.shutdown().await.expect("the server lives");
@@ -54,14 +54,14 @@ impl Client {
         (rest, served.await.expect("serving never panics"))
     }
 
-    /// Ends the input and reads nothing more, but does not go away.
+    /// Ends the input and stops reading, but keeps the connection.
     pub(super) async fn fall_silent(self) -> End {
         let Client { lines: _lines, mut writer, served } = self;
         writer.shutdown().await.expect("the server lives");
         served.await.expect("serving never panics")
     }
 
-    /// Goes away without a word.
+    /// Drops the connection.
     pub(super) async fn vanish(self) -> End {
         let Client { lines, writer, served } = self;
         drop((lines, writer));

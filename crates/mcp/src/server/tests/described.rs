@@ -1,4 +1,4 @@
-//! What each revision is told of a server and of its tools.
+//! The description of a server and its tools in each revision.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn server() -> Server {
     Server::with_tools(info, [paint, super::faults::made("a_first", |_| async { Ok(Outcome::text("")) })])
 }
 
-/// What the server and then its list of tools say, a line each.
+/// The server's description and its list of tools, a line each.
 async fn check(era: Era, expected: Expect) {
     let mut client = Client::connect(&server(), ConnectionOptions::default());
     let modern = json!({
@@ -46,7 +46,7 @@ async fn check(era: Era, expected: Expect) {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": meta}});
     client.send(list.clone()).await;
     let listed: Value = client.next().await["result"].take();
-    // The same bytes each time, whoever asks: models' prompts are kept by what they begin with.
+    // The same bytes each time and for each client, because models' prompts are cached by their beginning.
     let mut other = Client::connect(&server(), ConnectionOptions { assume: era, ..ConnectionOptions::default() });
     other.send(list).await;
     assert_eq!(other.next().await["result"].to_string(), listed.to_string());

@@ -1,5 +1,5 @@
-//! Six faults that another implementation was found to have, each kept out by a test; and what else may go wrong with
-//! calls, clients and their timing.
+//! Six faults that another implementation was found to have, with a test for each; and other failures of calls, clients
+//! and their timing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ where
     Arc::new(Made(declaration(name), run))
 }
 
-/// The same as one that becomes a job after a while.
+/// The same tool, whose calls become jobs after a while.
 pub(crate) fn made_job<F, Fut>(name: &str, after: Duration, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
@@ -105,7 +105,7 @@ async fn fault_3_a_call_that_notifies_is_answered_when_input_has_ended() {
     assert_eq!(methods, [true, false], "{output}");
 }
 
-/// How many of a tool's calls run, and how many ever did at once.
+/// Calls of a tool that run, and the most that ever ran at once.
 #[derive(Default)]
 struct Gauge {
     now: AtomicUsize,
@@ -131,7 +131,7 @@ async fn fault_4_calls_are_admitted_not_piled_up() {
     const CALLS: u64 = 20_000;
     let gauge = Arc::<Gauge>::default();
     let mut client = Client::connect(&server([gauged(&gauge)]), ConnectionOptions::default());
-    // All are written before the first answer is read: neither side may wait for the other.
+    // All calls are written before the first answer is read: neither side may wait for the other.
     for id in 0..CALLS {
         client.call(id, "gauged", json!({})).await;
     }
@@ -282,7 +282,7 @@ async fn notifications_are_bounded_when_nobody_reads() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_stops_reading_is_given_up_at_the_end() {
     let mut client = Client::connect(&everything(), ConnectionOptions::default());
-    // More than the stream between us holds.
+    // More than the stream between client and server holds.
     client.call(1, "echo", json!({"text": "x".repeat(1 << 20)})).await;
     assert!(matches!(client.fall_silent().await, End::PeerGone(_)));
 }

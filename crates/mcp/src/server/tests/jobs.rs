@@ -1,4 +1,4 @@
-//! Calls that outlast their client, by tools and as tasks.
+//! Calls that become jobs: by the job tools, and as tasks.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn a_long_call_goes_on_as_a_job() {
     client.call(3, "job_wait", json!({"id": id, "seconds": 10})).await;
     assert!(text(&client.next().await).contains("still runs, 15 s so far"));
 
-    // It is the caller's, not the connection's; and nobody else's.
+    // The job belongs to the principal, not to the connection.
     client.finish().await;
     let somebody = ConnectionOptions { principal: "somebody else".to_owned(), ..ConnectionOptions::default() };
     let mut somebody = Client::connect(&server, somebody);
@@ -185,7 +185,7 @@ async fn a_task_asks() {
     let asking = client.next().await["result"].take();
     assert_eq!(asking["status"], "input_required");
     assert_eq!(asking["inputRequests"]["answer-1"]["params"]["message"], "Is it enough?");
-    // One that was not asked, one that is no answer: left out. Then one that is.
+    // An answer that was not asked for and one that does not fit are ignored. Then one fits.
     for responses in [
         json!({"else": {}, "answer-1": {"action": "accept", "content": {"enough": "yes"}}}),
         json!({"answer-1": {"action": "accept", "content": {"enough": true}}}),
@@ -256,7 +256,7 @@ async fn a_call_asks_before_it_becomes_a_task() {
     client.send(request(3, "tasks/get", json!({"taskId": task["taskId"]}))).await;
     assert_eq!(client.next().await["result"]["result"]["content"][0]["text"], "planned \"Ada\"");
 
-    // Without tasks there is no way to take what it comes to.
+    // A client without tasks has no way to get the result.
     let mut plain = request(4, "tools/call", json!({"name": "plan", "arguments": {}}));
     plain["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
     client.send(plain).await;
@@ -298,14 +298,14 @@ async fn who_knows_no_tasks_has_none() {
         client.send(json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {"taskId": "none"}})).await;
         assert_eq!(client.next().await["error"]["code"], -32601, "the older revisions have other tasks");
     }
-    // A job that was not given as a task is none.
+    // A job that was not given as a task is not a task.
     client.call(3, "toil", json!({"seconds": 60})).await;
     let id = job(&client.next().await);
     client.send(request(4, "tasks/get", json!({"taskId": id}))).await;
     assert_eq!(client.next().await["error"]["code"], -32602);
 }
 
-/// A call may be done in the very moment it becomes a job: it is answered either way, and once.
+/// A call may finish in the very moment in which it becomes a job: it is answered once, either way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn calls_that_are_done_just_then_are_answered() {
     const MILLISECONDS: u64 = 20;

@@ -1,4 +1,4 @@
-//! Many clients and many calls on many threads: each call is answered exactly once, unless it was taken back.
+//! Many clients and many calls on many threads: each call is answered exactly once, unless it was cancelled.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ async fn mixed_calls_on_many_threads_are_answered_once() {
         .map(|_| {
             let server = server.clone();
             tokio::spawn(async move {
-                // The end of input is not what is tested here.
+                // The end of input is tested elsewhere.
                 let limits = Limits { grace: Duration::from_secs(60), ..Limits::default() };
                 let options = ConnectionOptions { limits, ..ConnectionOptions::default() };
                 let mut client = Client::connect(&server, options);

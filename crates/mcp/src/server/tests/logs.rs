@@ -1,4 +1,4 @@
-//! What is not answered is logged, and a flood of it hardly.
+//! Input without an answer is logged, at most once a second.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -35,14 +35,14 @@ struct Fields<'a>(&'a mut String);
 
 impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // Its name is random.
+        // The id of a fault is random.
         if field.name() != "fault" {
             *self.0 += &format!(" {}={value:?}", field.name());
         }
     }
 }
 
-/// What is logged while this is served.
+/// The log of serving this input.
 async fn logged(input: &str) -> Vec<String> {
     let log = Log::default();
     let guard = tracing::subscriber::set_default(log.clone());

@@ -24,7 +24,7 @@ pub(crate) use everything::server as everything;
 #[cfg(feature = "http")]
 pub(crate) use faults::made_job;
 
-/// Serves this input, piece by piece, and gives the output.
+/// Serves this input, piece by piece, and returns the output.
 async fn serve_pieces(server: &Server, pieces: Vec<Vec<u8>>, options: ConnectionOptions) -> String {
     let (writer, written) = streams::collector();
     server.serve(streams::Pieces::new(pieces), writer, options).await;

@@ -1,4 +1,4 @@
-//! A server in a process of its own, on every kind of standard streams that parents give.
+//! A server in a process of its own, on every kind of standard streams that a parent may give it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,7 +23,7 @@ fn spawn(stdin: impl Into<Stdio>, stdout: impl Into<Stdio>) -> Child {
         .expect("the example runs")
 }
 
-/// Nobody else who holds this description finds it changed.
+/// Asserts that others who hold this description do not find it changed.
 #[track_caller]
 fn assert_blocking(fd: impl AsFd) {
     let flags = rustix::fs::fcntl_getfl(fd).expect("it is open");
@@ -69,7 +69,7 @@ fn on_pipes() {
 fn on_a_socket_pair() {
     let pair =
         || socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).expect("a socket pair");
-    // One socket for both directions, and one for each, as Node does it.
+    // One socket for both directions, and one for each, as Node does.
     let ((ours, theirs), (ours_too, theirs_too)) = (pair(), pair());
     let mut child = spawn(theirs.try_clone().expect("dup"), theirs_too.try_clone().expect("dup"));
     let (mut to, from) = (File::from(ours), File::from(ours_too));

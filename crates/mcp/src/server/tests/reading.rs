@@ -1,5 +1,4 @@
-//! Resources, prompts and lists, as far as the table of odd input does not show them: what changes while a client
-//! listens, and pages.
+//! Resources, prompts and lists, beyond the table of odd input: changes that a client subscribed to, and pages.
 
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ async fn a_resource_that_changed_is_told_to_those_who_subscribed_and_to_nobody_e
     assert_eq!(told["params"]["uri"], "note://a");
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
 
-    // One that nobody subscribed to, and one that only the newer client did; a new one changes the list.
+    // One resource without a subscriber, and one with the newer client only; a new resource changes the list.
     resources.updated("note://c");
     resources.updated("note://b");
     assert_eq!(new.next().await["params"]["uri"], "note://b");
@@ -108,7 +107,7 @@ async fn how_much_may_be_watched_is_limited() {
     assert_eq!(client.next().await["error"]["data"]["reason"], "overloaded");
 }
 
-/// All entries of a list, by page.
+/// All entries of a list, page by page.
 async fn pages(client: &mut Client, method: &str, list: &str, name: &str, meta: &Value) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut cursor = Value::Null;

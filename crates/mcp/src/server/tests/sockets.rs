@@ -1,4 +1,4 @@
-//! What only shows on real sockets: what a peer reads at once, and who waits for whom.
+//! Behaviour that shows only on real sockets: what arrives in one read, and which side waits.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn connect(server: &Server, options: ConnectionOptions) -> UnixStream {
 
 #[tokio::test]
 async fn progress_and_its_answer_never_come_in_one_read() {
-    // As long as it takes: only reading lets the answer out.
+    // As long as it takes: only a read releases the answer.
     let limits = Limits { unread_progress: Duration::from_secs(3600), ..Limits::default() };
     let mut client = connect(&everything(), ConnectionOptions { limits, ..ConnectionOptions::default() });
     let mut buffer = vec![0; 1 << 16];
@@ -50,7 +50,7 @@ async fn an_answer_does_not_wait_for_ever_for_its_progress_to_be_read() {
     let params = json!({"name": "report", "arguments": {"count": 1}, "_meta": {"progressToken": 1}});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     client.write_all(format!("{call}\n").as_bytes()).await.expect("it reads");
-    // Reads nothing until both are there.
+    // Reads nothing until both have arrived.
     let mut buffer = vec![0; 1 << 16];
     loop {
         client.readable().await.expect("it writes");
@@ -70,7 +70,7 @@ async fn a_client_that_does_not_read_holds_up_nobody_else() {
     let text = "x".repeat(100_000);
     let params = json!({"name": "echo", "arguments": {"text": text}});
     let call = format!("{}\n", json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
-    // Writes until the server takes no more: its limit for what a client leaves unread is reached.
+    // Writes until the server stops reading, because its limit of unread output is reached.
     let flood = async {
         loop {
             lazy.write_all(call.as_bytes()).await.expect("it reads");
@@ -98,7 +98,7 @@ fn a_client_that_never_pauses_lets_others_have_their_turn() {
 
     let (busy, ours) = UnixStream::pair().expect("a socket pair");
     let (other, theirs) = UnixStream::pair().expect("a socket pair");
-    // One thread serves all.
+    // One thread serves all connections.
     let server = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async move {
@@ -151,7 +151,7 @@ fn a_client_that_never_pauses_lets_others_have_their_turn() {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct NoArgs {}
 
-/// How much memory of its own this process has in use, in bytes.
+/// The private memory of this process, in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("there is a /proc");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("it says so");
@@ -180,7 +180,7 @@ async fn an_idle_connection_keeps_nothing_of_a_large_answer() {
         }
         held
     };
-    // What the first ones leave in the allocator's hands is no connection's.
+    // Memory that the first connections leave with the allocator does not count.
     let first = ask(20).await;
     let before = resident();
     let held = ask(500).await;

@@ -1,4 +1,4 @@
-//! Streams that do exactly what a test wants.
+//! Fixture: a reader that gives chosen pieces, and a writer that records its writes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,7 +31,7 @@ impl AsyncRead for Pieces {
     }
 }
 
-/// A writer that keeps what is written, one entry per write.
+/// A writer that records its input, one entry per write.
 pub(super) fn collector() -> (Collector, Written) {
     let written = Arc::default();
     (Collector(Arc::clone(&written)), Written(written))

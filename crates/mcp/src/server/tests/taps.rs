@@ -1,17 +1,17 @@
-//! What a wire tap writes.
+//! The output of a wire tap.
 
 use std::os::unix::fs::PermissionsExt;
 
 use super::{ConnectionOptions, everything, serve_pieces};
 use crate::server::{Limits, Tap};
 
-/// What is in the tap's file after this was served, without the times.
+/// The tap's file after this input was served, without the times.
 async fn tapped(name: &str, input: &str, limit: u64) -> String {
     let path = std::env::temp_dir().join(format!("mcp-tap-{name}-{}", std::process::id()));
     let tap = Tap::open(&path, limit).expect("a writable directory");
     let limits = Limits { line: 100, ..Limits::default() };
     let options = ConnectionOptions { tap: Some(tap), limits, ..ConnectionOptions::default() };
-    // In small pieces, so that lines are put together again.
+    // In small pieces, so that the tap has to assemble lines.
     let pieces = input.as_bytes().chunks(7).map(<[u8]>::to_vec).collect();
     serve_pieces(&everything(), pieces, options).await;
     let text = std::fs::read_to_string(&path).expect("the tap wrote it");

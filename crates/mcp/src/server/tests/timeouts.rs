@@ -1,4 +1,4 @@
-//! Calls that take longer than they may.
+//! Calls that exceed the time limit.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn a_late_call_is_cancelled_and_answered() {
         assert_eq!((late["id"].clone(), late["result"]["isError"].clone()), (json!(id), json!(true)));
         assert!(text(&late).contains("took longer than the limit of 30s"), "{late}");
     }
-    // Its id is free again, and nothing more comes of it.
+    // Its id is free again, and it sends nothing more.
     client.call(3, "echo", json!({"text": "again"})).await;
     assert_eq!(text(&client.next().await), "again");
     assert!(client.finish().await.0.is_empty());

@@ -12,11 +12,11 @@ use crate::transport::unix;
 
 const TABLE: &str = include_str!("../odd_input.md");
 
-/// Longer input is not cut at every byte: there is too much of it.
+/// Longer input is not cut at every byte, which would take too long.
 const CUT: usize = 4096;
 
 pub(crate) struct Case {
-    /// What the table says it shows.
+    /// The title in the table.
     pub about: String,
     pub input: Vec<u8>,
     pub output: String,
@@ -82,7 +82,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     bytes.repeat(times)
 }
 
-/// Random names replaced.
+/// Replaces random ids.
 pub(crate) fn settled(output: &str) -> String {
     let mut settled = String::new();
     let mut rest = output;
@@ -98,7 +98,7 @@ pub(crate) fn settled(output: &str) -> String {
 }
 
 impl Case {
-    /// Whether it starts programs that print: within the test's own process that is only noise.
+    /// Whether the case starts programs that print, which would be noise within the test's own process.
     pub(crate) fn prints(&self) -> bool {
         self.about.starts_with("What is printed")
     }

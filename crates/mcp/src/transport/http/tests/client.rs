@@ -1,4 +1,4 @@
-//! A client of raw bytes, over real sockets.
+//! Fixture: a client of raw bytes over real sockets, and a server on a port of its own.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -43,7 +43,7 @@ impl Served {
     }
 }
 
-/// A request in the making.
+/// A request to be built and sent.
 #[derive(Clone)]
 pub(super) struct Request {
     method: &'static str,
@@ -57,7 +57,7 @@ impl Request {
         Request { method, path: "/mcp".to_owned(), fields: Vec::new(), body: Vec::new() }
     }
 
-    /// A message as a client sends it that knows no revision.
+    /// A message of a client that names no revision.
     pub(super) fn post(body: impl Into<Vec<u8>>) -> Request {
         let mut request = Request::new("POST").field("accept", "application/json, text/event-stream");
         request.body = body.into();
@@ -99,7 +99,7 @@ impl Request {
         self
     }
 
-    /// The same with another body.
+    /// The same request with another body.
     pub(super) fn body(mut self, body: impl Into<Vec<u8>>) -> Request {
         self.body = body.into();
         self
@@ -148,7 +148,7 @@ impl Response {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// The messages, whichever kind of answer it is.
+    /// The messages of either kind of answer, JSON or a stream.
     pub(super) fn messages(&self) -> Vec<Value> {
         match self.field("content-type") {
             Some("text/event-stream") => {
@@ -159,7 +159,7 @@ impl Response {
         }
     }
 
-    /// The code of the error, 0 if there is none.
+    /// The code of the error; 0 without one.
     pub(super) fn code(&self) -> i64 {
         self.json()["error"]["code"].as_i64().unwrap_or_default()
     }
@@ -209,7 +209,7 @@ impl Client {
         Response { status, head, body }
     }
 
-    /// The status of the next answer, its body passed over; nothing if the connection ends first.
+    /// The status of the next answer, whose body is skipped; `None` if the connection ends first.
     pub(super) async fn next_status(&mut self) -> Option<u16> {
         while memchr::memmem::find(&self.read, b"\r\n\r\n").is_none() {
             if self.stream.read_buf(&mut self.read).await.unwrap_or_default() == 0 {
@@ -219,7 +219,7 @@ impl Client {
         Some(self.response().await.status)
     }
 
-    /// The next piece of a stream; nothing at its end.
+    /// The next piece of a stream; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Option<String> {
         let size = self.until(b"\r\n").await;
         let size = usize::from_str_radix(size.trim(), 16).expect("a size");

@@ -1,4 +1,4 @@
-//! Requests that try to be two things at once, and clients that come back for what was never theirs.
+//! Requests that intermediaries could read in two ways, and clients that ask for events of others.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const DISCOVER: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
 "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// The answers to these bytes, sent at once on a connection of their own: their statuses, until the server closes the
-/// connection or says nothing more.
+/// The statuses of the answers to these bytes, sent at once on a connection of their own, until the server closes the
+/// connection or is silent.
 async fn statuses(served: &Served, bytes: &str) -> String {
     let mut client = served.connect().await;
     client.write(bytes.as_bytes()).await;
@@ -40,7 +40,7 @@ async fn check(cases: &[(&str, &str)], expected: Expect) {
 #[tokio::test]
 async fn heads_that_say_two_things() {
     let post = "POST /mcp HTTP/1.1\nHost: localhost\nAccept: */*\nContent-Type: application/json\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: server/discover\n";
-    // Line ends are made those of a head; in JSON they mean nothing.
+    // Line ends become CRLF, as in a head; in JSON they mean nothing.
     let body = DISCOVER.replace('\n', " ");
     let (body, length) = (body.as_str(), body.len());
     let with = |fields: &str, body: &str| format!("{post}{fields}\n{body}");
@@ -138,9 +138,9 @@ async fn who_comes_back_for_what_there_never_was() {
         let response = served.send(&back(&session, last)).await;
         assert_eq!(response.status, 400, "{last:?}: {response:?}");
     }
-    // Another session's events are not to be had, even by the same principal.
+    // The events of another session are not available, even to the same principal.
     assert_eq!(served.send(&back(&other, &event)).await.status, 400);
-    // The real one is, as often as it is asked for.
+    // The session's own events are, as often as they are asked for.
     let first = format!("{}-0", event.split('-').next().expect("a stream"));
     for _ in 0..3 {
         let again = served.send(&back(&session, &first)).await;
@@ -167,7 +167,7 @@ mod frames {
     async fn a_message_in_pieces() {
         let served = served(HttpOptions::default()).await;
         let (_, mut socket) = Socket::open(&served, "").await;
-        // A byte a frame, with a ping and an empty frame between any two.
+        // One byte per frame, with a ping and an empty frame between any two.
         let mut bytes = Vec::new();
         for (at, byte) in super::PING.bytes().enumerate() {
             bytes.extend(frame(if at == 0 { TEXT } else { CONTINUES }, &[byte]));

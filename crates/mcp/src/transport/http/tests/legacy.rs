@@ -1,4 +1,4 @@
-//! Sessions, and streams that a client can come back to (2025-03-26 to 2025-11-25).
+//! Sessions, and streams to which a client can reconnect (2025-03-26 to 2025-11-25).
 
 use super::*;
 
@@ -86,7 +86,7 @@ async fn a_lost_stream_goes_on_where_it_was() {
     assert_eq!(asked["method"], "elicitation/create");
     drop(client);
 
-    // The call runs on, and is answered while nobody reads.
+    // The call runs on, and is answered without a reader.
     let answer =
         json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"color": "red"}}});
     assert_eq!(served.send(&within(&session, &answer)).await.status, 202);
@@ -95,7 +95,7 @@ async fn a_lost_stream_goes_on_where_it_was() {
     let answered = client.event().await;
     assert_eq!((answered["id"].clone(), answered["result"]["content"][0]["text"].clone()), (json!(1), json!("red")));
     assert_eq!(client.chunk().await, None, "that was all");
-    // From the beginning, and once more: what was sent can be had again.
+    // From the beginning, twice: events can be read again.
     for _ in 0..2 {
         let (mut client, _) = get(&served, &session, Some("1-0")).await;
         let replayed = client.chunk().await.expect("events");
@@ -116,7 +116,7 @@ async fn a_lost_connection_cancels_nothing_but_a_notification_does() {
     drop(client);
     let mut client = served.connect().await;
     client.begin(&within(&session, &call(2, "hold", json!({})))).await;
-    // Its id is taken as long as it runs.
+    // Its id is in use as long as it runs.
     let mut again = served.send(&within(&session, &call(2, "echo", json!({"text": "x"})))).await;
     while again.code() != -32600 {
         again = served.send(&within(&session, &call(2, "echo", json!({"text": "x"})))).await;
@@ -148,7 +148,7 @@ async fn what_belongs_to_no_request_comes_by_get() {
     let chunk = stream.chunk().await.expect("an event");
     assert!(chunk.contains("notifications/tools/list_changed"), "{chunk}");
     let last = ids(&chunk)[0].to_owned();
-    // A second reader takes over; what it missed, it gets.
+    // A second reader takes over, and gets the events that it missed.
     drop(stream);
     server.registry().remove("fail");
     let (mut stream, _) = get(&served, &session, Some(&last)).await;

@@ -21,7 +21,7 @@ async fn an_answer_is_json_or_a_stream() {
     assert_eq!(response.json()["result"]["content"][0]["text"], "a\nb");
     assert_eq!(response.field("mcp-session-id"), None);
 
-    // On the same connection.
+    // All on the same connection.
     let report = json!({"name": "report", "arguments": {"count": 2}, "_meta": {"progressToken": "p"}});
     let response = client.send(&Request::modern(2, "tools/call", report)).await;
     assert_eq!(response.field("content-type"), Some("text/event-stream"));
@@ -117,7 +117,7 @@ async fn a_closed_response_cancels() {
     assert_eq!(client.event().await["method"], "notifications/progress");
     drop(client);
     assert_eq!(cancelled.recv().await, Some(true));
-    // Before there is any response, too.
+    // The same before there is any response.
     let mut client = served.connect().await;
     client.begin(&Request::modern(1, "test/hold", json!({}))).await;
     drop(client);
@@ -181,7 +181,7 @@ async fn where_asked_for_every_answer_is_a_stream_unless_it_has_a_status() {
         let messages = response.messages();
         assert_eq!((messages.len(), messages[0]["id"].clone()), (1, json!(1)), "{response:?}");
     }
-    // In a session, too: a client that lost such an answer with its connection comes back for it.
+    // The same in a session: a client that lost such an answer with its connection reconnects for it.
     let session = session(&served, "2025-11-25").await;
     let ping = within(&session, &json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}));
     let response = served.send(&ping).await;

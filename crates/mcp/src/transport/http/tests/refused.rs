@@ -1,4 +1,4 @@
-//! What is not served, and that nothing else suffers from it.
+//! Refused requests, and that other requests do not suffer from them.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn with_two_tokens() {
     let served = Served::new(everything(), HttpOptions::default().bearer("sesame")).await;
     let discover = Request::modern(1, "server/discover", json!({})).field("authorization", "Bearer sesame");
     assert_eq!(served.send(&discover).await.status, 200);
-    // The names differ for the client of this test only.
+    // The case differs so that the test's client sends both fields.
     for second in ["Bearer sesame", "Bearer wrong"] {
         assert_eq!(served.send(&discover.clone().field("Authorization", second)).await.status, 401, "{second}");
     }
@@ -68,7 +68,7 @@ async fn bodies_too_large_or_too_slow() {
     let response = served.send(&Request::post(vec![b' '; 1001])).await;
     assert_eq!(response.status, 413);
     assert!(response.body.contains("1000 bytes"), "{response:?}");
-    // In pieces, without saying how much it is.
+    // In chunks, without a length.
     let mut client = served.connect().await;
     client.write(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n").await;
     client.write(b"transfer-encoding: chunked\r\n\r\n").await;
@@ -114,7 +114,7 @@ async fn connections_that_send_nothing_that_may_come_in() {
     let served = Served::new(everything(), HttpOptions { limits, ..HttpOptions::default() }.bearer("sesame")).await;
     let discover = Request::modern(1, "server/discover", json!({}));
     let known = discover.clone().field("authorization", "Bearer sesame");
-    // Who was let in may be silent for as long as its own limit says.
+    // An authorized connection may be silent for as long as its own limit allows.
     let mut first = served.connect().await;
     assert_eq!(first.send(&known).await.status, 200);
     let (mut silent, mut slow) = (served.connect().await, served.connect().await);
@@ -194,7 +194,7 @@ async fn more_requests_than_may_wait() {
     running.begin(&hold).await;
     running.head().await;
     waiting.begin(&discover).await;
-    // Which of the two comes first is left to chance: the other one is refused.
+    // Either of the two may come first: the other one is refused.
     let mut third = served.connect().await;
     third.begin(&discover).await;
     let refused = tokio::select! {
@@ -225,7 +225,7 @@ async fn more_bytes_than_all_bodies_may_have() {
     first.head().await;
     let response = served.send(&padded(2, "server/discover", "x")).await;
     assert_eq!((response.status, response.json()["error"]["data"]["limit"].clone()), (503, json!(1000)));
-    // As soon as the first is gone there is room again.
+    // Once the first is gone, there is room again.
     drop(first);
     while served.send(&padded(3, "server/discover", "x")).await.status == 503 {
         tokio::task::yield_now().await;

@@ -1,5 +1,5 @@
-//! Clients that do not read what they are told: what is kept for them is bounded, nobody else notices, and nothing of
-//! what was taken in is lost.
+//! Clients that do not read: the output kept for them is bounded, other clients do not notice, and no accepted request
+//! is lost.
 
 use std::sync::Arc;
 #[cfg(feature = "websocket")]
@@ -10,13 +10,13 @@ use super::super::HttpLimits;
 use super::*;
 use crate::server::{ConnectionOptions, Limits};
 
-/// How much text each call is answered with.
+/// Bytes of text in each answer.
 const TEXT: usize = 100_000;
 
-/// What the server may keep for one client, in either direction.
+/// Bytes that the server may keep for one client, in either direction.
 const KEPT: usize = 1 << 20;
 
-/// What the system keeps on the way, at most: the buffers of the sockets of both ends.
+/// The most that the system buffers: the socket buffers of both ends.
 const ON_THE_WAY: usize = 12 << 20;
 
 async fn served(keep_alive: Duration) -> Served {
@@ -37,7 +37,7 @@ fn echo(id: u64) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
 }
 
-/// Everybody else is answered as ever.
+/// Asserts that another client is answered as usual.
 async fn others_are_served(served: &Served) {
     let mut client = served.connect().await;
     for id in 0..100 {
@@ -63,7 +63,7 @@ async fn a_stream_of_events_that_nobody_reads() {
     };
     assert_eq!((refused.status, refused.field("retry-after")), (503, Some("1")), "{refused:?}");
     others_are_served(&served).await;
-    // What was taken in is answered, in order, as soon as the client reads.
+    // Accepted requests are answered, in order, as soon as the client reads.
     let mut answers = Vec::new();
     while answers.len() < taken as usize {
         let events = stream.chunk().await.expect("the stream goes on");
@@ -79,11 +79,11 @@ async fn a_stream_of_events_that_nobody_reads() {
     served.end().await;
 }
 
-/// More than is kept anywhere on the way, so that a server that stops reading is seen to.
+/// More than all buffers on the way hold, so that it shows when the server stops reading.
 #[cfg(feature = "websocket")]
 const FLOOD: usize = 2 * ON_THE_WAY + 4 * KEPT;
 
-/// Whether a flood comes to a halt before its end, going by how much of it was taken.
+/// Whether a flood comes to a halt before its end, judged by the bytes that were accepted.
 #[cfg(feature = "websocket")]
 async fn is_held_up(flood: &mut tokio::task::JoinHandle<()>, taken: &AtomicUsize) -> bool {
     loop {
@@ -100,7 +100,7 @@ async fn is_held_up(flood: &mut tokio::task::JoinHandle<()>, taken: &AtomicUsize
 #[cfg(feature = "websocket")]
 #[tokio::test]
 async fn a_websocket_that_nobody_reads() {
-    // Often enough that a peer which shows no sign of life would be given up meanwhile.
+    // Often enough that a silent peer would be given up meanwhile.
     let served = served(Duration::from_millis(200)).await;
     let (_, socket) = websocket::Socket::open(&served, "").await;
     let (mut reader, mut writer) = socket.split();
@@ -156,7 +156,7 @@ async fn a_websocket_that_pings_and_reads_no_pongs() {
     });
     assert!(is_held_up(&mut flood, &taken).await, "it took everything");
     others_are_served(&served).await;
-    // It goes on where it was when the pongs are read. Not every ping has one: the latest counts (RFC 6455, 5.5.3).
+    // Once the pongs are read, the server goes on. Not every ping has a pong: the latest counts (RFC 6455, 5.5.3).
     let before = taken.load(Ordering::Relaxed);
     while taken.load(Ordering::Relaxed) == before {
         assert_eq!(reader.next().await, Some((websocket::PONG, vec![b'p'; 125])));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Opens a conversation; gives where its messages go.
+/// Opens a conversation; returns the path for its messages.
 pub(super) async fn open(served: &Served) -> (Client, Request) {
     let mut client = served.connect().await;
     client.begin(&Request::new("GET").path("/sse").field("accept", "text/event-stream")).await;
@@ -32,11 +32,11 @@ async fn a_conversation() {
     let response = client.send(&post.clone().body("{")).await;
     assert_eq!((response.status, response.code()), (400, -32700));
 
-    // Another conversation is another's.
+    // Another principal has no access to the conversation.
     let (mut other, elsewhere) = open(&served).await;
     client.send(&elsewhere.body(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#)).await;
     assert_eq!(other.event().await["id"], 2);
-    // It ends with its stream.
+    // The conversation ends with its stream.
     client.send(&post.clone().body(call(3, "hold", json!({})).to_string())).await;
     drop(stream);
     while client.send(&post.clone().body(initialized.to_string())).await.status == 202 {

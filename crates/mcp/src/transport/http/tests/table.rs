@@ -1,17 +1,17 @@
-//! The table of odd input over HTTP and WebSocket, as far as it applies there: what a message means is the same, what
-//! a line is and when input ends is not.
+//! The table of odd input over HTTP and WebSocket, as far as it applies: messages mean the same there, but lines and
+//! the end of input do not.
 
 use super::*;
 use crate::server::tests::wire_table::{Case, cases, settled};
 
-/// The messages of a case, if all of them can be sent as messages.
+/// The messages of a case, if all its input can be sent as messages.
 fn messages(case: &Case) -> Option<Vec<String>> {
     let text = std::str::from_utf8(&case.input).ok()?;
     let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
     Some(lines.filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect())
 }
 
-/// Whether what the case shows is what happens when input ends, or how a line is limited.
+/// Whether the case shows the end of input, or the limit of a line.
 fn is_about_streams(case: &Case) -> bool {
     const ENDS: [&str; 3] = ["connection ended", "subscriptions/listen", "more than the limit"];
     case.prints() || ENDS.iter().any(|mark| case.output.contains(mark) || has(&case.input, mark))
@@ -90,7 +90,7 @@ async fn on_a_stream_of_events() {
     assert!(tried > 20, "{tried} cases apply");
 }
 
-/// Whether an answer comes to each of these without another message: over HTTP each waits for its own.
+/// Whether each message is answered without another message: over HTTP each waits for its own answer.
 fn stands_alone(messages: &[String]) -> bool {
     let waits = [
         "\"hold\"",
@@ -109,7 +109,7 @@ async fn posted_in_a_session() {
     let served = served().await;
     let mut tried = 0;
     for case in cases() {
-        // What names its revision itself needs header fields that say the same.
+        // A message that names its revision needs header fields that agree.
         let names_revision = has(&case.input, "/protocolVersion\":\"2");
         let applies = |messages: &Vec<String>| !names_revision && !is_about_streams(&case) && stands_alone(messages);
         let Some(messages) = messages(&case).filter(applies) else { continue };
@@ -124,7 +124,7 @@ async fn posted_in_a_session() {
                 output.extend(response.messages());
             }
         }
-        // These come by GET.
+        // These notifications come on the stream of GET.
         let is_by_get = |line: &&str| line.contains("/list_changed") || line.contains("resources/updated");
         let expected = case.output.lines().filter(|line| !is_by_get(line));
         let mut expected: Vec<Value> = expected.map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -13,7 +13,7 @@ pub(super) struct Socket<S = TcpStream> {
     stream: S,
 }
 
-/// A frame: what it is, and what it carries.
+/// A frame: its opcode and its payload.
 type Frame = (u8, Vec<u8>);
 
 pub(super) const TEXT: u8 = 1;
@@ -51,7 +51,7 @@ impl Socket {
         loop {
             match self.next().await {
                 Some((TEXT, payload)) => return String::from_utf8(payload).expect("UTF-8"),
-                // As any client does.
+                // Answers pings, as any client does.
                 Some((PING, payload)) => self.send(PONG, &payload).await,
                 other => panic!("not a message: {other:?}"),
             }
@@ -117,7 +117,7 @@ async fn a_conversation_of_both_eras() {
     let served = served(HttpOptions::default()).await;
     let (head, mut socket) = Socket::open(&served, "sec-websocket-protocol: mcp\r\n").await;
     assert!(head.starts_with("HTTP/1.1 101") && head.contains("sec-websocket-protocol: mcp"), "{head}");
-    // RFC 6455, section 1.3: what proves that the key was read.
+    // RFC 6455, section 1.3: proves that the server read the key.
     assert!(head.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{head}");
     socket.send(TEXT, Request::modern(1, "server/discover", json!({})).text().as_bytes()).await;
     assert_eq!(socket.json().await["result"]["resultType"], "complete");
@@ -137,7 +137,7 @@ async fn a_conversation_of_both_eras() {
     socket.send(TEXT, br#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#).await;
     assert_eq!(socket.json().await["id"], 6, "the call before it was taken");
     let ended = tokio::spawn(served.end());
-    // The call is let go, and the socket closed.
+    // The call is cancelled, and the socket closed.
     assert_eq!(socket.json().await["id"], 5);
     assert_eq!(code(socket.next().await), 1001);
     ended.await.expect("no panic");
@@ -169,7 +169,7 @@ async fn what_is_refused() {
     let (_, mut socket) = Socket::open(&served, authorized).await;
     socket.send(TEXT, &[b' '; 10_001]).await;
     assert_eq!(code(socket.next().await), 1009);
-    // One that shows no sign of life is given up.
+    // A peer that answers no pings is given up.
     let (_, mut socket) = Socket::open(&served, authorized).await;
     assert_eq!(socket.next().await, Some((PING, Vec::new())));
     assert_eq!(socket.next().await, Some((PING, Vec::new())));
