@@ -189,7 +189,7 @@ pub(crate) fn invalid(message: impl Into<String>) -> RpcError {
 }
 
 /// serde's message without its position, which counts within a part that the peer never saw as one text.
-pub(crate) fn plain(error: &serde_json::Error) -> String {
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }

@@ -24,8 +24,8 @@ impl ConnectionState {
             if self.initialized {
                 build::notification(self.out.bytes(), list.changed(), None);
             }
-            for listen in self.subscriptions.iter().filter(|listen| listen.lists.contains(&list)) {
-                let params = subscription_params(&listen.id, ());
+            for subscription in self.subscriptions.iter().filter(|subscription| subscription.lists.contains(&list)) {
+                let params = subscription_params(&subscription.id, ());
                 build::notification(self.out.bytes(), list.changed(), Some(&params));
             }
         }
@@ -35,8 +35,8 @@ impl ConnectionState {
             if self.subscribed_resources.contains(&uri) {
                 build::notification(self.out.bytes(), METHOD, Some(&json_text(&updated)));
             }
-            for listen in self.subscriptions.iter().filter(|listen| listen.wants(&uri)) {
-                let params = subscription_params(&listen.id, &updated);
+            for subscription in self.subscriptions.iter().filter(|subscription| subscription.wants(&uri)) {
+                let params = subscription_params(&subscription.id, &updated);
                 build::notification(self.out.bytes(), METHOD, Some(&params));
             }
         }
@@ -44,10 +44,12 @@ impl ConnectionState {
 
     /// Ends all subscriptions with their results.
     pub(super) fn end_subscriptions(&mut self) {
-        for listen in std::mem::take(&mut self.subscriptions) {
-            self.unwatch(listen.uris.iter().map(String::as_str));
+        for subscription in std::mem::take(&mut self.subscriptions) {
+            self.unwatch(subscription.uris.iter().map(String::as_str));
             self.emit(None, |out, shared| {
-                build::result_with(out, &listen.id, |out| shared.results.listen_over(out, listen.id.as_json()));
+                build::result_with(out, &subscription.id, |out| {
+                    shared.results.listen_over(out, subscription.id.as_json())
+                });
             });
         }
     }

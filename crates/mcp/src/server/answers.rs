@@ -52,7 +52,7 @@ impl ConnectionState {
             return;
         };
         let era = call.era;
-        let missing = call.askable.as_ref().and_then(|askable| askable.missing.as_ref());
+        let missing = call.ask_context.as_ref().and_then(|ask_context| ask_context.missing.as_ref());
         let write = |out: &mut Vec<u8>, shared: &Shared| match &reply {
             Reply::Tool(Ok(outcome)) => {
                 build::result_with(out, id, |out| shared.results.outcome(out, era, outcome));

@@ -60,7 +60,7 @@ impl OpenQuestions {
 
 impl ConnectionState {
     /// The context for questions of a request's call.
-    pub(super) fn askable(&self, request: &Request<'_>, method: &str) -> Result<Box<AskContext>, RpcError> {
+    pub(super) fn ask_context(&self, request: &Request<'_>, method: &str) -> Result<Box<AskContext>, RpcError> {
         let modern = request.era.is_modern();
         let can = if modern { request.meta.can() } else { self.can };
         let early_answers = if modern { responses(request)? } else { Map::new() };
@@ -86,18 +86,19 @@ impl ConnectionState {
         if let Some(job) = call.peer.job() {
             return job.ask(PendingAsk { asks, answer });
         }
-        let (State::Running(Some(_)), Some(_), Some(askable)) = (&call.state, &call.id, &mut call.askable) else {
+        let (State::Running(Some(_)), Some(_), Some(ask_context)) = (&call.state, &call.id, &mut call.ask_context)
+        else {
             let _ = answer.send(Err(AskError::Unsupported));
             return;
         };
-        let (era, can) = (call.era, askable.can);
+        let (era, can) = (call.era, ask_context.can);
         let is_tool = matches!(call.target, Target::Tool(_));
         let for_a_person = |ask: &Ask| matches!(ask, Ask::Form { .. } | Ask::Url { .. });
         if asks.iter().all(|(_, ask)| can.cover(era, ask)) {
             if !era.is_modern() {
                 return self.send_requests(key, asks, answer);
             }
-            let (given, asks) = early_answers(&mut askable.early_answers, asks);
+            let (given, asks) = split_answered(&mut ask_context.early_answers, asks);
             match asks.is_empty() {
                 true => drop(answer.send(Ok(given))),
                 false => self.suspend(key, asks, given, answer, ResumeBy::Ticket),
@@ -106,7 +107,7 @@ impl ConnectionState {
             self.suspend(key, asks, Answers::new(), answer, ResumeBy::Argument);
         } else {
             let missing = asks.iter().map(|(_, ask)| ask).filter(|ask| !can.cover(era, ask));
-            askable.missing = Some(ClientCapabilities::required(missing));
+            ask_context.missing = Some(ClientCapabilities::required(missing));
             let _ = answer.send(Err(AskError::Unsupported));
         }
     }
@@ -219,7 +220,8 @@ impl ConnectionState {
         self.report_progress();
         self.progress.remove(&key);
         let Some(call) = self.calls.remove(key) else { return };
-        let (State::Running(Some(task)), Some(id), Some(askable)) = (&call.state, &call.id, &call.askable) else {
+        let (State::Running(Some(task)), Some(id), Some(ask_context)) = (&call.state, &call.id, &call.ask_context)
+        else {
             return;
         };
         let cancel = call.cancel.clone();
@@ -228,7 +230,7 @@ impl ConnectionState {
             peer: call.peer.clone(),
             running: AbortOnDrop::new(cancel, task.clone()),
             principal: self.principal.clone(),
-            digest: askable.digest,
+            digest: ask_context.digest,
             asks,
             given,
             answer,
@@ -286,7 +288,7 @@ impl ConnectionState {
         let Some(mut suspended) = suspended.filter(|_| !ticket.expired) else {
             return self.question_lost(request, method, &ticket.effects, "requestState").map(|()| true);
         };
-        let (given, asks) = early_answers(&mut responses, std::mem::take(&mut suspended.asks));
+        let (given, asks) = split_answered(&mut responses, std::mem::take(&mut suspended.asks));
         suspended.given.extend(given);
         // Questions without a fitting answer are asked again.
         suspended.asks = asks;
@@ -363,7 +365,7 @@ impl ConnectionState {
         let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        call.askable =
+        call.ask_context =
             Some(Box::new(AskContext { digest, can, missing: None, early_answers: Map::new(), early_answer_bytes: 0 }));
         let log = match request.era.is_modern() {
             true => LogPolicy::Request(request.meta.level()?),
@@ -378,9 +380,9 @@ impl ConnectionState {
             // It finished while it was suspended, after its question timed out for example.
             Some(reply) => self.answer(call, reply),
             None => {
-                self.expect_heartbeat(&call);
-                self.expect_job(&mut call);
-                self.expect_timeout(&mut call);
+                self.schedule_heartbeat(&call);
+                self.schedule_job(&mut call);
+                self.schedule_timeout(&mut call);
                 self.calls.insert(key, call);
                 let _ = answer.send(Ok(given));
             }
@@ -423,7 +425,7 @@ fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
 }
 
 /// Splits questions into those that the responses answer, and the others.
-fn early_answers(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
+fn split_answered(responses: &mut Map<String, Value>, asks: Vec<(String, Ask)>) -> (Answers, Vec<(String, Ask)>) {
     let (mut given, mut open) = (Answers::new(), Vec::new());
     for (name, ask) in asks {
         match responses.remove(&name).map(|response| ask::said(&ask, response)) {

@@ -73,7 +73,7 @@ pub(super) struct Call {
     pub batch: Option<u64>,
     pub reported: Option<ProgressState>,
     /// The context for its questions; `None` if it may not ask.
-    pub askable: Option<Box<AskContext>>,
+    pub ask_context: Option<Box<AskContext>>,
     /// What its client can be asked, if it knows tasks.
     pub tasks: Option<ClientCapabilities>,
     /// When it began, and when it becomes a job.
@@ -142,7 +142,7 @@ impl Call {
 
     /// The bytes of its parameters while it waits.
     pub(super) fn bytes(&self) -> usize {
-        let early_answers = self.askable.as_ref().map_or(0, |askable| askable.early_answer_bytes);
+        let early_answers = self.ask_context.as_ref().map_or(0, |ask_context| ask_context.early_answer_bytes);
         match &self.state {
             State::Waiting(input) => early_answers + input.as_ref().map_or(0, |input| input.get().len()),
             _ => 0,
@@ -216,7 +216,7 @@ impl Calls {
             State::Waiting(_) => {
                 self.waiting -= 1;
                 self.waiting_bytes -= call.bytes();
-                self.tidy_queue();
+                self.compact_queue();
             }
             State::Running(_) | State::Cancelled(..) => self.running -= 1,
             State::Asking(_) => {}
@@ -225,7 +225,7 @@ impl Calls {
     }
 
     /// Bounds the cancelled calls in the queue: a client could cancel calls for ever before one starts.
-    fn tidy_queue(&mut self) {
+    fn compact_queue(&mut self) {
         if self.queue.len() > 2 * self.waiting + IDLE_CAPACITY {
             let calls = &self.calls;
             self.queue.retain(|key| calls.contains_key(key));

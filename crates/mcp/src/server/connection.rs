@@ -100,7 +100,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             match poll_fn(|cx| self.poll_event(cx)).await {
                 Event::Read(0) => self.end_of_input(),
                 Event::Read(_) | Event::Inbound => {}
-                Event::Wrote => self.wrote(),
+                Event::Wrote => self.extend_flush(),
                 Event::ReadFailed(error) => {
                     tracing::debug!(%error, "reading failed; taken as the end of input");
                     self.end_of_input();
@@ -115,7 +115,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     /// Does all work that needs no waiting.
     fn settle(&mut self) {
-        self.state.wrote();
+        self.state.note_written();
         if self.state.side_channel.has_inbound() {
             self.state.take_inbound();
         }
@@ -136,7 +136,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     /// Extends the deadline: a peer that reads, however slowly, keeps its connection.
-    fn wrote(&mut self) {
+    fn extend_flush(&mut self) {
         if let Phase::Flushing { until, .. } = &mut self.phase {
             *until = Instant::now() + self.state.limits.flush;
         }

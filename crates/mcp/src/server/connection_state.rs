@@ -240,7 +240,7 @@ impl ConnectionState {
 
     /// Starts a call, or lets it wait for a slot.
     pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<Json<'_>>) {
-        self.expect_heartbeat(&call);
+        self.schedule_heartbeat(&call);
         if self.calls.running() < self.limits.running && self.calls.waiting() == 0 {
             return self.start(key, call, input.map(Json::raw));
         }
@@ -259,7 +259,7 @@ impl ConnectionState {
         self.calls.insert(key, call);
     }
 
-    pub(super) fn expect_heartbeat(&mut self, call: &Call) {
+    pub(super) fn schedule_heartbeat(&mut self, call: &Call) {
         if call.reported.is_some() {
             let due = Instant::now() + self.limits.heartbeat;
             self.heartbeat_at = Some(self.heartbeat_at.map_or(due, |at| at.min(due)));
@@ -304,8 +304,8 @@ impl ConnectionState {
                     peer.finish(reply);
                 });
                 call.state = State::Running(Some(task.abort_handle()));
-                self.expect_job(&mut call);
-                self.expect_timeout(&mut call);
+                self.schedule_job(&mut call);
+                self.schedule_timeout(&mut call);
                 self.calls.insert(key, call);
             }
         }
@@ -345,7 +345,7 @@ impl ConnectionState {
     }
 
     /// Notes how many notifications were written.
-    pub(super) fn wrote(&mut self) {
+    pub(super) fn note_written(&mut self) {
         let written = self.out.written();
         while let Some(&(end, count, bytes)) = self.notified.front()
             && end <= written
@@ -368,9 +368,9 @@ impl ConnectionState {
 
     /// Cancels a call or a subscription for the client.
     pub(super) fn cancel(&mut self, id: &Id) {
-        if let Some(at) = self.subscriptions.iter().position(|listen| listen.id == *id) {
-            let listen = self.subscriptions.remove(at);
-            self.unwatch(listen.uris.iter().map(String::as_str));
+        if let Some(at) = self.subscriptions.iter().position(|subscription| subscription.id == *id) {
+            let subscription = self.subscriptions.remove(at);
+            self.unwatch(subscription.uris.iter().map(String::as_str));
         }
         let Some(key) = self.calls.find(id) else { return self.calls.cancel_answered(id) };
         self.drop_questions(key);

@@ -222,7 +222,7 @@ impl Exchange {
     }
 
     fn settle(&mut self) {
-        self.state.wrote();
+        self.state.note_written();
         if self.state.side_channel.has_inbound() {
             self.state.take_inbound();
         }

@@ -134,7 +134,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
             }
         };
         if polled.is_pending() {
-            framer.relax(KEEP);
+            framer.shrink(KEEP);
             self.read_size = SMALL;
         }
         let count = ready!(polled)?;

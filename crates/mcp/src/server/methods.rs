@@ -31,7 +31,7 @@ pub(super) struct Request<'a> {
 impl ConnectionState {
     pub(super) fn request(&mut self, id: Id, method: &str, params: Option<Json<'_>>, batch: Option<u64>) {
         self.batch_joined(batch);
-        if self.calls.find(&id).is_some() || self.subscriptions.iter().any(|listen| listen.id == id) {
+        if self.calls.find(&id).is_some() || self.subscriptions.iter().any(|subscription| subscription.id == id) {
             let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
             return self.refuse(batch, Some(&id), &error);
         }
@@ -140,7 +140,7 @@ impl ConnectionState {
             return Ok(());
         }
         let (key, mut call) = self.new_call(request, Target::Tool(tool))?;
-        call.askable = Some(self.askable(request, METHOD)?);
+        call.ask_context = Some(self.ask_context(request, METHOD)?);
         self.admit(key, call, request.params.arguments);
         Ok(())
     }
@@ -196,7 +196,7 @@ impl ConnectionState {
             budget,
             batch,
             reported,
-            askable: None,
+            ask_context: None,
             tasks,
             job_at: None,
             timeout_at: None,

@@ -126,7 +126,7 @@ impl ConnectionState {
     fn serve(&mut self, request: &Request<'_>, name: &'static str, serve: Handler) -> Result<(), RpcError> {
         let (key, mut call) = self.new_call(request, Target::Handler(name, serve))?;
         if name != "completion/complete" {
-            call.askable = Some(self.askable(request, name)?);
+            call.ask_context = Some(self.ask_context(request, name)?);
         }
         self.admit(key, call, request.raw);
         Ok(())
@@ -164,7 +164,7 @@ impl ConnectionState {
             return Err(invalid(format!("an address of a resource has at most {MAX_URI} bytes")));
         }
         let limit = self.limits.watched;
-        let listened: usize = self.subscriptions.iter().map(|listen| listen.uris.len()).sum();
+        let listened: usize = self.subscriptions.iter().map(|subscription| subscription.uris.len()).sum();
         if self.subscribed_resources.len() + listened + uris.clone().into_iter().count() > limit {
             return Err(RpcError::new(code::INTERNAL, format!("the limit of {limit} watched resources is reached"))
                 .with_data(&serde_json::json!({"reason": "overloaded", "limit": limit})));
@@ -179,8 +179,8 @@ impl ConnectionState {
     pub(super) fn unwatch<'a>(&self, uris: impl IntoIterator<Item = &'a str>) {
         let Some(resources) = self.shared.resources.get() else { return };
         for uri in uris {
-            let wanted =
-                self.subscribed_resources.contains(uri) || self.subscriptions.iter().any(|listen| listen.wants(uri));
+            let wanted = self.subscribed_resources.contains(uri)
+                || self.subscriptions.iter().any(|subscription| subscription.wants(uri));
             if !wanted {
                 resources.unwatch(uri, &self.watcher());
             }
@@ -191,7 +191,7 @@ impl ConnectionState {
     pub(super) fn unwatch_all(&mut self) {
         let subscribed = std::mem::take(&mut self.subscribed_resources);
         let subscriptions = std::mem::take(&mut self.subscriptions);
-        let listened = subscriptions.iter().flat_map(|listen| &listen.uris);
+        let listened = subscriptions.iter().flat_map(|subscription| &subscription.uris);
         self.unwatch(subscribed.iter().chain(listened).map(String::as_str));
     }
 
@@ -218,7 +218,7 @@ fn known_argument(known: bool, asked: &Completing) -> Result<(), RpcError> {
 fn object<'a, T: Deserialize<'a>>(raw: Option<Json<'a>>, name: &str) -> Result<T, RpcError> {
     let raw = raw.filter(|raw| raw.is_object());
     let raw = raw.ok_or_else(|| invalid(format!("params: `{name}` must be an object")))?;
-    serde_json::from_str(raw.get()).map_err(|error| invalid(format!("{name}: {}", params::plain(&error))))
+    serde_json::from_str(raw.get()).map_err(|error| invalid(format!("{name}: {}", params::without_position(&error))))
 }
 
 /// Reads an object whose values are strings; an absent one is empty.

@@ -20,7 +20,7 @@ const POLL_MS: u32 = 1000;
 
 impl ConnectionState {
     /// Notes when a call that has just started becomes a job.
-    pub(super) fn expect_job(&mut self, call: &mut Call) {
+    pub(super) fn schedule_job(&mut self, call: &mut Call) {
         let Target::Tool(tool) = &call.target else { return };
         let Some(after) = tool.declaration().job_after.filter(|_| self.shared.jobs_are_on() && call.id.is_some())
         else {
@@ -156,8 +156,8 @@ impl ConnectionState {
     /// Announces the state of a task on the subscriptions that name it.
     pub(super) fn announce_task(&mut self, id: &str) {
         let Some(job) = self.shared.jobs.get(id, &self.principal) else { return };
-        let wanting = self.subscriptions.iter().filter(|listen| listen.tasks.iter().any(|task| task == id));
-        let ids: Vec<_> = wanting.map(|listen| listen.id.clone()).collect();
+        let wanting = self.subscriptions.iter().filter(|subscription| subscription.tasks.iter().any(|task| task == id));
+        let ids: Vec<_> = wanting.map(|subscription| subscription.id.clone()).collect();
         for subscription in ids {
             let params = subscription_params(&subscription, self.detailed(&job, Era::V2026_07_28));
             build::notification(self.out.bytes(), "notifications/tasks", Some(&params));

@@ -10,7 +10,7 @@ use crate::wire::code;
 
 impl ConnectionState {
     /// Notes when a call that has just started times out.
-    pub(super) fn expect_timeout(&mut self, call: &mut Call) {
+    pub(super) fn schedule_timeout(&mut self, call: &mut Call) {
         let Some(limit) = self.limits.call.filter(|_| call.id.is_some()) else { return };
         let at = Instant::now() + limit;
         call.timeout_at = Some(at);

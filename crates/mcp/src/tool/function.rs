@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::registry::{parse, plain, wrong_arguments};
+use super::registry::{default_text, parse, wrong_arguments};
 use super::{AnyTool, BoxFuture, Content, Context, Declaration, Effect, Outcome, ToolError, schema};
 
 /// A tool of this name that runs a function of its context and arguments. The doc comment of the arguments' type is the
@@ -73,7 +73,7 @@ where
             let output = (self.call)(cx, args).await?;
             let structured = self.declaration.output_schema.as_ref().map(|_| serde_json::value::to_raw_value(&output));
             let structured = structured.transpose().map_err(ToolError::internal)?;
-            Ok(Outcome { content: vec![Content::Text(plain(&output))], structured, is_error: false })
+            Ok(Outcome { content: vec![Content::Text(default_text(&output))], structured, is_error: false })
         })
     }
 }

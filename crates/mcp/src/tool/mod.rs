@@ -82,7 +82,7 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The compact form of the result, for a model's context. By default a string as it is, and anything else as JSON.
     fn text(output: &Self::Output) -> String {
-        registry::plain(output)
+        registry::default_text(output)
     }
 
     /// The content that a model reads: the compact form, and pictures, sounds and resources, if any. Never empty.

@@ -123,13 +123,13 @@ pub(super) fn parse<A: DeserializeOwned>(arguments: Option<&RawValue>) -> Result
     let arguments = arguments.map_or("{}", RawValue::get);
     // serde also reads a struct from an array, by position, which no schema allows.
     match arguments.starts_with('{') {
-        true => serde_json::from_str(arguments).map_err(|error| problem::<A>(arguments, error)),
+        true => serde_json::from_str(arguments).map_err(|error| parse_problem::<A>(arguments, error)),
         false => Err("the arguments must be an object".to_owned()),
     }
 }
 
 /// The default text of a result: a string as it is, anything else as JSON.
-pub(super) fn plain(output: &impl Serialize) -> String {
+pub(super) fn default_text(output: &impl Serialize) -> String {
     match serde_json::to_value(output) {
         Ok(Value::String(text)) => text,
         Ok(value) => value.to_string(),
@@ -176,7 +176,7 @@ const MAX_SEARCHED: usize = 1 << 20;
 const MAX_FIELDS: usize = 64;
 
 /// serde's message with the name of the wrong field instead of a position, which means nothing to a model.
-fn problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error) -> String {
+fn parse_problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error) -> String {
     let whole = error.to_string();
     let said = whole.split(" at line ").next().unwrap_or_default();
     let message = ["u64", "u32", "usize", "i64", "i32"].into_iter().find_map(|number| {

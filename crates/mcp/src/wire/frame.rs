@@ -79,13 +79,13 @@ impl Framer {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
                 self.scanned = self.buffer.len();
-                self.shed();
+                self.drop_overlong();
                 return None;
             };
             let end = self.scanned + found;
             let from = std::mem::replace(&mut self.start, end + 1);
             self.scanned = end + 1;
-            if let Some(too_long) = self.end_of_skipping(from, end) {
+            if let Some(too_long) = self.finish_overlong(from, end) {
                 return Some(Frame::TooLong(too_long));
             }
             if let Some((from, end)) = self.trimmed(from, end) {
@@ -99,7 +99,7 @@ impl Framer {
         let (from, end) = (self.start, self.buffer.len());
         self.start = end;
         self.scanned = end;
-        if let Some(too_long) = self.end_of_skipping(from, end) {
+        if let Some(too_long) = self.finish_overlong(from, end) {
             return Some(Frame::TooLong(too_long));
         }
         let (from, end) = self.trimmed(from, end)?;
@@ -107,7 +107,7 @@ impl Framer {
     }
 
     /// Releases a buffer larger than `keep` that is empty. For a stream that becomes idle.
-    pub fn relax(&mut self, keep: usize) {
+    pub fn shrink(&mut self, keep: usize) {
         if self.start == self.buffer.len() && self.buffer.capacity() > keep {
             self.buffer = Vec::new();
             self.start = 0;
@@ -133,7 +133,7 @@ impl Framer {
     }
 
     /// `Some` if the line that ends here was too long. `from..end` is its part that is still in the buffer.
-    fn end_of_skipping(&mut self, from: usize, end: usize) -> Option<TooLong> {
+    fn finish_overlong(&mut self, from: usize, end: usize) -> Option<TooLong> {
         if self.skipping.is_none() && end - from <= self.limit {
             return None;
         }
@@ -145,7 +145,7 @@ impl Framer {
     }
 
     /// Drops an unfinished line that is over the limit.
-    fn shed(&mut self) {
+    fn drop_overlong(&mut self) {
         if self.skipping.is_none() && self.pending() <= self.limit {
             return;
         }

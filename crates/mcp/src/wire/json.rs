@@ -161,7 +161,7 @@ impl<'a> Iterator for Items<'a> {
 /// The position after the closing quote of a checked string whose opening quote is before `at`.
 fn past_string(bytes: &[u8], mut at: usize) -> usize {
     loop {
-        at += plain(&bytes[at..]);
+        at += plain_len(&bytes[at..]);
         match bytes.get(at) {
             Some(b'"') => return at + 1,
             Some(b'\\') => at += 2,
@@ -171,7 +171,7 @@ fn past_string(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Counts the bytes before the next quote, backslash or control character, eight at a time.
-fn plain(bytes: &[u8]) -> usize {
+fn plain_len(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     let special = |chunk: u64| {
         let is = |byte: u8| {
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
     /// Reads the rest of a string after its opening quote.
     fn string(&mut self) -> Option<()> {
         loop {
-            self.at += plain(&self.text.as_bytes()[self.at..]);
+            self.at += plain_len(&self.text.as_bytes()[self.at..]);
             match self.next()? {
                 b'"' => return Some(()),
                 b'\\' => match self.next()? {

@@ -78,13 +78,13 @@ fn take_token(headers: &mut HeaderMap) {
 /// Why a WebSocket ends.
 enum CloseReason {
     /// The server shuts down.
-    Ours,
+    Shutdown,
     /// The peer closed it. The WebSocket library has queued the close frame in return, but not sent it.
-    Closed,
+    PeerClosed,
     /// The peer is gone.
-    Theirs,
+    PeerGone,
     /// The peer broke the rules: the close code and the reason.
-    Wrong(u16, &'static str),
+    Violation(u16, &'static str),
 }
 
 async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint: &Endpoint, slot: Slot) {
@@ -104,16 +104,16 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint
     // Best effort: a peer that is gone cannot be told.
     let grace = crate::server::Limits::default().grace;
     let (code, reason) = match end {
-        CloseReason::Ours => (close_code::AWAY, "the server ends"),
-        CloseReason::Wrong(code, reason) => {
+        CloseReason::Shutdown => (close_code::AWAY, "the server ends"),
+        CloseReason::Violation(code, reason) => {
             tracing::warn!(code, reason, "a WebSocket was closed");
             (code, reason)
         }
-        CloseReason::Closed => {
+        CloseReason::PeerClosed => {
             let _ = tokio::time::timeout(grace, poll_fn(|cx| pin!(&mut socket).poll_flush(cx))).await;
             return;
         }
-        CloseReason::Theirs => return,
+        CloseReason::PeerGone => return,
     };
     let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
     let _ = tokio::time::timeout(grace, socket.send(close)).await;
@@ -149,7 +149,7 @@ impl Driver<'_> {
                 if !self.unflushed {
                     if self.unanswered >= MAX_UNANSWERED_PINGS {
                         tracing::debug!("a WebSocket's peer is silent, and given up");
-                        return Poll::Ready(CloseReason::Theirs);
+                        return Poll::Ready(CloseReason::PeerGone);
                     }
                     self.unanswered += 1;
                     if pin!(&mut *self.socket).poll_ready(cx).is_ready() {
@@ -177,20 +177,20 @@ impl Driver<'_> {
                         // Output is JSON, which is UTF-8.
                         let Ok(line) = std::str::from_utf8(line) else { continue };
                         if pin!(&mut *self.socket).start_send(Message::text(line)).is_err() {
-                            return Some(CloseReason::Theirs);
+                            return Some(CloseReason::PeerGone);
                         }
                     }
                     if tells_progress(&lines) {
                         let ping = Message::Ping(self.pings.next().into());
                         if pin!(&mut *self.socket).start_send(ping).is_err() {
-                            return Some(CloseReason::Theirs);
+                            return Some(CloseReason::PeerGone);
                         }
                     }
                 }
-                Poll::Ready(None) => return Some(CloseReason::Ours),
+                Poll::Ready(None) => return Some(CloseReason::Shutdown),
                 Poll::Pending => {}
             },
-            Poll::Ready(Err(_)) => return Some(CloseReason::Theirs),
+            Poll::Ready(Err(_)) => return Some(CloseReason::PeerGone),
             Poll::Pending => {}
         }
         if self.unflushed || self.pinged > 0 {
@@ -199,7 +199,7 @@ impl Driver<'_> {
                     self.unflushed = false;
                     self.pinged = 0;
                 }
-                Poll::Ready(Err(_)) => return Some(CloseReason::Theirs),
+                Poll::Ready(Err(_)) => return Some(CloseReason::PeerGone),
                 Poll::Pending => {}
             }
         }
@@ -218,13 +218,13 @@ impl Driver<'_> {
             Some(Ok(Message::Pong(said))) => self.pings.answered(&said),
             Some(Ok(Message::Ping(_))) => self.pinged += 1,
             Some(Ok(Message::Binary(_))) => {
-                return Some(CloseReason::Wrong(close_code::UNSUPPORTED, "messages are text frames"));
+                return Some(CloseReason::Violation(close_code::UNSUPPORTED, "messages are text frames"));
             }
-            Some(Ok(Message::Close(_))) => return Some(CloseReason::Closed),
-            None => return Some(CloseReason::Theirs),
+            Some(Ok(Message::Close(_))) => return Some(CloseReason::PeerClosed),
+            None => return Some(CloseReason::PeerGone),
             Some(Err(error)) => {
                 tracing::debug!(%error, "a WebSocket cannot be read");
-                return Some(CloseReason::Wrong(close_code::SIZE, "a message is too large, or not well formed"));
+                return Some(CloseReason::Violation(close_code::SIZE, "a message is too large, or not well formed"));
             }
         }
         None
