@@ -82,7 +82,7 @@ pub use era::Era;
 mod guide {}
 
 #[cfg(all(test, feature = "server"))]
-mod guide_tests {
+mod tests {
     const GUIDE: &str = include_str!("../../../docs/mcp-library.md");
     const ECHO: &str = include_str!("../examples/echo.rs");
 

@@ -52,7 +52,7 @@ struct Cancelled<'a> {
 
 #[cfg(feature = "http")]
 impl OpenQuestions {
-    /// Ids of questions begin with `ask-PREFIX-` from here on.
+    /// Sets the prefix of question ids, which then begin with `ask-PREFIX-`.
     pub(super) fn set_prefix(&mut self, prefix: String) {
         self.prefix = prefix;
     }

@@ -22,7 +22,7 @@ use crate::wire::Framer;
 /// How long cancelled calls may still answer after the grace of all calls is over.
 pub(super) const FINAL_GRACE: Duration = Duration::from_millis(100);
 
-/// Every so many polls the rare events go first, so that busy streams do not starve them.
+/// The interval, in polls, at which rare events go first, so that busy streams do not starve them.
 const RARE_POLL_INTERVAL: u32 = 32;
 
 /// Bytes that a connection reads before it yields to others: at most about a millisecond of work.

@@ -18,7 +18,7 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refu
             Refusal::new(StatusCode::UNAUTHORIZED, message)
         })?,
     };
-    match unauthenticated::authenticated(parts) {
+    match unauthenticated::mark_authenticated(parts) {
         true => Ok(principal),
         false => Err(Refusal::busy(None, "connections", options.limits.connections)),
     }

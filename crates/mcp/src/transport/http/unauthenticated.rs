@@ -11,11 +11,11 @@ use tokio::sync::Notify;
 
 /// The unauthenticated connections, oldest first.
 #[derive(Clone, Default)]
-pub(super) struct AdmissionQueue(Arc<Mutex<Waiting>>);
+pub(super) struct AdmissionQueue(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
-struct Waiting {
-    came: u64,
+struct Queue {
+    last_number: u64,
     waiting: BTreeMap<u64, Arc<Notify>>,
 }
 
@@ -23,30 +23,30 @@ struct Waiting {
 pub(super) struct Admission {
     number: u64,
     all: AdmissionQueue,
-    told: Arc<Notify>,
-    is_in: AtomicBool,
+    evicted: Arc<Notify>,
+    authenticated: AtomicBool,
 }
 
 impl AdmissionQueue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a new connection.
     pub(super) fn enter(&self) -> Arc<Admission> {
-        let told = Arc::new(Notify::new());
+        let evicted = Arc::new(Notify::new());
         let mut all = self.lock();
-        all.came += 1;
-        let number = all.came;
-        all.waiting.insert(number, told.clone());
-        Arc::new(Admission { number, all: self.clone(), told, is_in: AtomicBool::new(false) })
+        all.last_number += 1;
+        let number = all.last_number;
+        all.waiting.insert(number, evicted.clone());
+        Arc::new(Admission { number, all: self.clone(), evicted, authenticated: AtomicBool::new(false) })
     }
 
     /// Tells the oldest connection to close.
     pub(super) fn evict_oldest(&self) {
         let oldest = self.lock().waiting.pop_first();
-        if let Some((_, told)) = oldest {
-            told.notify_one();
+        if let Some((_, evicted)) = oldest {
+            evicted.notify_one();
         }
     }
 }
@@ -55,26 +55,26 @@ impl Admission {
     /// Resolves when the connection must close: it was evicted, or its time is over. Never for an authenticated one.
     pub(super) async fn must_leave(&self, time: Duration) {
         tokio::select! {
-            () = self.told.notified() => return,
+            () = self.evicted.notified() => return,
             () = tokio::time::sleep(time) => {}
         }
-        if self.all.lock().waiting.remove(&self.number).is_none() && self.is_in.load(Ordering::Relaxed) {
+        if self.all.lock().waiting.remove(&self.number).is_none() && self.authenticated.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Attaches the connection to its request, where [`authenticated`] finds it.
+    /// Attaches the connection to its request, where [`mark_authenticated`] finds it.
     pub(super) fn attach_to<B>(self: &Arc<Self>, request: &mut axum::http::Request<B>) {
-        if !self.is_in.load(Ordering::Relaxed) {
+        if !self.authenticated.load(Ordering::Relaxed) {
             request.extensions_mut().insert(self.clone());
         }
     }
 
-    fn authenticated(&self) -> bool {
+    fn mark_authenticated(&self) -> bool {
         if self.all.lock().waiting.remove(&self.number).is_some() {
-            self.is_in.store(true, Ordering::Relaxed);
+            self.authenticated.store(true, Ordering::Relaxed);
         }
-        self.is_in.load(Ordering::Relaxed)
+        self.authenticated.load(Ordering::Relaxed)
     }
 }
 
@@ -86,6 +86,6 @@ impl Drop for Admission {
 
 /// Notes that a request, and with it its connection, is authenticated. False if the connection was evicted in the same
 /// moment: the request must then not be served, since its answer would be lost.
-pub(super) fn authenticated(parts: &Parts) -> bool {
-    parts.extensions.get::<Arc<Admission>>().is_none_or(|admission| admission.authenticated())
+pub(super) fn mark_authenticated(parts: &Parts) -> bool {
+    parts.extensions.get::<Arc<Admission>>().is_none_or(|admission| admission.mark_authenticated())
 }
