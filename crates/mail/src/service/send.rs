@@ -149,7 +149,7 @@ impl Mail {
 
     async fn append(&self, mut append: Append) -> Result<Sent, MailError> {
         // Checked before anything is copied around; the store checks again.
-        crate::store::plan::check_size(&append.content, &append.metadata, &self.limits)?;
+        crate::store::rules::append::check_size(&append.content, &append.metadata, &self.limits)?;
         if append.key.is_some() {
             append.hash = hash(&append);
         }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::change::{Append, Import};
-use super::plan;
+use super::rules::append;
 use crate::model::{AgentName, Clock, Kind, MessageId, Millis, Priority};
 
 /// A message's row before it has a number.
-pub(super) struct NewMessage<'a> {
+pub(crate) struct NewMessage<'a> {
     pub(super) id: MessageId,
     pub(super) kind: Kind,
     pub(super) sender: AgentName,
@@ -71,7 +71,7 @@ impl<'a> NewMessage<'a> {
             kind: Kind::Report,
             sender: AgentName::system(),
             to: vec![sender.to_string()],
-            content: Cow::Owned(plan::report(message, recipient, attempts)),
+            content: Cow::Owned(report_text(message, recipient, attempts)),
             priority: Priority::Normal,
             at,
             thread,
@@ -80,4 +80,17 @@ impl<'a> NewMessage<'a> {
             key: None,
         }
     }
+    /// What the message counts in each mailbox.
+    pub(super) fn size(&self) -> u64 {
+        append::size(&self.content, self.metadata)
+    }
+}
+
+/// What a report about a dead message says.
+fn report_text(message: &MessageId, recipient: &AgentName, attempts: u32) -> String {
+    format!(
+        "Your message {message} to {recipient} was handed out {attempts} times and never confirmed, so it is dead: \
+         {recipient} took it and ended before its next call, each time. Nothing more happens with it. If it still \
+         matters, see delivery_status of {message}, and send it again."
+    )
 }

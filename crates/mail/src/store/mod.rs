@@ -22,9 +22,9 @@ pub mod along;
 pub mod change;
 pub mod memory;
 mod message;
-pub mod plan;
 pub mod postgres;
 pub mod query;
+pub(crate) mod rules;
 pub mod sqlite;
 
 use std::future::Future;

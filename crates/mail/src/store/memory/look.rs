@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::{GroupRow, MessageRow, Rows};
+use super::rows::{Group as GroupRow, Message as MessageRow, Rows};
 use crate::model::{Agent, AgentName, Delivery, Group, GroupName, MessageId, MessageView, Standing, words::words};
-use crate::store::plan;
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+use crate::store::rules;
 
 pub(super) fn answer(rows: &Rows, query: Query) -> Found {
     match query {
@@ -18,7 +18,7 @@ pub(super) fn answer(rows: &Rows, query: Query) -> Found {
         Query::Search(it) => Found::Search(search(rows, &it)),
         Query::Status(it) => Found::Status(status(rows, &it.agent, &it.id)),
         Query::Tips(it) => {
-            let tips = it.agents.into_iter().filter_map(|agent| Some((rows.agents.get(&agent)?.tip, agent)));
+            let tips = it.agents.into_iter().filter_map(|agent| Some((rows.agents.get(&agent)?.mailbox.tip, agent)));
             Found::Tips(tips.map(|(tip, agent)| (agent, tip)).collect())
         }
         Query::Leases(_) => {
@@ -32,7 +32,7 @@ pub(super) fn answer(rows: &Rows, query: Query) -> Found {
 
 fn agents(rows: &Rows) -> Roll {
     let now = rows.clock.now();
-    let active = plan::millis(rows.limits.active);
+    let active = rules::millis(rows.limits.active);
     let agents = rows.agents.iter().map(|(name, row)| Agent {
         name: name.clone(),
         role: row.role.clone(),
@@ -42,15 +42,15 @@ fn agents(rows: &Rows) -> Roll {
         registered_at: row.registered_at,
         seen_at: row.seen_at,
         standing: if now.saturating_sub(row.seen_at) < active { Standing::Active } else { Standing::Offline },
-        unread: row.waiting,
-        holder: row.held.holder.clone(),
-        fence: row.held.fence,
+        unread: row.mailbox.waiting(),
+        holder: row.owner.holder.clone(),
+        fence: row.owner.fence,
     });
     Roll { now, agents: agents.collect() }
 }
 
 fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
-    let everyone = plan::everyone(rows.agents.len() as u64);
+    let everyone = rules::agents::everyone(rows.agents.len() as u64);
     let group = |(name, row): (&GroupName, &GroupRow)| Group {
         name: name.clone(),
         description: row.description.clone(),
@@ -66,7 +66,7 @@ fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
 fn inbox(rows: &Rows, agent: &AgentName) -> Counts {
     let mut counts = Counts::default();
     let Some(row) = rows.agents.get(agent) else { return counts };
-    counts.tip = row.seq;
+    counts.tip = row.mailbox.seq;
     for slot in row.slots.values() {
         if slot.is_free() {
             counts.free[usize::from(slot.priority.level())] += 1;
@@ -86,7 +86,12 @@ fn fetch(rows: &Rows, fetch: &Fetch) -> Fetched {
     let below_floor = all - wanted.len() as u64;
     let taken = wanted.len().min(fetch.limit);
     let messages = wanted[..taken].iter().map(|(seq, slot)| rows.messages[&slot.message].view(&slot.message, **seq));
-    Fetched { messages: messages.collect(), remaining: (wanted.len() - taken) as u64, below_floor, tip: row.seq }
+    Fetched {
+        messages: messages.collect(),
+        remaining: (wanted.len() - taken) as u64,
+        below_floor,
+        tip: row.mailbox.seq,
+    }
 }
 
 fn find(rows: &Rows, agent: &AgentName, id: &MessageId) -> Option<MessageView> {

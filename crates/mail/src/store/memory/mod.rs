@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::along::{Done, Listeners};
 use super::change::{Change, Changed};
 use super::query::{Found, Query};
-use super::{Along, Arrival, BoxFuture, Companions, Ear, News, Store, Wake};
-use crate::error::{Refusal, StoreError};
+use super::{Along, Arrival, BoxFuture, Companions, Ear, News, Store, Wake, rules};
+use crate::error::StoreError;
 use crate::model::{Clock, Limits};
 use rows::Rows;
 
@@ -39,7 +39,7 @@ impl MemoryStore {
         let make = |rows: &mut Rows, along: Along| -> Result<Done, Infallible> {
             let rows = RefCell::new(rows);
             along.make(
-                |change| Ok(apply(&mut rows.borrow_mut(), change)),
+                |change| Ok(rules::at_once(rules::apply(*rows.borrow_mut(), &change))),
                 |query| Ok(look::answer(&rows.borrow(), query)),
             )
         };
@@ -64,7 +64,7 @@ impl Store for MemoryStore {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
         let (result, arrivals, done) = {
             let mut rows = self.rows();
-            let result = apply(&mut rows, change);
+            let result = rules::at_once(rules::apply(&mut *rows, &change));
             let arrivals = std::mem::take(&mut rows.arrivals);
             let done = self.make_along(&mut rows, &arrivals);
             (result, arrivals, done)
@@ -94,26 +94,4 @@ impl Store for MemoryStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-}
-
-#[allow(clippy::unit_arg)]
-fn apply(rows: &mut Rows, change: Change) -> Result<Changed, Refusal> {
-    Ok(match change {
-        Change::Enter(it) => Changed::Enter(rows.enter(&it)?),
-        Change::Touch(it) => Changed::Touch(rows.touch(&it)),
-        Change::Append(it) => Changed::Append(rows.append(&it)?),
-        Change::Claim(it) => Changed::Claim(rows.claim(&it)?),
-        Change::Confirm(it) => Changed::Confirm(rows.confirm(&it.session, &[], None)?),
-        Change::Settle(it) => Changed::Settle(rows.settle(&it)?),
-        Change::Release(it) => Changed::Release(rows.release(&it)),
-        Change::HandBack(it) => Changed::HandBack(rows.hand_back(&it)),
-        Change::CreateGroup(it) => Changed::CreateGroup(rows.create_group(&it)?),
-        Change::DeleteGroup(it) => Changed::DeleteGroup(rows.delete_group(&it)?),
-        Change::AddMember(it) => Changed::AddMember(rows.add_member(&it)?),
-        Change::RemoveMember(it) => Changed::RemoveMember(rows.remove_member(&it)?),
-        Change::BeginHint(it) => Changed::BeginHint(rows.begin_hint(&it)),
-        Change::EndHint(it) => Changed::EndHint(rows.end_hint(&it)),
-        Change::Purge(it) => Changed::Purge(rows.purge(&it)),
-        Change::Import(it) => Changed::Import(rows.import(&it)?),
-    })
 }

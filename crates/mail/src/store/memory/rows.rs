@@ -1,4 +1,4 @@
-//! The rows of a space in memory; agents and groups. What happens to messages is in [`super::deliver`].
+//! The rows of a space in memory; agents and groups. Messages are in [`super::deliver`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,22 +6,23 @@ use std::sync::Arc;
 use crate::error::Refusal;
 use crate::model::address::Directory;
 use crate::model::{
-    AgentName, Clock, DeliveryState, GroupName, HintAttempt, Kind, Limits, Member, MemberKind, MessageId, Millis,
-    Priority, Role, Session, SessionId,
+    AgentName, Clock, DeliveryState, GroupName, HintAttempt, Kind, Limits, Member, MessageId, Millis, Priority,
+    Profile, Role, SessionId,
 };
 use crate::store::Arrival;
-use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember, Touch};
-use crate::store::plan::{self, Entry, Held};
+use crate::store::change::{Append, CreateGroup, Enter, Touch};
+use crate::store::rules::agents::NO_ROLE;
+use crate::store::rules::{AgentRow, AgentRows, Mailbox, Ownership};
 
 pub(super) struct Rows {
     pub(super) clock: Clock,
     pub(super) limits: Limits,
-    pub(super) agents: BTreeMap<AgentName, AgentRow>,
-    pub(super) groups: BTreeMap<GroupName, GroupRow>,
-    pub(super) messages: HashMap<MessageId, MessageRow>,
+    pub(super) agents: BTreeMap<AgentName, Agent>,
+    pub(super) groups: BTreeMap<GroupName, Group>,
+    pub(super) messages: HashMap<MessageId, Message>,
     /// Counts messages; gives their order across mailboxes.
     pub(super) stored: u64,
-    pub(super) keys: HashMap<(AgentName, String), ([u8; 32], MessageId)>,
+    pub(super) keys: HashMap<(AgentName, String), (Vec<u8>, MessageId)>,
     /// What was purged, and may not come back.
     pub(super) tombs: BTreeSet<MessageId>,
     pub(super) purged_before: Millis,
@@ -29,7 +30,7 @@ pub(super) struct Rows {
     pub(super) arrivals: Vec<Arrival>,
 }
 
-pub(super) struct AgentRow {
+pub(super) struct Agent {
     pub(super) role: Role,
     pub(super) module: String,
     pub(super) intent: String,
@@ -37,22 +38,19 @@ pub(super) struct AgentRow {
     pub(super) alias: Option<String>,
     pub(super) registered_at: Millis,
     pub(super) seen_at: Millis,
-    pub(super) held: Held,
-    pub(super) seq: u64,
-    pub(super) tip: u64,
-    pub(super) waiting: u64,
-    pub(super) waiting_bytes: u64,
+    pub(super) owner: Ownership,
+    pub(super) mailbox: Mailbox<AgentName>,
     pub(super) slots: BTreeMap<u64, Slot>,
 }
 
-pub(super) struct GroupRow {
+pub(super) struct Group {
     pub(super) description: String,
     pub(super) created_at: Millis,
     pub(super) created_by: AgentName,
     pub(super) members: BTreeSet<Member>,
 }
 
-pub(super) struct MessageRow {
+pub(super) struct Message {
     pub(super) order: u64,
     pub(super) sender: AgentName,
     pub(super) to: Vec<String>,
@@ -107,60 +105,70 @@ impl Rows {
             arrivals: Vec::new(),
         }
     }
+}
 
-    /// The caller's row, if the caller still has the name.
-    pub(super) fn caller(&mut self, session: &Session) -> Result<&mut AgentRow, Refusal> {
-        let row = self.agents.get_mut(&session.agent).ok_or_else(|| unknown(&session.agent))?;
-        plan::check_fence(session, &row.held)?;
-        Ok(row)
+impl AgentRows for Rows {
+    type Agent = AgentName;
+    type Group = GroupName;
+    type Fault = Refusal;
+
+    fn now(&self) -> Millis {
+        self.clock.now()
     }
 
-    pub(super) fn enter(&mut self, enter: &Enter) -> Result<Entered, Refusal> {
-        let now = self.clock.now();
-        if let Some(alias) = &enter.profile.alias
-            && let Some((agent, _)) = self.agents.iter().find(|(_, row)| row.alias.as_ref() == Some(alias))
-            && *agent != enter.agent
-        {
-            return Err(Refusal::AliasTaken { alias: alias.clone(), agent: agent.clone() });
-        }
-        let created = !self.agents.contains_key(&enter.agent);
-        let mut taken_from = None;
-        if created {
-            if !enter.create {
-                return Err(unknown(&enter.agent));
-            }
-            if self.agents.len() as u64 >= self.limits.agents {
-                return Err(Refusal::TooMany { what: "agents", limit: self.limits.agents });
-            }
-            let row = AgentRow {
-                role: Role::stored(plan::NO_ROLE),
-                module: String::new(),
-                intent: String::new(),
-                branch: String::new(),
-                alias: None,
-                registered_at: now,
-                seen_at: 0,
-                held: Held { fence: 1, holder: enter.holder.clone() },
-                seq: 0,
-                tip: 0,
-                waiting: 0,
-                waiting_bytes: 0,
-                slots: BTreeMap::new(),
-            };
-            self.agents.insert(enter.agent.clone(), row);
-        } else {
-            let row = self.agents.get_mut(&enter.agent).expect("looked up above");
-            match plan::entry(enter, &row.held)? {
-                Entry::Keep => {}
-                Entry::Take => row.held.holder = enter.holder.clone(),
-                Entry::TakeOver(from) => {
-                    row.held = Held { fence: row.held.fence + 1, holder: enter.holder.clone() };
-                    taken_from = Some(from);
-                }
-            }
-        }
-        let row = self.agents.get_mut(&enter.agent).expect("there by now");
-        let profile = &enter.profile;
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    async fn agent(&mut self, name: &AgentName) -> Result<Option<AgentRow<AgentName>>, Refusal> {
+        let found = self.agents.get(name);
+        Ok(found.map(|agent| AgentRow { id: name.clone(), owner: agent.owner.clone(), seen_at: agent.seen_at }))
+    }
+
+    async fn agent_name(&mut self, agent: &AgentName) -> Result<AgentName, Refusal> {
+        Ok(agent.clone())
+    }
+
+    async fn alias_owner(&mut self, alias: &str) -> Result<Option<AgentName>, Refusal> {
+        let found = self.agents.iter().find(|(_, agent)| agent.alias.as_deref() == Some(alias));
+        Ok(found.map(|(name, _)| name.clone()))
+    }
+
+    async fn count_agents(&mut self) -> Result<u64, Refusal> {
+        Ok(self.agents.len() as u64)
+    }
+
+    async fn insert_agent(&mut self, enter: &Enter) -> Result<Option<AgentRow<AgentName>>, Refusal> {
+        let owner = Ownership { fence: 1, holder: enter.holder.clone() };
+        let id = enter.agent.clone();
+        let agent = Agent {
+            role: Role::stored(NO_ROLE),
+            module: String::new(),
+            intent: String::new(),
+            branch: String::new(),
+            alias: None,
+            registered_at: self.clock.now(),
+            seen_at: 0,
+            owner: owner.clone(),
+            mailbox: Mailbox { agent: id.clone(), seq: 0, tip: 0, bytes: 0, free: [0; 4], leased: 0 },
+            slots: BTreeMap::new(),
+        };
+        self.agents.insert(id.clone(), agent);
+        Ok(Some(AgentRow { id, owner, seen_at: 0 }))
+    }
+
+    async fn set_owner(&mut self, agent: &AgentName, owner: &Ownership) -> Result<(), Refusal> {
+        self.stored(agent).owner = owner.clone();
+        Ok(())
+    }
+
+    async fn set_profile(
+        &mut self,
+        agent: &AgentName,
+        profile: &Profile,
+        seen_at: Option<Millis>,
+    ) -> Result<(), Refusal> {
+        let row = self.stored(agent);
         if let Some(role) = &profile.role {
             row.role = role.clone();
         }
@@ -174,103 +182,75 @@ impl Rows {
         if profile.alias.is_some() {
             row.alias.clone_from(&profile.alias);
         }
-        if enter.holder.is_some() {
-            row.seen_at = now;
-        }
-        let fence = row.held.fence;
-        if taken_from.is_some() {
-            // Whoever had something in hand can never confirm it now.
-            self.free(&enter.agent, |_| true);
-            self.arrive(&enter.agent, Priority::Critical);
-        }
-        Ok(Entered { fence, created, taken_from })
+        row.seen_at = seen_at.unwrap_or(row.seen_at);
+        Ok(())
     }
 
-    pub(super) fn touch(&mut self, touch: &Touch) {
+    async fn touch(&mut self, touch: &Touch) -> Result<(), Refusal> {
         let now = self.clock.now();
         for agent in &touch.agents {
             if let Some(row) = self.agents.get_mut(agent) {
                 row.seen_at = now;
             }
         }
+        Ok(())
     }
 
-    pub(super) fn arrive(&mut self, agent: &AgentName, priority: Priority) {
-        if let Some(row) = self.agents.get_mut(agent) {
-            row.tip += 1;
-            self.arrivals.push(Arrival { agent: agent.clone(), priority });
-        }
-    }
-
-    /// All that addresses could mean.
-    pub(super) fn directory(&self) -> Directory {
-        Directory {
+    async fn directory(&mut self, _: &Append) -> Result<Directory, Refusal> {
+        let members = |group: &Group| group.members.iter().cloned().collect();
+        Ok(Directory {
             agents: self.agents.iter().map(|(name, row)| (name.clone(), row.role.to_string())).collect(),
             aliases: self.agents.iter().filter_map(|(name, row)| Some((row.alias.clone()?, name.clone()))).collect(),
-            groups: self
-                .groups
-                .iter()
-                .map(|(name, row)| (name.to_string(), row.members.iter().cloned().collect()))
-                .collect(),
-        }
+            groups: self.groups.iter().map(|(name, group)| (name.to_string(), members(group))).collect(),
+        })
     }
 
-    pub(super) fn create_group(&mut self, create: &CreateGroup) -> Result<(), Refusal> {
-        let created_at = self.clock.now();
-        self.caller(&create.session)?;
-        if create.name.is_everyone() || self.groups.contains_key(&create.name) {
-            return Err(Refusal::GroupExists { name: create.name.to_string() });
-        }
-        if self.groups.len() as u64 >= self.limits.groups {
-            return Err(Refusal::TooMany { what: "groups", limit: self.limits.groups });
-        }
-        let row = GroupRow {
+    async fn group(&mut self, name: &GroupName) -> Result<Option<GroupName>, Refusal> {
+        Ok(self.groups.contains_key(name).then(|| name.clone()))
+    }
+
+    async fn count_groups(&mut self) -> Result<u64, Refusal> {
+        Ok(self.groups.len() as u64)
+    }
+
+    async fn insert_group(&mut self, create: &CreateGroup) -> Result<bool, Refusal> {
+        let group = Group {
             description: create.description.clone(),
-            created_at,
+            created_at: self.clock.now(),
             created_by: create.session.agent.clone(),
             members: BTreeSet::new(),
         };
-        self.groups.insert(create.name.clone(), row);
+        self.groups.insert(create.name.clone(), group);
+        Ok(true)
+    }
+
+    async fn remove_group(&mut self, group: &GroupName) -> Result<(), Refusal> {
+        self.groups.remove(group);
         Ok(())
     }
 
-    pub(super) fn delete_group(&mut self, delete: &DeleteGroup) -> Result<(), Refusal> {
-        self.caller(&delete.session)?;
-        self.group(&delete.name)?;
-        self.groups.remove(&delete.name);
+    async fn membership(&mut self, group: &GroupName, member: &Member) -> Result<(u64, bool), Refusal> {
+        let members = self.members(group);
+        Ok((members.len() as u64, members.contains(member)))
+    }
+
+    async fn insert_member(&mut self, group: &GroupName, member: &Member) -> Result<(), Refusal> {
+        self.members(group).insert(member.clone());
         Ok(())
     }
 
-    fn group(&mut self, name: &GroupName) -> Result<&mut GroupRow, Refusal> {
-        if name.is_everyone() {
-            return Err(Refusal::GroupProtected { name: name.to_string() });
-        }
-        let unknown = || Refusal::UnknownGroup { name: name.to_string(), nearest: Vec::new() };
-        self.groups.get_mut(name).ok_or_else(unknown)
-    }
-
-    pub(super) fn add_member(&mut self, add: &AddMember) -> Result<bool, Refusal> {
-        self.caller(&add.session)?;
-        plan::check_member(&add.member)?;
-        let limit = self.limits.groups;
-        let is_known =
-            add.member.kind == MemberKind::Role || self.agents.contains_key(&AgentName::stored(&*add.member.id));
-        let group = self.group(&add.group)?;
-        if !is_known {
-            return Err(Refusal::UnknownAgent { name: add.member.id.clone(), nearest: Vec::new() });
-        }
-        if group.members.len() as u64 >= limit && !group.members.contains(&add.member) {
-            return Err(Refusal::TooMany { what: "members", limit });
-        }
-        Ok(group.members.insert(add.member.clone()))
-    }
-
-    pub(super) fn remove_member(&mut self, remove: &RemoveMember) -> Result<bool, Refusal> {
-        self.caller(&remove.session)?;
-        Ok(self.group(&remove.group)?.members.remove(&remove.member))
+    async fn remove_member(&mut self, group: &GroupName, member: &Member) -> Result<bool, Refusal> {
+        Ok(self.members(group).remove(member))
     }
 }
 
-pub(super) fn unknown(agent: &AgentName) -> Refusal {
-    Refusal::UnknownAgent { name: agent.to_string(), nearest: Vec::new() }
+impl Rows {
+    /// The row of an agent that a rule has found. Agents are never removed.
+    pub(super) fn stored(&mut self, agent: &AgentName) -> &mut Agent {
+        self.agents.get_mut(agent).expect("the rule has found it")
+    }
+
+    fn members(&mut self, group: &GroupName) -> &mut BTreeSet<Member> {
+        &mut self.groups.get_mut(group).expect("the rule has found it").members
+    }
 }

@@ -12,8 +12,8 @@ use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Kind, Member, MemberKind, MessageId,
     MessageView, Millis, Priority, Role, SessionId, Standing,
 };
-use crate::store::plan;
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
 macro_rules! message_columns {
@@ -28,7 +28,7 @@ pub(super) async fn answer(db: &mut PgConnection, place: &Place, query: Query) -
     let mut look = Look { db, space: place.space };
     Ok(match query {
         Query::Agents(_) => {
-            Found::Agents(Roll { now, agents: look.agents(now, plan::millis(place.limits.active)).await? })
+            Found::Agents(Roll { now, agents: look.agents(now, rules::millis(place.limits.active)).await? })
         }
         Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref()).await?),
         Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent).await?),
@@ -78,7 +78,7 @@ impl Look<'_> {
         if name.is_none_or(GroupName::is_everyone) {
             let sql = "SELECT count(*) FROM agent WHERE space = $1";
             let row = sqlx::query(sql).bind(self.space).fetch_one(&mut *self.db).await?;
-            found.push(plan::everyone(unsigned(&row, 0)?));
+            found.push(rules::agents::everyone(unsigned(&row, 0)?));
         }
         let sql = "SELECT g.name, g.description, g.created_at, g.created_by, m.kind, m.name FROM groups g \
                    LEFT JOIN member m ON m.grouping_id = g.id WHERE g.space = $1 AND ($2::text IS NULL OR g.name = $2) \
@@ -265,7 +265,7 @@ impl Look<'_> {
 
     /// The sessions of this daemon, and those of daemons that have been silent for long.
     async fn leases(&mut self, owner: &str, now: Millis) -> Result<Vec<SessionId>, sqlx::Error> {
-        let silent = now.saturating_sub(plan::millis(HEARTBEAT * 4));
+        let silent = now.saturating_sub(rules::millis(HEARTBEAT * 4));
         let sql = "SELECT DISTINCT d.session FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session IS NOT NULL \
                    AND a.space = $1 AND (d.owner = $2 OR NOT EXISTS \
                    (SELECT 1 FROM daemon o WHERE o.owner = d.owner AND o.seen_at > $3))";

@@ -1,20 +1,14 @@
-//! What is done on the side in PostgreSQL: attempts to make agents look, deleting what was handled, taking over from
-//! another system.
-
-use std::collections::BTreeSet;
+//! What is done on the side in PostgreSQL: the record of attempts to make agents look, and deleting what was handled.
 
 use sqlx::Row;
 
-use super::deliver::Held;
-use super::rows::{run, unknown};
+use super::rows::run;
 use super::writer::{Act, Fault};
-use crate::model::{AgentName, DeliveryState, MessageId};
-use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported, Purge, Purged};
-use crate::store::message::NewMessage;
-use crate::store::plan;
+use crate::store::change::{BeginHint, EndHint, HintVerdict, Purge, Purged};
+use crate::store::rules::millis;
 
 impl Act<'_> {
-    pub(super) async fn begin_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
+    pub(super) async fn record_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
         let sql = "SELECT d.agent, d.seq, d.message FROM message m JOIN delivery d ON d.message = m.id \
                    JOIN agent a ON a.id = d.agent WHERE m.public = $1 AND a.space = $2 AND a.name = $3 \
                    AND d.state < 3 AND d.session IS NULL";
@@ -32,7 +26,7 @@ impl Act<'_> {
         Ok(HintVerdict::Go)
     }
 
-    pub(super) async fn end_hint(&mut self, hint: &EndHint) -> Result<(), Fault> {
+    pub(super) async fn record_outcome(&mut self, hint: &EndHint) -> Result<(), Fault> {
         let sql = "UPDATE hint SET outcome = $5 WHERE rung = $4 AND message = (SELECT id FROM message WHERE \
                    public = $1) AND agent = (SELECT id FROM agent WHERE space = $2 AND name = $3)";
         let query = sqlx::query(sql).bind(hint.message.as_str()).bind(self.space).bind(hint.agent.as_str());
@@ -40,11 +34,11 @@ impl Act<'_> {
         Ok(())
     }
 
-    pub(super) async fn purge(&mut self, purge: &Purge) -> Result<Purged, Fault> {
+    pub(super) async fn purge_old(&mut self, purge: &Purge) -> Result<Purged, Fault> {
         // The line only moves forward, even when the clock does not.
         let query = sqlx::query("SELECT coalesce(max(before), 0) FROM purge WHERE space = $1").bind(self.space);
         let last: i64 = query.fetch_one(&mut *self.db).await?.try_get(0)?;
-        let before = last.max(self.now.saturating_sub(plan::millis(self.limits.keep)) as i64);
+        let before = last.max(self.now.saturating_sub(millis(self.limits.keep)) as i64);
         let sql = "SELECT m.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND (d.state < 3 \
                    OR coalesce(d.settled_at, d.read_at) >= $3)) FROM message m WHERE m.id > $1 AND m.space = $2 \
                    ORDER BY m.id LIMIT $4";
@@ -75,47 +69,5 @@ impl Act<'_> {
             run(self.db, query.bind(old.len() as i64)).await?;
         }
         Ok(Purged { messages: old.len() as u64, before: before as u64, more })
-    }
-
-    pub(super) async fn import(&mut self, import: &Import) -> Result<Imported, Fault> {
-        plan::check_size(&import.content, &import.metadata, self.limits)?;
-        if self.is_known(&import.id).await? {
-            return Ok(Imported { is_new: false, stored: Vec::new(), full: Vec::new() });
-        }
-        let bytes = plan::size(&import.content, &import.metadata);
-        let (mut open, mut full, mut read) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for (agent, is_read) in &import.recipients {
-            let row = self.find_agent(agent.as_str()).await?.ok_or_else(|| unknown(agent.as_str()))?;
-            if !*is_read && !self.has_room(row.id, bytes).await? {
-                full.push(agent.clone());
-                continue;
-            }
-            if *is_read {
-                read.insert(agent.clone());
-            }
-            open.push(row);
-        }
-        let mut thread = import.id.clone();
-        if let Some(id) = &import.reply_to {
-            let query = sqlx::query("SELECT thread FROM message WHERE public = $1").bind(id.as_str());
-            if let Some(row) = query.fetch_optional(&mut *self.db).await? {
-                thread = MessageId::stored(row.try_get::<String, _>(0)?);
-            }
-        }
-        let stored: Vec<AgentName> = open.iter().map(|row| row.name.clone()).collect();
-        let message = NewMessage::imported(import, &thread);
-        let priority = i16::from(import.priority.level());
-        let sent = self.deliver(&message, open).await?;
-        for recipient in sent.into_iter().filter(|to| read.contains(&to.agent)) {
-            let row = self.find_agent(recipient.agent.as_str()).await?;
-            let agent = row.ok_or_else(|| unknown(recipient.agent.as_str()))?.id;
-            let mut mailbox = self.mailbox(agent).await?;
-            *mailbox.free(priority) -= 1;
-            let (seq, bytes) = (recipient.seq as i64, bytes as i64);
-            let one = Held { agent, seq, message: 0, priority, attempts: 0, bytes, state: 0 };
-            self.finish(&mut mailbox, &one, DeliveryState::Read, None).await?;
-            self.save(&mailbox).await?;
-        }
-        Ok(Imported { is_new: true, stored, full })
     }
 }

@@ -1,4 +1,4 @@
-//! Agents, groups and mailboxes in PostgreSQL. Every change checks all it has to check before it writes.
+//! Agents and groups in PostgreSQL.
 
 use std::collections::BTreeSet;
 
@@ -6,40 +6,12 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use super::writer::{Act, Fault};
-use crate::error::Refusal;
 use crate::model::address::Directory;
-use crate::model::{AgentName, GroupName, Holder, Member, MemberKind, Session};
-use crate::store::change::{AddMember, Append, Change, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember, Touch};
-use crate::store::plan::{self, Entry, Held};
-
-/// An agent's row, as far as changes need it.
-pub(super) struct AgentRow {
-    pub(super) id: i64,
-    pub(super) name: AgentName,
-    pub(super) held: Held,
-    pub(super) seen_at: i64,
-}
-
-/// A mailbox's row. Loaded, changed and saved within one change.
-pub(super) struct Mailbox {
-    pub(super) agent: i64,
-    pub(super) seq: i64,
-    pub(super) tip: i64,
-    pub(super) bytes: i64,
-    pub(super) free: Vec<i64>,
-    pub(super) leased: i64,
-}
-
-impl Mailbox {
-    pub(super) fn waiting(&self) -> i64 {
-        self.free.iter().sum::<i64>() + self.leased
-    }
-
-    pub(super) fn free(&mut self, priority: i16) -> &mut i64 {
-        self.free.resize(4, 0);
-        &mut self.free[priority.clamp(0, 3) as usize]
-    }
-}
+use crate::model::{AgentName, GroupName, Holder, Limits, Member, MemberKind, Millis, Profile};
+use crate::store::change::{Append, Change, CreateGroup, Enter, Touch};
+use crate::store::rules::agents::NO_ROLE;
+use crate::store::rules::append;
+use crate::store::rules::{AgentRow, AgentRows, Ownership};
 
 impl Act<'_> {
     /// Locks the mailboxes that the changes concern, in the order of their numbers, until the commit. What a change
@@ -52,9 +24,9 @@ impl Act<'_> {
                 Change::Enter(it) => drop(names.insert(it.agent.to_string())),
                 Change::Append(it) => {
                     names.insert(it.sender.agent.to_string());
-                    whole |= plan::needs_everyone(it);
-                    let directory = self.directory(it).await?;
-                    if let Ok((_, whom)) = plan::recipients(it, &directory, self.limits) {
+                    whole |= append::needs_everyone(it);
+                    let directory = self.load_directory(it).await?;
+                    if let Ok((_, whom)) = append::recipients(it, &directory, self.limits) {
                         names.extend(whom.iter().map(AgentName::to_string));
                     }
                 }
@@ -86,137 +58,12 @@ impl Act<'_> {
         Ok(())
     }
 
-    pub(super) async fn find_agent(&mut self, name: &str) -> Result<Option<AgentRow>, sqlx::Error> {
-        let sql = "SELECT id, name, fence, host, worktree, seen_at FROM agent WHERE space = $1 AND name = $2";
-        let row = sqlx::query(sql).bind(self.space).bind(name).fetch_optional(&mut *self.db).await?;
-        row.map(|row| agent_row(&row)).transpose()
-    }
-
-    /// The caller's row, if the caller still has the name.
-    pub(super) async fn caller(&mut self, session: &Session) -> Result<AgentRow, Fault> {
-        let row = self.find_agent(session.agent.as_str()).await?;
-        let row = row.ok_or_else(|| unknown(session.agent.as_str()))?;
-        plan::check_fence(session, &row.held)?;
-        Ok(row)
-    }
-
-    pub(super) async fn mailbox(&mut self, agent: i64) -> Result<Mailbox, sqlx::Error> {
-        let sql = "SELECT seq, tip, bytes, free, leased FROM mailbox WHERE agent = $1 FOR UPDATE";
-        let row = sqlx::query(sql).bind(agent).fetch_one(&mut *self.db).await?;
-        Ok(Mailbox {
-            agent,
-            seq: row.try_get(0)?,
-            tip: row.try_get(1)?,
-            bytes: row.try_get(2)?,
-            free: row.try_get(3)?,
-            leased: row.try_get(4)?,
-        })
-    }
-
-    pub(super) async fn save(&mut self, it: &Mailbox) -> Result<(), sqlx::Error> {
-        let sql = "UPDATE mailbox SET seq = $2, tip = $3, bytes = $4, free = $5, leased = $6 WHERE agent = $1";
-        let query = sqlx::query(sql).bind(it.agent).bind(it.seq).bind(it.tip).bind(it.bytes);
-        query.bind(&it.free).bind(it.leased).execute(&mut *self.db).await?;
-        Ok(())
-    }
-
-    /// Notes that something can be handed out now that could not before.
-    pub(super) fn arrive(&mut self, mailbox: &mut Mailbox) {
-        mailbox.tip += 1;
-        self.has_news = true;
-    }
-
-    async fn count(&mut self, sql: &'static str) -> Result<u64, sqlx::Error> {
-        let count: i64 = sqlx::query(sql).bind(self.space).fetch_one(&mut *self.db).await?.try_get(0)?;
-        Ok(count.max(0) as u64)
-    }
-
-    pub(super) async fn enter(&mut self, enter: &Enter) -> Result<Entered, Fault> {
-        let name = enter.agent.as_str();
-        if let Some(alias) = &enter.profile.alias {
-            let sql = "SELECT name FROM agent WHERE space = $1 AND alias = $2 AND name <> $3";
-            let query = sqlx::query(sql).bind(self.space).bind(alias).bind(name);
-            if let Some(row) = query.fetch_optional(&mut *self.db).await? {
-                let agent = AgentName::stored(row.try_get::<String, _>(0)?);
-                return Err(Refusal::AliasTaken { alias: alias.clone(), agent }.into());
-            }
-        }
-        let (host, worktree) = match &enter.holder {
-            Some(holder) => (Some(&holder.host), Some(&holder.worktree)),
-            None => (None, None),
-        };
-        let mut found = self.find_agent(name).await?;
-        let mut created = false;
-        if found.is_none() {
-            if !enter.create {
-                return Err(unknown(name).into());
-            }
-            if self.count("SELECT count(*) FROM agent WHERE space = $1").await? >= self.limits.agents {
-                return Err(Refusal::TooMany { what: "agents", limit: self.limits.agents }.into());
-            }
-            // Another daemon may register the same name in this moment; then it is there, and is entered.
-            let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
-                       VALUES ($1, $2, $3, $4, 0, $5, $6, 1) ON CONFLICT DO NOTHING RETURNING id";
-            let query = sqlx::query(sql).bind(self.space).bind(name).bind(plan::NO_ROLE).bind(self.now as i64);
-            let made = query.bind(host).bind(worktree).fetch_optional(&mut *self.db).await?;
-            if let Some(row) = made {
-                let id: i64 = row.try_get(0)?;
-                sqlx::query("INSERT INTO mailbox (agent) VALUES ($1)").bind(id).execute(&mut *self.db).await?;
-                created = true;
-            }
-            found = self.find_agent(name).await?;
-        }
-        let row = found.ok_or_else(|| unknown(name))?;
-        let (mut fence, mut taken_from) = (row.held.fence, None);
-        match plan::entry(enter, &row.held)? {
-            Entry::Keep => {}
-            Entry::Take => self.hold(row.id, enter.holder.as_ref(), fence).await?,
-            Entry::TakeOver(from) => {
-                fence += 1;
-                self.hold(row.id, enter.holder.as_ref(), fence).await?;
-                taken_from = Some(from);
-            }
-        }
-        let profile = &enter.profile;
-        let sql = "UPDATE agent SET role = coalesce($2, role), module = coalesce($3, module), \
-                   intent = coalesce($4, intent), branch = coalesce($5, branch), alias = coalesce($6, alias), \
-                   seen_at = coalesce($7, seen_at) WHERE id = $1";
-        let query = sqlx::query(sql).bind(row.id).bind(profile.role.as_ref().map(|role| role.to_string()));
-        let query = query.bind(&profile.module).bind(&profile.intent).bind(&profile.branch).bind(&profile.alias);
-        query.bind(enter.holder.as_ref().map(|_| self.now as i64)).execute(&mut *self.db).await?;
-        if taken_from.is_some() {
-            // Whoever had something in hand can never confirm it now; and whoever waits is told.
-            self.free_leases(row.id, &row.name, None, None).await?;
-            let mut mailbox = self.mailbox(row.id).await?;
-            self.arrive(&mut mailbox);
-            self.save(&mailbox).await?;
-        }
-        Ok(Entered { fence, created, taken_from })
-    }
-
-    async fn hold(&mut self, agent: i64, holder: Option<&Holder>, fence: u64) -> Result<(), sqlx::Error> {
-        let sql = "UPDATE agent SET host = $2, worktree = $3, fence = $4 WHERE id = $1";
-        let query = sqlx::query(sql).bind(agent).bind(holder.map(|holder| &holder.host));
-        query.bind(holder.map(|holder| &holder.worktree)).bind(fence as i64).execute(&mut *self.db).await?;
-        Ok(())
-    }
-
-    pub(super) async fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
-        let names: Vec<String> = touch.agents.iter().map(AgentName::to_string).collect();
-        // Locked in order, as everything that touches several rows.
-        let sql = "UPDATE agent SET seen_at = $3 WHERE id IN \
-                   (SELECT id FROM agent WHERE space = $1 AND name = ANY($2) ORDER BY id FOR UPDATE)";
-        sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.db).await?;
-        Ok(())
-    }
-
-    /// What the store knows about the names of an append.
-    pub(super) async fn directory(&mut self, append: &Append) -> Result<Directory, sqlx::Error> {
+    async fn load_directory(&mut self, append: &Append) -> Result<Directory, sqlx::Error> {
         let mut directory = Directory::default();
-        let names: Vec<String> = plan::names(append).into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = append::names(append).into_iter().map(str::to_owned).collect();
         let sql = "SELECT name, role, alias FROM agent WHERE space = $1 AND \
                    (name = ANY($2) OR role = ANY($2) OR alias = ANY($2) OR $3)";
-        let query = sqlx::query(sql).bind(self.space).bind(&names).bind(plan::needs_everyone(append));
+        let query = sqlx::query(sql).bind(self.space).bind(&names).bind(append::needs_everyone(append));
         for row in query.fetch_all(&mut *self.db).await? {
             add(&mut directory, &row)?;
         }
@@ -242,86 +89,132 @@ impl Act<'_> {
         Ok(directory)
     }
 
-    async fn find_group(&mut self, name: &str) -> Result<Option<i64>, sqlx::Error> {
-        let sql = "SELECT id FROM groups WHERE space = $1 AND name = $2 FOR UPDATE";
-        let row = sqlx::query(sql).bind(self.space).bind(name).fetch_optional(&mut *self.db).await?;
-        row.map(|row| row.try_get(0)).transpose()
+    async fn count(&mut self, sql: &'static str) -> Result<u64, Fault> {
+        let count: i64 = sqlx::query(sql).bind(self.space).fetch_one(&mut *self.db).await?.try_get(0)?;
+        Ok(count.max(0) as u64)
+    }
+}
+
+impl AgentRows for Act<'_> {
+    type Agent = i64;
+    type Group = i64;
+    type Fault = Fault;
+
+    fn now(&self) -> Millis {
+        self.now
     }
 
-    pub(super) async fn create_group(&mut self, create: &CreateGroup) -> Result<(), Fault> {
-        self.caller(&create.session).await?;
-        let exists = || Refusal::GroupExists { name: create.name.to_string() };
-        if create.name.is_everyone() || self.find_group(create.name.as_str()).await?.is_some() {
-            return Err(exists().into());
-        }
-        if self.count("SELECT count(*) FROM groups WHERE space = $1").await? >= self.limits.groups {
-            return Err(Refusal::TooMany { what: "groups", limit: self.limits.groups }.into());
-        }
+    fn limits(&self) -> &Limits {
+        self.limits
+    }
+
+    async fn agent(&mut self, name: &AgentName) -> Result<Option<AgentRow<i64>>, Fault> {
+        let sql = "SELECT id, fence, host, worktree, seen_at FROM agent WHERE space = $1 AND name = $2";
+        let query = sqlx::query(sql).bind(self.space).bind(name.as_str());
+        let Some(row) = query.fetch_optional(&mut *self.db).await? else { return Ok(None) };
+        let (fence, seen_at): (i64, i64) = (row.try_get(1)?, row.try_get(4)?);
+        let owner = Ownership { fence: fence as u64, holder: holder(row.try_get(2)?, row.try_get(3)?) };
+        Ok(Some(AgentRow { id: row.try_get(0)?, owner, seen_at: seen_at as u64 }))
+    }
+
+    async fn agent_name(&mut self, agent: &i64) -> Result<AgentName, Fault> {
+        let query = sqlx::query("SELECT name FROM agent WHERE id = $1").bind(agent);
+        Ok(AgentName::stored(query.fetch_one(&mut *self.db).await?.try_get::<String, _>(0)?))
+    }
+
+    async fn alias_owner(&mut self, alias: &str) -> Result<Option<AgentName>, Fault> {
+        let query = sqlx::query("SELECT name FROM agent WHERE space = $1 AND alias = $2").bind(self.space).bind(alias);
+        let row = query.fetch_optional(&mut *self.db).await?;
+        Ok(row.map(|row| row.try_get::<String, _>(0).map(AgentName::stored)).transpose()?)
+    }
+
+    async fn count_agents(&mut self) -> Result<u64, Fault> {
+        self.count("SELECT count(*) FROM agent WHERE space = $1").await
+    }
+
+    async fn insert_agent(&mut self, enter: &Enter) -> Result<Option<AgentRow<i64>>, Fault> {
+        let owner = Ownership { fence: 1, holder: enter.holder.clone() };
+        let (host, worktree) = owner.holder.as_ref().map(|holder| (&holder.host, &holder.worktree)).unzip();
+        let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
+                   VALUES ($1, $2, $3, $4, 0, $5, $6, 1) ON CONFLICT DO NOTHING RETURNING id";
+        let query = sqlx::query(sql).bind(self.space).bind(enter.agent.as_str()).bind(NO_ROLE).bind(self.now as i64);
+        let made = query.bind(host).bind(worktree).fetch_optional(&mut *self.db).await?;
+        let Some(row) = made else { return Ok(None) };
+        let id: i64 = row.try_get(0)?;
+        run(self.db, sqlx::query("INSERT INTO mailbox (agent) VALUES ($1)").bind(id)).await?;
+        Ok(Some(AgentRow { id, owner, seen_at: 0 }))
+    }
+
+    async fn set_owner(&mut self, agent: &i64, owner: &Ownership) -> Result<(), Fault> {
+        let (host, worktree) = owner.holder.as_ref().map(|holder| (&holder.host, &holder.worktree)).unzip();
+        let sql = "UPDATE agent SET host = $2, worktree = $3, fence = $4 WHERE id = $1";
+        let query = sqlx::query(sql).bind(agent).bind(host).bind(worktree).bind(owner.fence as i64);
+        Ok(run(self.db, query).await?)
+    }
+
+    async fn set_profile(&mut self, agent: &i64, profile: &Profile, seen_at: Option<Millis>) -> Result<(), Fault> {
+        let sql = "UPDATE agent SET role = coalesce($2, role), module = coalesce($3, module), \
+                   intent = coalesce($4, intent), branch = coalesce($5, branch), alias = coalesce($6, alias), \
+                   seen_at = coalesce($7, seen_at) WHERE id = $1";
+        let query = sqlx::query(sql).bind(agent).bind(profile.role.as_ref().map(|role| role.to_string()));
+        let query = query.bind(&profile.module).bind(&profile.intent).bind(&profile.branch).bind(&profile.alias);
+        Ok(run(self.db, query.bind(seen_at.map(|at| at as i64))).await?)
+    }
+
+    async fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
+        let names: Vec<String> = touch.agents.iter().map(AgentName::to_string).collect();
+        // Locked in order, as everything that touches several rows.
+        let sql = "UPDATE agent SET seen_at = $3 WHERE id IN \
+                   (SELECT id FROM agent WHERE space = $1 AND name = ANY($2) ORDER BY id FOR UPDATE)";
+        sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.db).await?;
+        Ok(())
+    }
+
+    async fn directory(&mut self, append: &Append) -> Result<Directory, Fault> {
+        Ok(self.load_directory(append).await?)
+    }
+
+    async fn group(&mut self, name: &GroupName) -> Result<Option<i64>, Fault> {
+        let sql = "SELECT id FROM groups WHERE space = $1 AND name = $2 FOR UPDATE";
+        let row = sqlx::query(sql).bind(self.space).bind(name.as_str()).fetch_optional(&mut *self.db).await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
+    }
+
+    async fn count_groups(&mut self) -> Result<u64, Fault> {
+        self.count("SELECT count(*) FROM groups WHERE space = $1").await
+    }
+
+    async fn insert_group(&mut self, create: &CreateGroup) -> Result<bool, Fault> {
         let sql = "INSERT INTO groups (space, name, description, created_at, created_by) \
                    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
         let query = sqlx::query(sql).bind(self.space).bind(create.name.as_str()).bind(&create.description);
         let query = query.bind(self.now as i64).bind(create.session.agent.as_str());
-        if query.execute(&mut *self.db).await?.rows_affected() == 0 {
-            return Err(exists().into());
-        }
-        Ok(())
-    }
-
-    pub(super) async fn delete_group(&mut self, delete: &DeleteGroup) -> Result<(), Fault> {
-        self.caller(&delete.session).await?;
-        let group = self.changeable(&delete.name).await?;
-        sqlx::query("DELETE FROM member WHERE grouping_id = $1").bind(group).execute(&mut *self.db).await?;
-        sqlx::query("DELETE FROM groups WHERE id = $1").bind(group).execute(&mut *self.db).await?;
-        Ok(())
-    }
-
-    async fn changeable(&mut self, name: &GroupName) -> Result<i64, Fault> {
-        if name.is_everyone() {
-            return Err(Refusal::GroupProtected { name: name.to_string() }.into());
-        }
-        let found = self.find_group(name.as_str()).await?;
-        found.ok_or_else(|| Refusal::UnknownGroup { name: name.to_string(), nearest: Vec::new() }.into())
-    }
-
-    pub(super) async fn add_member(&mut self, add: &AddMember) -> Result<bool, Fault> {
-        self.caller(&add.session).await?;
-        plan::check_member(&add.member)?;
-        let group = self.changeable(&add.group).await?;
-        if add.member.kind == MemberKind::Agent && self.find_agent(&add.member.id).await?.is_none() {
-            return Err(unknown(&add.member.id).into());
-        }
-        let sql = "SELECT count(*), count(*) FILTER (WHERE kind = $2 AND name = $3) FROM member WHERE grouping_id = $1";
-        let query = sqlx::query(sql).bind(group).bind(add.member.kind.as_str()).bind(&add.member.id);
-        let row = query.fetch_one(&mut *self.db).await?;
-        let (count, same): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        if same > 0 {
-            return Ok(false);
-        }
-        if count as u64 >= self.limits.groups {
-            return Err(Refusal::TooMany { what: "members", limit: self.limits.groups }.into());
-        }
-        let query = sqlx::query("INSERT INTO member VALUES ($1, $2, $3)").bind(group);
-        query.bind(add.member.kind.as_str()).bind(&add.member.id).execute(&mut *self.db).await?;
-        Ok(true)
-    }
-
-    pub(super) async fn remove_member(&mut self, remove: &RemoveMember) -> Result<bool, Fault> {
-        self.caller(&remove.session).await?;
-        let group = self.changeable(&remove.group).await?;
-        let sql = "DELETE FROM member WHERE grouping_id = $1 AND kind = $2 AND name = $3";
-        let query = sqlx::query(sql).bind(group).bind(remove.member.kind.as_str()).bind(&remove.member.id);
         Ok(query.execute(&mut *self.db).await?.rows_affected() > 0)
     }
-}
 
-fn agent_row(row: &PgRow) -> Result<AgentRow, sqlx::Error> {
-    let fence: i64 = row.try_get(2)?;
-    Ok(AgentRow {
-        id: row.try_get(0)?,
-        name: AgentName::stored(row.try_get::<String, _>(1)?),
-        held: Held { fence: fence as u64, holder: holder(row.try_get(3)?, row.try_get(4)?) },
-        seen_at: row.try_get(5)?,
-    })
+    async fn remove_group(&mut self, group: &i64) -> Result<(), Fault> {
+        run(self.db, sqlx::query("DELETE FROM member WHERE grouping_id = $1").bind(group)).await?;
+        Ok(run(self.db, sqlx::query("DELETE FROM groups WHERE id = $1").bind(group)).await?)
+    }
+
+    async fn membership(&mut self, group: &i64, member: &Member) -> Result<(u64, bool), Fault> {
+        let sql = "SELECT count(*), count(*) FILTER (WHERE kind = $2 AND name = $3) FROM member WHERE grouping_id = $1";
+        let query = sqlx::query(sql).bind(group).bind(member.kind.as_str()).bind(&member.id);
+        let row = query.fetch_one(&mut *self.db).await?;
+        let (count, same): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        Ok((count as u64, same > 0))
+    }
+
+    async fn insert_member(&mut self, group: &i64, member: &Member) -> Result<(), Fault> {
+        let query = sqlx::query("INSERT INTO member VALUES ($1, $2, $3)").bind(group);
+        Ok(run(self.db, query.bind(member.kind.as_str()).bind(&member.id)).await?)
+    }
+
+    async fn remove_member(&mut self, group: &i64, member: &Member) -> Result<bool, Fault> {
+        let sql = "DELETE FROM member WHERE grouping_id = $1 AND kind = $2 AND name = $3";
+        let query = sqlx::query(sql).bind(group).bind(member.kind.as_str()).bind(&member.id);
+        Ok(query.execute(&mut *self.db).await?.rows_affected() > 0)
+    }
 }
 
 pub(super) fn holder(host: Option<String>, worktree: Option<String>) -> Option<Holder> {
@@ -335,10 +228,6 @@ fn add(directory: &mut Directory, row: &PgRow) -> Result<(), sqlx::Error> {
     }
     directory.agents.insert(agent, row.try_get(1)?);
     Ok(())
-}
-
-pub(super) fn unknown(agent: &str) -> Refusal {
-    Refusal::UnknownAgent { name: agent.to_owned(), nearest: Vec::new() }
 }
 
 /// Runs a statement that gives nothing.

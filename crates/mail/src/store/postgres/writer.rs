@@ -12,6 +12,7 @@ use super::{CONNECT, Place, Tries, explain};
 use crate::error::{Refusal, StoreError};
 use crate::model::{Limits, Millis};
 use crate::store::change::{Change, Changed};
+use crate::store::rules;
 
 /// Changes of one transaction.
 const GROUP: usize = 64;
@@ -202,7 +203,7 @@ impl Writer {
         };
         act.lock(changes).await?;
         for change in changes {
-            results.push(match act.apply(change).await {
+            results.push(match rules::apply(&mut act, change).await {
                 Ok(changed) => Ok(changed),
                 Err(Fault::Refused(refusal)) => Err(refusal.into()),
                 Err(Fault::Sql(error)) => return Err(error),
@@ -230,28 +231,4 @@ pub(super) async fn now(db: &mut PgConnection, place: &Place) -> Result<Millis, 
     let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let now: i64 = sqlx::query(sql).fetch_one(db).await?.try_get(0)?;
     Ok(now.max(0) as Millis)
-}
-
-impl Act<'_> {
-    #[allow(clippy::unit_arg)]
-    async fn apply(&mut self, change: &Change) -> Result<Changed, Fault> {
-        Ok(match change {
-            Change::Enter(it) => Changed::Enter(self.enter(it).await?),
-            Change::Touch(it) => Changed::Touch(self.touch(it).await?),
-            Change::Append(it) => Changed::Append(self.append(it).await?),
-            Change::Claim(it) => Changed::Claim(self.claim(it).await?),
-            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, &[], None).await?),
-            Change::Settle(it) => Changed::Settle(self.settle(it).await?),
-            Change::Release(it) => Changed::Release(self.release(it).await?),
-            Change::HandBack(it) => Changed::HandBack(self.hand_back(it).await?),
-            Change::CreateGroup(it) => Changed::CreateGroup(self.create_group(it).await?),
-            Change::DeleteGroup(it) => Changed::DeleteGroup(self.delete_group(it).await?),
-            Change::AddMember(it) => Changed::AddMember(self.add_member(it).await?),
-            Change::RemoveMember(it) => Changed::RemoveMember(self.remove_member(it).await?),
-            Change::BeginHint(it) => Changed::BeginHint(self.begin_hint(it).await?),
-            Change::EndHint(it) => Changed::EndHint(self.end_hint(it).await?),
-            Change::Purge(it) => Changed::Purge(self.purge(it).await?),
-            Change::Import(it) => Changed::Import(self.import(it).await?),
-        })
-    }
 }

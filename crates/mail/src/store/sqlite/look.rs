@@ -10,8 +10,8 @@ use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Limits, Member, MemberKind,
     MessageId, MessageView, Millis, Priority, Role, SessionId, Standing,
 };
-use crate::store::plan;
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
 macro_rules! message_columns {
@@ -31,7 +31,7 @@ pub(super) fn answer(
 ) -> rusqlite::Result<Found> {
     let look = Look { db, space };
     Ok(match query {
-        Query::Agents(_) => Found::Agents(Roll { now, agents: look.agents(now, plan::millis(limits.active))? }),
+        Query::Agents(_) => Found::Agents(Roll { now, agents: look.agents(now, rules::millis(limits.active))? }),
         Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref())?),
         Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent)?),
         Query::Fetch(it) => Found::Fetch(look.fetch(&it)?),
@@ -99,7 +99,7 @@ impl Look<'_> {
         if name.is_none_or(GroupName::is_everyone) {
             let sql = "SELECT count(*) FROM agent WHERE space = ?1";
             let count = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
-            found.push(plan::everyone(count));
+            found.push(rules::agents::everyone(count));
         }
         let sql = "SELECT id, name, description, created_at, created_by FROM groups \
                    WHERE space = ?1 AND (?2 IS NULL OR name = ?2) ORDER BY name";

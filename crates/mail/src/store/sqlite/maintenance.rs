@@ -1,20 +1,14 @@
-//! What is done on the side in SQLite: attempts to make agents look, deleting what was handled, taking over from another
-//! system.
-
-use std::collections::BTreeSet;
+//! What is done on the side in SQLite: the record of attempts to make agents look, and deleting what was handled.
 
 use rusqlite::{OptionalExtension, params};
 
-use super::deliver::{Held, Target};
-use super::rows::unknown;
 use super::writer::{Fault, Writer};
-use crate::model::{AgentName, DeliveryState, MessageId, Millis};
-use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported, Purge, Purged};
-use crate::store::message::NewMessage;
-use crate::store::plan;
+use crate::model::Millis;
+use crate::store::change::{BeginHint, EndHint, HintVerdict, Purge, Purged};
+use crate::store::rules::millis;
 
 impl Writer {
-    pub(super) fn begin_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
+    pub(super) fn record_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
         let now = self.clock.now();
         let sql = "SELECT d.agent, d.seq, d.message FROM message m JOIN delivery d ON d.message = m.id \
                    JOIN agent a ON a.id = d.agent WHERE m.public = ?1 AND a.space = ?2 AND a.name = ?3 \
@@ -36,7 +30,7 @@ impl Writer {
         Ok(HintVerdict::Go)
     }
 
-    pub(super) fn end_hint(&mut self, hint: &EndHint) -> Result<(), Fault> {
+    pub(super) fn record_outcome(&mut self, hint: &EndHint) -> Result<(), Fault> {
         let sql = "UPDATE hint SET outcome = ?5 WHERE rung = ?4 AND message = (SELECT id FROM message WHERE \
                    public = ?1) AND agent = (SELECT id FROM agent WHERE space = ?2 AND name = ?3)";
         let values = params![hint.message.as_str(), self.space, hint.agent.as_str(), hint.rung, hint.outcome];
@@ -44,12 +38,12 @@ impl Writer {
         Ok(())
     }
 
-    pub(super) fn purge(&mut self, purge: &Purge) -> Result<Purged, Fault> {
+    pub(super) fn purge_old(&mut self, purge: &Purge) -> Result<Purged, Fault> {
         let now = self.clock.now();
         // The line only moves forward, even when the clock does not.
         let sql = "SELECT coalesce(max(before), 0) FROM purge WHERE space = ?1";
         let last: Millis = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
-        let before = last.max(now.saturating_sub(plan::millis(self.limits.keep)));
+        let before = last.max(now.saturating_sub(millis(self.limits.keep)));
         let sql = "SELECT m.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND (d.state < 3 \
                    OR coalesce(d.settled_at, d.read_at) >= ?3)) FROM message m WHERE m.id > ?1 AND m.space = ?2 \
                    ORDER BY m.id LIMIT ?4";
@@ -84,50 +78,5 @@ impl Writer {
             self.db.prepare_cached(sql)?.execute([])?;
         }
         Ok(Purged { messages: old.len() as u64, before, more })
-    }
-
-    pub(super) fn import(&mut self, import: &Import) -> Result<Imported, Fault> {
-        let now = self.clock.now();
-        plan::check_size(&import.content, &import.metadata, &self.limits)?;
-        if self.is_known(&import.id)? {
-            return Ok(Imported { is_new: false, stored: Vec::new(), full: Vec::new() });
-        }
-        let bytes = plan::size(&import.content, &import.metadata);
-        let (mut open, mut full, mut read) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for (agent, is_read) in &import.recipients {
-            let row = self.find_agent(agent.as_str())?.ok_or_else(|| unknown(agent.as_str()))?;
-            let mailbox = self.mailbox(row.id)?;
-            let has_room =
-                mailbox.waiting() < self.limits.mailbox_messages && mailbox.bytes + bytes <= self.limits.mailbox_bytes;
-            if !*is_read && !has_room {
-                full.push(agent.clone());
-                continue;
-            }
-            if *is_read {
-                read.insert(agent.clone());
-            }
-            open.push(Target { agent: agent.clone(), seen_at: row.seen_at, mailbox });
-        }
-        let parent = match &import.reply_to {
-            Some(id) => {
-                let sql = "SELECT coalesce(thread, public) FROM message WHERE public = ?1";
-                self.db.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get::<_, String>(0)).optional()?
-            }
-            None => None,
-        };
-        let thread = parent.map_or_else(|| import.id.clone(), MessageId::stored);
-        let stored: Vec<AgentName> = open.iter().map(|target| target.agent.clone()).collect();
-        let message = NewMessage::imported(import, &thread);
-        for recipient in self.deliver(&message, open)?.into_iter().filter(|to| read.contains(&to.agent)) {
-            let row = self.find_agent(recipient.agent.as_str())?.ok_or_else(|| unknown(recipient.agent.as_str()))?;
-            let mut mailbox = self.mailbox(row.id)?;
-            let level = import.priority.level();
-            let one =
-                Held { agent: row.id, seq: recipient.seq, message: 0, priority: level, attempts: 0, bytes, state: 0 };
-            *mailbox.free(level) -= 1;
-            self.finish(&mut mailbox, &one, DeliveryState::Read, now, None)?;
-            self.save(&mailbox);
-        }
-        Ok(Imported { is_new: true, stored, full })
     }
 }

@@ -1,154 +1,94 @@
-//! Agents, groups and mailboxes in SQLite. Every change checks all it has to check before it writes.
+//! Agents and groups in SQLite.
 
 use rusqlite::{OptionalExtension, params};
 
 use super::writer::{Fault, Writer};
-use crate::error::Refusal;
 use crate::model::address::Directory;
-use crate::model::{AgentName, GroupName, Member, MemberKind, Millis, Priority, ResolvedKind, Session};
-use crate::store::Arrival;
-use crate::store::change::{AddMember, Append, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember, Touch};
-use crate::store::plan::{self, Entry, Held};
+use crate::model::{AgentName, GroupName, Limits, Member, MemberKind, Millis, Profile, ResolvedKind};
+use crate::store::change::{Append, CreateGroup, Enter, Touch};
+use crate::store::rules::agents::NO_ROLE;
+use crate::store::rules::append::needs_everyone;
+use crate::store::rules::{AgentRow, AgentRows, Ownership};
 
-/// An agent's row, as far as changes need it.
-#[derive(Debug, Clone)]
-pub(super) struct AgentRow {
-    pub(super) id: i64,
-    pub(super) role: String,
-    pub(super) seen_at: Millis,
-    pub(super) held: Held,
-}
+const BY_ROLE: &str = "SELECT name, role FROM agent WHERE space = ?1 AND role = ?2";
 
-/// A mailbox's row. Loaded, changed and saved within one change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mailbox {
-    pub(super) agent: i64,
-    pub(super) seq: u64,
-    pub(super) tip: u64,
-    pub(super) bytes: u64,
-    pub(super) free: [u64; 4],
-    pub(super) leased: u64,
-}
+impl AgentRows for Writer {
+    type Agent = i64;
+    type Group = i64;
+    type Fault = Fault;
 
-impl Mailbox {
-    pub(super) fn waiting(&self) -> u64 {
-        self.free.iter().sum::<u64>() + self.leased
+    fn now(&self) -> Millis {
+        self.clock.now()
     }
 
-    pub(super) fn free(&mut self, priority: u8) -> &mut u64 {
-        &mut self.free[usize::from(priority.min(3))]
-    }
-}
-
-impl Writer {
-    /// The caller's row, if the caller still has the name.
-    pub(super) fn caller(&self, session: &Session) -> Result<AgentRow, Fault> {
-        let row = self.find_agent(session.agent.as_str())?;
-        let row = row.ok_or_else(|| unknown(session.agent.as_str()))?;
-        plan::check_fence(session, &row.held)?;
-        Ok(row)
+    fn limits(&self) -> &Limits {
+        &self.limits
     }
 
-    /// Notes that something can be handed out now that could not before.
-    pub(super) fn arrive(&mut self, mailbox: &mut Mailbox, agent: &AgentName, priority: Priority) {
-        mailbox.tip += 1;
-        self.arrivals.push(Arrival { agent: agent.clone(), priority });
+    async fn agent(&mut self, name: &AgentName) -> Result<Option<AgentRow<i64>>, Fault> {
+        Ok(self.find_agent(name.as_str())?.map(|(row, _)| row))
     }
 
-    fn count(&self, sql: &str) -> rusqlite::Result<u64> {
-        self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))
+    async fn agent_name(&mut self, agent: &i64) -> Result<AgentName, Fault> {
+        let mut statement = self.db.prepare_cached("SELECT name FROM agent WHERE id = ?1")?;
+        Ok(statement.query_row([agent], |row| Ok(AgentName::stored(row.get::<_, String>(0)?)))?)
     }
 
-    pub(super) fn enter(&mut self, enter: &Enter) -> Result<Entered, Fault> {
-        let now = self.clock.now();
-        let name = enter.agent.as_str();
-        if let Some(alias) = &enter.profile.alias {
-            let sql = "SELECT name FROM agent WHERE space = ?1 AND alias = ?2 AND name <> ?3";
-            let other: Option<String> = self
-                .db
-                .prepare_cached(sql)?
-                .query_row(params![self.space, alias, name], |row| row.get(0))
-                .optional()?;
-            if let Some(other) = other {
-                return Err(Refusal::AliasTaken { alias: alias.clone(), agent: AgentName::stored(other) }.into());
-            }
-        }
-        let found = self.find_agent(name)?;
-        let (host, worktree) = match &enter.holder {
-            Some(holder) => (Some(&holder.host), Some(&holder.worktree)),
-            None => (None, None),
-        };
-        let (id, fence, created, taken_from) = match found {
-            None => {
-                if !enter.create {
-                    return Err(unknown(name).into());
-                }
-                if self.count("SELECT count(*) FROM agent WHERE space = ?1")? >= self.limits.agents {
-                    return Err(Refusal::TooMany { what: "agents", limit: self.limits.agents }.into());
-                }
-                let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
-                           VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, 1)";
-                let values = params![self.space, name, plan::NO_ROLE, now, host, worktree];
-                self.db.prepare_cached(sql)?.execute(values)?;
-                let id = self.db.last_insert_rowid();
-                self.db.prepare_cached("INSERT INTO mailbox VALUES (?1, 0, 0, 0, 0, 0, 0, 0, 0)")?.execute([id])?;
-                (id, 1, true, None)
-            }
-            Some(row) => match plan::entry(enter, &row.held)? {
-                Entry::Keep => (row.id, row.held.fence, false, None),
-                Entry::Take => {
-                    let sql = "UPDATE agent SET host = ?2, worktree = ?3 WHERE id = ?1";
-                    self.db.prepare_cached(sql)?.execute(params![row.id, host, worktree])?;
-                    (row.id, row.held.fence, false, None)
-                }
-                Entry::TakeOver(from) => {
-                    let fence = row.held.fence + 1;
-                    let sql = "UPDATE agent SET host = ?2, worktree = ?3, fence = ?4 WHERE id = ?1";
-                    self.db.prepare_cached(sql)?.execute(params![row.id, host, worktree, fence])?;
-                    (row.id, fence, false, Some(from))
-                }
-            },
-        };
-        let profile = &enter.profile;
+    async fn alias_owner(&mut self, alias: &str) -> Result<Option<AgentName>, Fault> {
+        let mut statement = self.db.prepare_cached("SELECT name FROM agent WHERE space = ?1 AND alias = ?2")?;
+        let row = |row: &rusqlite::Row<'_>| Ok(AgentName::stored(row.get::<_, String>(0)?));
+        Ok(statement.query_row(params![self.space, alias], row).optional()?)
+    }
+
+    async fn count_agents(&mut self) -> Result<u64, Fault> {
+        self.count("SELECT count(*) FROM agent WHERE space = ?1")
+    }
+
+    async fn insert_agent(&mut self, enter: &Enter) -> Result<Option<AgentRow<i64>>, Fault> {
+        let owner = Ownership { fence: 1, holder: enter.holder.clone() };
+        let (host, worktree) = owner.holder.as_ref().map(|holder| (&holder.host, &holder.worktree)).unzip();
+        let sql = "INSERT INTO agent (space, name, role, registered_at, seen_at, host, worktree, fence) \
+                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)";
+        let values = params![self.space, enter.agent.as_str(), NO_ROLE, self.clock.now(), host, worktree, owner.fence];
+        self.db.prepare_cached(sql)?.execute(values)?;
+        let id = self.db.last_insert_rowid();
+        self.db.prepare_cached("INSERT INTO mailbox VALUES (?1, 0, 0, 0, 0, 0, 0, 0, 0)")?.execute([id])?;
+        self.cache.forget_agents();
+        Ok(Some(AgentRow { id, owner, seen_at: 0 }))
+    }
+
+    async fn set_owner(&mut self, agent: &i64, owner: &Ownership) -> Result<(), Fault> {
+        let (host, worktree) = owner.holder.as_ref().map(|holder| (&holder.host, &holder.worktree)).unzip();
+        let sql = "UPDATE agent SET host = ?2, worktree = ?3, fence = ?4 WHERE id = ?1";
+        self.db.prepare_cached(sql)?.execute(params![agent, host, worktree, owner.fence])?;
+        self.cache.forget_agents();
+        Ok(())
+    }
+
+    async fn set_profile(&mut self, agent: &i64, profile: &Profile, seen_at: Option<Millis>) -> Result<(), Fault> {
         let sql = "UPDATE agent SET role = coalesce(?2, role), module = coalesce(?3, module), \
                    intent = coalesce(?4, intent), branch = coalesce(?5, branch), alias = coalesce(?6, alias), \
                    seen_at = coalesce(?7, seen_at) WHERE id = ?1";
         let role = profile.role.as_ref().map(|role| role.as_str());
-        let seen_at = enter.holder.as_ref().map(|_| now);
-        self.db.prepare_cached(sql)?.execute(params![
-            id,
-            role,
-            profile.module,
-            profile.intent,
-            profile.branch,
-            profile.alias,
-            seen_at
-        ])?;
-        self.known.forget_agents();
-        if taken_from.is_some() {
-            // Whoever had something in hand can never confirm it now; and whoever waits is told.
-            self.free_leases(id, &enter.agent, None, None)?;
-            let mut mailbox = self.mailbox(id)?;
-            self.arrive(&mut mailbox, &enter.agent, Priority::Critical);
-            self.save(&mailbox);
-        }
-        Ok(Entered { fence, created, taken_from })
+        let Profile { module, intent, branch, alias, .. } = profile;
+        self.db.prepare_cached(sql)?.execute(params![agent, role, module, intent, branch, alias, seen_at])?;
+        self.cache.forget_agents();
+        Ok(())
     }
 
-    pub(super) fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
+    async fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
         let now = self.clock.now();
         let mut update = self.db.prepare_cached("UPDATE agent SET seen_at = ?3 WHERE space = ?1 AND name = ?2")?;
         for agent in &touch.agents {
             update.execute(params![self.space, agent.as_str(), now])?;
         }
-        self.known.forget_agents();
+        self.cache.forget_agents();
         Ok(())
     }
 
-    /// What the store knows about the names of an append, as far as they may mean it.
-    pub(super) fn directory(&self, append: &Append) -> rusqlite::Result<Directory> {
+    async fn directory(&mut self, append: &Append) -> Result<Directory, Fault> {
         let mut directory = Directory::default();
-        if plan::needs_everyone(append) {
+        if needs_everyone(append) {
             self.add_agents(&mut directory, "SELECT name, role FROM agent WHERE space = ?1 AND ?2 = ?2", "")?;
         }
         for address in &append.to {
@@ -183,9 +123,53 @@ impl Writer {
         Ok(directory)
     }
 
+    async fn group(&mut self, name: &GroupName) -> Result<Option<i64>, Fault> {
+        Ok(self.find_group(name.as_str())?)
+    }
+
+    async fn count_groups(&mut self) -> Result<u64, Fault> {
+        self.count("SELECT count(*) FROM groups WHERE space = ?1")
+    }
+
+    async fn insert_group(&mut self, create: &CreateGroup) -> Result<bool, Fault> {
+        let sql = "INSERT INTO groups (space, name, description, created_at, created_by) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let (name, by) = (create.name.as_str(), create.session.agent.as_str());
+        let values = params![self.space, name, create.description, self.clock.now(), by];
+        self.db.prepare_cached(sql)?.execute(values)?;
+        Ok(true)
+    }
+
+    async fn remove_group(&mut self, group: &i64) -> Result<(), Fault> {
+        self.db.prepare_cached("DELETE FROM member WHERE grouping = ?1")?.execute([group])?;
+        self.db.prepare_cached("DELETE FROM groups WHERE id = ?1")?.execute([group])?;
+        Ok(())
+    }
+
+    async fn membership(&mut self, group: &i64, member: &Member) -> Result<(u64, bool), Fault> {
+        let members = self.members(*group)?;
+        Ok((members.len() as u64, members.contains(member)))
+    }
+
+    async fn insert_member(&mut self, group: &i64, member: &Member) -> Result<(), Fault> {
+        let values = params![group, member.kind.as_str(), member.id];
+        self.db.prepare_cached("INSERT INTO member VALUES (?1, ?2, ?3)")?.execute(values)?;
+        Ok(())
+    }
+
+    async fn remove_member(&mut self, group: &i64, member: &Member) -> Result<bool, Fault> {
+        let sql = "DELETE FROM member WHERE grouping = ?1 AND kind = ?2 AND name = ?3";
+        Ok(self.db.prepare_cached(sql)?.execute(params![group, member.kind.as_str(), member.id])? > 0)
+    }
+}
+
+impl Writer {
+    fn count(&self, sql: &str) -> Result<u64, Fault> {
+        Ok(self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?)
+    }
+
     fn add_agent(&self, to: &mut Directory, name: &str) -> rusqlite::Result<()> {
         let found = self.find_agent(name)?;
-        to.agents.extend(found.map(|row| (AgentName::stored(name), row.role)));
+        to.agents.extend(found.map(|(_, role)| (AgentName::stored(name), role)));
         Ok(())
     }
 
@@ -214,69 +198,4 @@ impl Writer {
         })?;
         rows.collect()
     }
-
-    pub(super) fn create_group(&mut self, create: &CreateGroup) -> Result<(), Fault> {
-        let now: Millis = self.clock.now();
-        self.caller(&create.session)?;
-        let name = create.name.as_str();
-        if create.name.is_everyone() || self.find_group(name)?.is_some() {
-            return Err(Refusal::GroupExists { name: name.to_owned() }.into());
-        }
-        if self.count("SELECT count(*) FROM groups WHERE space = ?1")? >= self.limits.groups {
-            return Err(Refusal::TooMany { what: "groups", limit: self.limits.groups }.into());
-        }
-        let sql = "INSERT INTO groups (space, name, description, created_at, created_by) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let by = create.session.agent.as_str();
-        self.db.prepare_cached(sql)?.execute(params![self.space, name, create.description, now, by])?;
-        Ok(())
-    }
-
-    pub(super) fn delete_group(&mut self, delete: &DeleteGroup) -> Result<(), Fault> {
-        self.caller(&delete.session)?;
-        let group = self.changeable(&delete.name)?;
-        self.db.prepare_cached("DELETE FROM member WHERE grouping = ?1")?.execute([group])?;
-        self.db.prepare_cached("DELETE FROM groups WHERE id = ?1")?.execute([group])?;
-        Ok(())
-    }
-
-    fn changeable(&self, name: &GroupName) -> Result<i64, Fault> {
-        if name.is_everyone() {
-            return Err(Refusal::GroupProtected { name: name.to_string() }.into());
-        }
-        let found = self.find_group(name.as_str())?;
-        found.ok_or_else(|| Refusal::UnknownGroup { name: name.to_string(), nearest: Vec::new() }.into())
-    }
-
-    pub(super) fn add_member(&mut self, add: &AddMember) -> Result<bool, Fault> {
-        self.caller(&add.session)?;
-        plan::check_member(&add.member)?;
-        let group = self.changeable(&add.group)?;
-        if add.member.kind == MemberKind::Agent && self.find_agent(&add.member.id)?.is_none() {
-            return Err(unknown(&add.member.id).into());
-        }
-        let members = self.members(group)?;
-        if members.contains(&add.member) {
-            return Ok(false);
-        }
-        if members.len() as u64 >= self.limits.groups {
-            return Err(Refusal::TooMany { what: "members", limit: self.limits.groups }.into());
-        }
-        let values = params![group, add.member.kind.as_str(), add.member.id];
-        self.db.prepare_cached("INSERT INTO member VALUES (?1, ?2, ?3)")?.execute(values)?;
-        Ok(true)
-    }
-
-    pub(super) fn remove_member(&mut self, remove: &RemoveMember) -> Result<bool, Fault> {
-        self.caller(&remove.session)?;
-        let group = self.changeable(&remove.group)?;
-        let sql = "DELETE FROM member WHERE grouping = ?1 AND kind = ?2 AND name = ?3";
-        let values = params![group, remove.member.kind.as_str(), remove.member.id];
-        Ok(self.db.prepare_cached(sql)?.execute(values)? > 0)
-    }
-}
-
-const BY_ROLE: &str = "SELECT name, role FROM agent WHERE space = ?1 AND role = ?2";
-
-pub(super) fn unknown(agent: &str) -> Refusal {
-    Refusal::UnknownAgent { name: agent.to_owned(), nearest: Vec::new() }
 }

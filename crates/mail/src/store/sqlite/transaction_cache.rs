@@ -6,24 +6,24 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::params;
 
-use super::rows::{AgentRow, Mailbox};
 use super::writer::Writer;
 use crate::model::Holder;
-use crate::store::plan::Held;
+use crate::store::rules::{AgentRow, Mailbox, Ownership};
 
 /// Agents by name, mailboxes by agent.
 #[derive(Default)]
-pub(super) struct Known {
-    agents: RefCell<HashMap<String, AgentRow>>,
-    mailboxes: RefCell<BTreeMap<i64, Kept>>,
+pub(super) struct TransactionCache {
+    /// With their roles.
+    agents: RefCell<HashMap<String, (AgentRow<i64>, String)>>,
+    mailboxes: RefCell<BTreeMap<i64, CachedMailbox>>,
 }
 
-struct Kept {
-    mailbox: Mailbox,
+struct CachedMailbox {
+    mailbox: Mailbox<i64>,
     is_written: bool,
 }
 
-impl Known {
+impl TransactionCache {
     /// Another transaction begins.
     pub(super) fn forget(&self) {
         self.forget_agents();
@@ -37,12 +37,12 @@ impl Known {
 }
 
 impl Writer {
-    pub(super) fn find_agent(&self, name: &str) -> rusqlite::Result<Option<AgentRow>> {
-        if let Some(row) = self.known.agents.borrow().get(name) {
+    pub(super) fn find_agent(&self, name: &str) -> rusqlite::Result<Option<(AgentRow<i64>, String)>> {
+        if let Some(row) = self.cache.agents.borrow().get(name) {
             return Ok(Some(row.clone()));
         }
         self.look_up(name, name)?;
-        Ok(self.known.agents.borrow().get(name).cloned())
+        Ok(self.cache.agents.borrow().get(name).cloned())
     }
 
     /// Reads two agents at once, those of them that there are, with their mailboxes: whoever asks for an agent wants that
@@ -58,31 +58,31 @@ impl Writer {
                 (Some(host), Some(worktree)) => Some(Holder { host, worktree }),
                 _ => None,
             };
-            let held = Held { fence: row.get(11)?, holder };
-            let agent = AgentRow { id: row.get(8)?, role: row.get(9)?, seen_at: row.get(10)?, held };
+            let owner = Ownership { fence: row.get(11)?, holder };
+            let agent = AgentRow { id: row.get(8)?, seen_at: row.get(10)?, owner };
             let mailbox = mailbox(row, agent.id)?;
             // One that was read before may have changed since.
-            self.known.mailboxes.borrow_mut().entry(agent.id).or_insert(Kept { mailbox, is_written: true });
-            self.known.agents.borrow_mut().insert(row.get(14)?, agent);
+            self.cache.mailboxes.borrow_mut().entry(agent.id).or_insert(CachedMailbox { mailbox, is_written: true });
+            self.cache.agents.borrow_mut().insert(row.get(14)?, (agent, row.get(9)?));
         }
         Ok(())
     }
 
-    pub(super) fn mailbox(&self, agent: i64) -> rusqlite::Result<Mailbox> {
-        if let Some(kept) = self.known.mailboxes.borrow().get(&agent) {
-            return Ok(kept.mailbox);
+    pub(super) fn load_mailbox(&self, agent: i64) -> rusqlite::Result<Mailbox<i64>> {
+        if let Some(cached) = self.cache.mailboxes.borrow().get(&agent) {
+            return Ok(cached.mailbox);
         }
         let sql = "SELECT seq, tip, bytes, free0, free1, free2, free3, leased FROM mailbox WHERE agent = ?1";
         let mailbox = self.db.prepare_cached(sql)?.query_row([agent], |row| mailbox(row, agent))?;
-        self.known.mailboxes.borrow_mut().insert(agent, Kept { mailbox, is_written: true });
+        self.cache.mailboxes.borrow_mut().insert(agent, CachedMailbox { mailbox, is_written: true });
         Ok(mailbox)
     }
 
     /// Takes a mailbox as it is now. It is written with [`Writer::write_mailboxes`].
-    pub(super) fn save(&self, mailbox: &Mailbox) {
-        let mut mailboxes = self.known.mailboxes.borrow_mut();
-        if mailboxes.get(&mailbox.agent).is_none_or(|kept| kept.mailbox != *mailbox) {
-            mailboxes.insert(mailbox.agent, Kept { mailbox: *mailbox, is_written: false });
+    pub(super) fn keep_mailbox(&self, mailbox: &Mailbox<i64>) {
+        let mut mailboxes = self.cache.mailboxes.borrow_mut();
+        if mailboxes.get(&mailbox.agent).is_none_or(|cached| cached.mailbox != *mailbox) {
+            mailboxes.insert(mailbox.agent, CachedMailbox { mailbox: *mailbox, is_written: false });
         }
     }
 
@@ -90,17 +90,17 @@ impl Writer {
     pub(super) fn write_mailboxes(&self) -> rusqlite::Result<()> {
         let sql = "UPDATE mailbox SET seq = ?2, tip = ?3, bytes = ?4, free0 = ?5, free1 = ?6, free2 = ?7, free3 = ?8, \
                    leased = ?9 WHERE agent = ?1";
-        for kept in self.known.mailboxes.borrow_mut().values_mut().filter(|kept| !kept.is_written) {
-            let Mailbox { agent, seq, tip, bytes, free: [f0, f1, f2, f3], leased } = kept.mailbox;
+        for cached in self.cache.mailboxes.borrow_mut().values_mut().filter(|cached| !cached.is_written) {
+            let Mailbox { agent, seq, tip, bytes, free: [f0, f1, f2, f3], leased } = cached.mailbox;
             let values = params![agent, seq, tip, bytes, f0, f1, f2, f3, leased];
             self.db.prepare_cached(sql)?.execute(values)?;
-            kept.is_written = true;
+            cached.is_written = true;
         }
         Ok(())
     }
 }
 
-fn mailbox(row: &rusqlite::Row<'_>, agent: i64) -> rusqlite::Result<Mailbox> {
+fn mailbox(row: &rusqlite::Row<'_>, agent: i64) -> rusqlite::Result<Mailbox<i64>> {
     Ok(Mailbox {
         agent,
         seq: row.get(0)?,

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::transaction_cache::Known;
+use super::transaction_cache::TransactionCache;
 use super::{OpenFile, SqliteOptions, explain, look};
 use crate::error::{Refusal, StoreError};
 use crate::model::words::words;
 use crate::model::{Clock, Limits};
 use crate::store::along::{Done, Listeners};
 use crate::store::change::{Change, Changed};
-use crate::store::{Along, Arrival, Wake};
+use crate::store::{Along, Arrival, Wake, rules};
 
 /// Changes of one transaction.
 const GROUP: usize = 256;
@@ -75,7 +75,7 @@ pub(super) struct Writer {
     pub(super) limits: Limits,
     /// What the running transaction has to say to those who wait.
     pub(super) arrivals: Vec<Arrival>,
-    pub(super) known: Known,
+    pub(super) cache: TransactionCache,
     /// How far the search for old mail has come.
     pub(super) purged_to: i64,
     listeners: Arc<Mutex<Listeners>>,
@@ -101,7 +101,7 @@ impl Writer {
             clock: options.clock.clone(),
             limits: options.limits.clone(),
             arrivals: Vec::new(),
-            known: Known::default(),
+            cache: TransactionCache::default(),
             purged_to: 0,
             listeners,
             file,
@@ -274,12 +274,12 @@ impl Writer {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
         }
-        self.known.forget();
+        self.cache.forget();
         let attempt = || -> rusqlite::Result<()> {
             self.sync_commits(durable)?;
             self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
             for change in changes {
-                results.push(self.attempt(change)?.map_err(StoreError::Refused));
+                results.push(self.apply(change)?.map_err(StoreError::Refused));
             }
             let companions = if self.arrivals.is_empty() { None } else { self.listeners().companions };
             for one in companions.map(|companions| companions(&self.arrivals)).unwrap_or_default() {
@@ -305,7 +305,7 @@ impl Writer {
     fn make_along(&mut self, along: Along) -> rusqlite::Result<Done> {
         let this = RefCell::new(self);
         along.make(
-            |change| this.borrow_mut().attempt(&change),
+            |change| this.borrow_mut().apply(&change),
             |query| {
                 let this = this.borrow();
                 this.write_mailboxes()?;
@@ -330,31 +330,15 @@ impl Writer {
         let _ = self.sync_commits(true);
     }
 
-    #[allow(clippy::unit_arg)]
-    fn apply(&mut self, change: &Change) -> Result<Changed, Fault> {
-        Ok(match change {
-            Change::Enter(it) => Changed::Enter(self.enter(it)?),
-            Change::Touch(it) => Changed::Touch(self.touch(it)?),
-            Change::Append(it) => Changed::Append(self.append(it)?),
-            Change::Claim(it) => Changed::Claim(self.claim(it)?),
-            Change::Confirm(it) => Changed::Confirm(self.confirm(&it.session, &[], None)?),
-            Change::Settle(it) => Changed::Settle(self.settle(it)?),
-            Change::Release(it) => Changed::Release(self.release(it)?),
-            Change::HandBack(it) => Changed::HandBack(self.hand_back(it)?),
-            Change::CreateGroup(it) => Changed::CreateGroup(self.create_group(it)?),
-            Change::DeleteGroup(it) => Changed::DeleteGroup(self.delete_group(it)?),
-            Change::AddMember(it) => Changed::AddMember(self.add_member(it)?),
-            Change::RemoveMember(it) => Changed::RemoveMember(self.remove_member(it)?),
-            Change::BeginHint(it) => Changed::BeginHint(self.begin_hint(it)?),
-            Change::EndHint(it) => Changed::EndHint(self.end_hint(it)?),
-            Change::Purge(it) => Changed::Purge(self.purge(it)?),
-            Change::Import(it) => Changed::Import(self.import(it)?),
-        })
-    }
-
-    /// Makes one change; a refused one has written nothing.
-    fn attempt(&mut self, change: &Change) -> rusqlite::Result<Result<Changed, Refusal>> {
-        match self.apply(change) {
+    /// Applies one change; a refused one has written nothing.
+    fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Changed, Refusal>> {
+        if let Change::Append(append) = change
+            && let [to] = &append.to[..]
+        {
+            // Sender and recipient by one statement.
+            self.look_up(append.sender.agent.as_str(), &to.name)?;
+        }
+        match rules::at_once(rules::apply(self, change)) {
             Ok(changed) => Ok(Ok(changed)),
             Err(Fault::Refused(refusal)) => Ok(Err(refusal)),
             Err(Fault::Sql(error)) => Err(error),

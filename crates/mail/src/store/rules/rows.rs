@@ -1,0 +1,205 @@
+//! What the rules see of an engine: its rows, and how they are read and written. No method decides anything; each is
+//! about one statement of SQL.
+
+use crate::error::Refusal;
+use crate::model::address::Directory;
+use crate::model::order::Place;
+use crate::model::{
+    AgentName, DeliveryState, GroupName, HandedOut, Holder, Limits, Member, MessageId, Millis, Priority, Profile,
+    SessionId,
+};
+use crate::store::change::{
+    Append, BeginHint, Claim, CreateGroup, EndHint, Enter, HintVerdict, Purge, Purged, Recipient, Touch,
+};
+use crate::store::message::NewMessage;
+
+/// Who owns a name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ownership {
+    /// Rises with each takeover; a session with a lower one has lost the name.
+    pub(crate) fence: u64,
+    pub(crate) holder: Option<Holder>,
+}
+
+/// An agent's row, as far as changes need it.
+#[derive(Debug, Clone)]
+pub(crate) struct AgentRow<A> {
+    pub(crate) id: A,
+    pub(crate) owner: Ownership,
+    pub(crate) seen_at: Millis,
+}
+
+/// A mailbox's row. Loaded, changed and saved within one change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mailbox<A> {
+    pub(crate) agent: A,
+    pub(crate) seq: u64,
+    pub(crate) tip: u64,
+    pub(crate) bytes: u64,
+    /// Deliveries that can be handed out, by level from low to critical.
+    pub(crate) free: [u64; 4],
+    pub(crate) leased: u64,
+}
+
+impl<A> Mailbox<A> {
+    pub(crate) fn waiting(&self) -> u64 {
+        self.free.iter().sum::<u64>() + self.leased
+    }
+
+    pub(crate) fn free(&mut self, priority: Priority) -> &mut u64 {
+        &mut self.free[usize::from(priority.level().min(3))]
+    }
+}
+
+/// A message's place in a mailbox, as far as changes need it.
+#[derive(Debug, Clone)]
+pub(crate) struct DeliveryRow<A, M> {
+    pub(crate) agent: A,
+    pub(crate) seq: u64,
+    pub(crate) message: M,
+    pub(crate) priority: Priority,
+    pub(crate) attempts: u32,
+    pub(crate) bytes: u64,
+    pub(crate) state: DeliveryState,
+    /// The call that leased it, while it is leased.
+    pub(crate) token: Option<u64>,
+}
+
+/// A delivery that a claim has leased.
+#[derive(Debug, Clone)]
+pub(crate) struct Taken<M> {
+    pub(crate) seq: u64,
+    pub(crate) message: M,
+    pub(crate) attempt: u32,
+}
+
+/// A delivery that a claim may lease.
+pub(crate) struct Candidate<M> {
+    pub(crate) place: Place,
+    pub(crate) bytes: u64,
+    pub(crate) taken: Taken<M>,
+}
+
+/// Agents and groups.
+pub(crate) trait AgentRows {
+    /// Names an agent's row.
+    type Agent: Clone + Ord;
+    /// Names a group's row.
+    type Group;
+    type Fault: From<Refusal>;
+
+    fn now(&self) -> Millis;
+    fn limits(&self) -> &Limits;
+
+    async fn agent(&mut self, name: &AgentName) -> Result<Option<AgentRow<Self::Agent>>, Self::Fault>;
+    async fn agent_name(&mut self, agent: &Self::Agent) -> Result<AgentName, Self::Fault>;
+    async fn alias_owner(&mut self, alias: &str) -> Result<Option<AgentName>, Self::Fault>;
+    async fn count_agents(&mut self) -> Result<u64, Self::Fault>;
+    /// Registers an agent with an empty mailbox and fence 1. `None`: another daemon has registered it in this moment.
+    async fn insert_agent(&mut self, enter: &Enter) -> Result<Option<AgentRow<Self::Agent>>, Self::Fault>;
+    async fn set_owner(&mut self, agent: &Self::Agent, owner: &Ownership) -> Result<(), Self::Fault>;
+    /// What is absent stays.
+    async fn set_profile(
+        &mut self,
+        agent: &Self::Agent,
+        profile: &Profile,
+        seen_at: Option<Millis>,
+    ) -> Result<(), Self::Fault>;
+    async fn touch(&mut self, touch: &Touch) -> Result<(), Self::Fault>;
+    /// Everything that the addresses of an append could mean.
+    async fn directory(&mut self, append: &Append) -> Result<Directory, Self::Fault>;
+
+    async fn group(&mut self, name: &GroupName) -> Result<Option<Self::Group>, Self::Fault>;
+    async fn count_groups(&mut self) -> Result<u64, Self::Fault>;
+    /// False: another daemon has made it in this moment.
+    async fn insert_group(&mut self, create: &CreateGroup) -> Result<bool, Self::Fault>;
+    async fn remove_group(&mut self, group: &Self::Group) -> Result<(), Self::Fault>;
+    /// How many members the group has, and whether this is one.
+    async fn membership(&mut self, group: &Self::Group, member: &Member) -> Result<(u64, bool), Self::Fault>;
+    async fn insert_member(&mut self, group: &Self::Group, member: &Member) -> Result<(), Self::Fault>;
+    /// Whether it was one.
+    async fn remove_member(&mut self, group: &Self::Group, member: &Member) -> Result<bool, Self::Fault>;
+}
+
+/// A delivery of an engine.
+pub(crate) type DeliveryOf<R> = DeliveryRow<<R as AgentRows>::Agent, <R as MessageRows>::Message>;
+
+/// Messages, mailboxes and deliveries.
+pub(crate) trait MessageRows: AgentRows {
+    /// Names a message's row.
+    type Message: Clone;
+
+    async fn mailbox(&mut self, agent: &Self::Agent) -> Result<Mailbox<Self::Agent>, Self::Fault>;
+    async fn save(&mut self, mailbox: &Mailbox<Self::Agent>) -> Result<(), Self::Fault>;
+    /// Notes, for those who wait, that something can be handed out now that could not before.
+    fn note_arrival(&mut self, agent: &AgentName, priority: Priority);
+
+    /// Whether there is or was a message of that id.
+    async fn is_known(&mut self, id: &MessageId) -> Result<bool, Self::Fault>;
+    /// The message that was sent with an idempotency key, and the hash of its content.
+    async fn with_key(&mut self, sender: &AgentName, key: &str) -> Result<Option<(MessageId, Vec<u8>)>, Self::Fault>;
+    /// The conversation of a message, if the agent wrote or received it.
+    async fn thread_of(&mut self, id: &MessageId, agent: &AgentName) -> Result<Option<MessageId>, Self::Fault>;
+    /// A message's conversation, and when it was stored. `None`: it was purged.
+    async fn thread_and_time(&mut self, id: &MessageId) -> Result<Option<(MessageId, Millis)>, Self::Fault>;
+    /// A message's id, sender and conversation.
+    async fn origin(&mut self, message: &Self::Message) -> Result<(MessageId, AgentName, MessageId), Self::Fault>;
+    /// Who has the message, by name.
+    async fn recipients(&mut self, id: &MessageId) -> Result<Vec<Recipient>, Self::Fault>;
+    async fn insert_message(&mut self, message: &NewMessage<'_>) -> Result<Self::Message, Self::Fault>;
+    /// Puts a stored message at the end of a mailbox, which counts it already.
+    async fn insert_delivery(
+        &mut self,
+        mailbox: &Mailbox<Self::Agent>,
+        number: &Self::Message,
+        message: &NewMessage<'_>,
+    ) -> Result<(), Self::Fault>;
+
+    async fn delivery(&mut self, agent: &Self::Agent, id: &MessageId) -> Result<Option<DeliveryOf<Self>>, Self::Fault>;
+    /// What a session has in hand, by mailbox and sequence: in every mailbox or in one, of every call or of one.
+    async fn leased_to(
+        &mut self,
+        session: &SessionId,
+        agent: Option<&Self::Agent>,
+        token: Option<u64>,
+    ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
+    /// What is in hand of a mailbox: of every session or of one, of every call or of one.
+    async fn leased_from(
+        &mut self,
+        agent: &Self::Agent,
+        session: Option<&SessionId>,
+        token: Option<u64>,
+    ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
+    /// The first `max` by sequence of what can be handed out with this priority.
+    async fn candidates(
+        &mut self,
+        agent: &Self::Agent,
+        priority: Priority,
+        max: usize,
+    ) -> Result<Vec<Candidate<Self::Message>>, Self::Fault>;
+    /// Leases deliveries to a claim; each has one attempt more.
+    async fn lease(
+        &mut self,
+        agent: &Self::Agent,
+        taken: &[Taken<Self::Message>],
+        claim: &Claim,
+    ) -> Result<(), Self::Fault>;
+    async fn read(
+        &mut self,
+        agent: &Self::Agent,
+        taken: Vec<Taken<Self::Message>>,
+    ) -> Result<Vec<HandedOut>, Self::Fault>;
+    /// Moves a delivery forward to a state in which it no longer waits, and ends its lease.
+    async fn finish(
+        &mut self,
+        one: &DeliveryOf<Self>,
+        state: DeliveryState,
+        note: Option<&str>,
+    ) -> Result<(), Self::Fault>;
+    /// Ends a lease; the delivery waits again.
+    async fn put_back(&mut self, one: &DeliveryOf<Self>, attempts: u32) -> Result<(), Self::Fault>;
+
+    async fn begin_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Self::Fault>;
+    async fn end_hint(&mut self, hint: &EndHint) -> Result<(), Self::Fault>;
+    async fn purge(&mut self, purge: &Purge) -> Result<Purged, Self::Fault>;
+}
