@@ -1,7 +1,11 @@
 //! What can go wrong, and what to do next. A refusal has changed nothing.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
+use mcp::tool::ToolError;
+
+use crate::framing::escaped;
 use crate::model::{AddressError, AgentName, Holder, MessageId, NameError};
 
 /// Why a store did not do, or does not know whether it did, what it was asked.
@@ -259,4 +263,22 @@ impl Refusal {
         };
         vec![hint]
     }
+}
+
+/// What a failure says to a model: what happened, then what to do.
+pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
+    let error = error.into();
+    refused(&error, error.hints())
+}
+
+/// A sentence of what is wrong, then what to do. Both may quote what agents wrote, so control characters are written
+/// out.
+pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
+    let mut text = escaped(&error.to_string());
+    // Errors are written as parts of sentences; the name of an argument stays as it is.
+    let is_name = text.split([' ', ':']).next().is_some_and(|word| word.contains('_'));
+    if let Some(first) = text.get(..1).filter(|_| !is_name) {
+        text = first.to_uppercase() + &text[1..];
+    }
+    hints.iter().fold(ToolError::user(format!("{text}.")), |refusal, hint| refusal.hint(escaped(hint)))
 }

@@ -7,7 +7,7 @@
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
 //! - [`home`]: where a project's mail is, and that it is not lost from sight when the project is called something else.
 //! - [`spool`]: what was sent while the store was away, for those who chose that.
-//! - [`desk`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
+//! - [`callers`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
 //!   agents wrote is shown; [`hints`]: how an agent that does not wait is reached.
 //!
 //! A front-end calls [`Mail::enter`] to take a name for a session and keeps [`Mail::attach`]'s result for as long as
@@ -24,8 +24,8 @@
 //! When a session's last connection goes, it has a grace (30 s) to come back; [`Mail::end_session`] ends it at once,
 //! when its process is gone. What an ended session had in hand is handed out again, marked.
 
+pub mod callers;
 pub mod control;
-pub mod desk;
 pub mod error;
 pub mod framing;
 pub mod hints;

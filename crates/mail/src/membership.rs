@@ -4,9 +4,9 @@ use mcp::tool::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::failed;
 use crate::model::{Member, MemberKind};
 use crate::service::people::member;
-use crate::tools::failed;
 
 /// A member of a group, as an argument.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::mail::callers::{Callers, CallersOptions, away};
 use ::mail::control::{self, PlaceView};
-use ::mail::desk::{Desk, DeskOptions, away};
 use ::mail::home::{Home, HomeOptions};
 use ::mail::identity::Identities;
 use ::mail::service::{Mail, MailOptions};
@@ -33,7 +33,7 @@ const OPEN_AGAIN: Duration = Duration::from_secs(2);
 
 /// The mail of a project. Its store is opened when mail is first needed.
 pub(crate) struct MailPart {
-    desk: Arc<Desk>,
+    callers: Arc<Callers>,
     /// `None` where there is no project.
     place: Option<Place>,
 }
@@ -47,20 +47,20 @@ struct Place {
 
 impl Part for MailPart {
     fn open(setup: &Setup<'_>) -> MailPart {
-        let (desk, home) = desk(setup);
-        MailPart { desk, place: Some(Place { home, root: setup.project.root().to_owned() }) }
+        let (callers, home) = callers(setup);
+        MailPart { callers, place: Some(Place { home, root: setup.project.root().to_owned() }) }
     }
 
     fn declared() -> MailPart {
         let closed = || async { Err(away("its tools are only declared here")) };
-        let desk = Desk::new(DeskOptions {
+        let callers = Callers::new(CallersOptions {
             open: Box::new(move || Box::pin(closed())),
             identities: PathBuf::new(),
             tokens: PathBuf::new(),
             space: String::new(),
             host: String::new(),
         });
-        MailPart { desk, place: None }
+        MailPart { callers, place: None }
     }
 
     fn toolset(&self) -> Toolset {
@@ -68,7 +68,7 @@ impl Part for MailPart {
             name: "mail",
             about: "durable messages between agents: send, wait, groups, threads, search, receipts",
             instructions: INSTRUCTIONS,
-            tools: ::mail::tools::tools(&self.desk),
+            tools: ::mail::tools::tools(&self.callers),
             is_default: true,
             extras: true,
         }
@@ -79,19 +79,19 @@ impl Part for MailPart {
             name: "thrum",
             about: "the eleven tools of Thrum, under their names",
             instructions: THRUM_INSTRUCTIONS,
-            tools: ::mail::tools::thrum_tools(&self.desk),
+            tools: ::mail::tools::thrum_tools(&self.callers),
             is_default: false,
             extras: false,
         }]
     }
 
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
-        let subscribing = self.desk.clone();
+        let subscribing = self.callers.clone();
         let subscribe = move |cx, params| control::subscribe(subscribing.clone(), cx, params);
         match (surface, &self.place) {
             (Surface::Http, _) => server.method("subscribe", subscribe),
             (Surface::Control, Some(Place { home, root })) => {
-                let [confirming, importing, tokens, placed] = [(); 4].map(|()| self.desk.clone());
+                let [confirming, importing, tokens, placed] = [(); 4].map(|()| self.callers.clone());
                 let (home, root) = (home.clone(), root.clone());
                 server
                     .method("subscribe", subscribe)
@@ -107,16 +107,16 @@ impl Part for MailPart {
     }
 
     fn status(&self) -> Map<String, Value> {
-        let view = self.place.as_ref().map(|place| PlaceView::of(&self.desk, &place.home));
+        let view = self.place.as_ref().map(|place| PlaceView::of(&self.callers, &place.home));
         view.map(|view| ("mail".to_owned(), json!(view))).into_iter().collect()
     }
 
     fn agent_by_token(&self, token: &str) -> Option<String> {
-        self.desk.tokens().find(token).map(|token| token.agent.to_string())
+        self.callers.tokens().find(token).map(|token| token.agent.to_string())
     }
 
     fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
-        let token = self.desk.tokens().of(&AgentName::new(agent).ok()?).ok()??;
+        let token = self.callers.tokens().of(&AgentName::new(agent).ok()?).ok()??;
         let run = match run {
             Run::Said(said) => SessionId::said(&token.agent, said),
             Run::Standing => SessionId::mint(),
@@ -126,7 +126,7 @@ impl Part for MailPart {
 
     fn shutdown(&self) -> BoxFuture<'_> {
         Box::pin(async {
-            if let Some(mail) = self.desk.opened().await {
+            if let Some(mail) = self.callers.opened().await {
                 mail.close().await;
             }
         })
@@ -154,8 +154,8 @@ impl Part for MailPart {
     }
 }
 
-/// The desk of a project, and where its mail is. The store is opened when mail is first needed.
-fn desk(setup: &Setup<'_>) -> (Arc<Desk>, Arc<Home>) {
+/// The callers of a project, and where its mail is. The store is opened when mail is first needed.
+fn callers(setup: &Setup<'_>) -> (Arc<Callers>, Arc<Home>) {
     let Setup { project, config, journal, connections } = *setup;
     let (space, _) = space(project, config);
     let limits = limits(config);
@@ -182,7 +182,7 @@ fn desk(setup: &Setup<'_>) -> (Arc<Desk>, Arc<Home>) {
             }) as std::pin::Pin<Box<dyn Future<Output = Result<Arc<Mail>, MailError>> + Send>>
         }
     };
-    let desk = Desk::new(DeskOptions {
+    let callers = Callers::new(CallersOptions {
         open: Box::new(open),
         identities: project.state_dir().join("identities"),
         tokens: project.state_dir().join("agent-tokens"),
@@ -190,9 +190,9 @@ fn desk(setup: &Setup<'_>) -> (Arc<Desk>, Arc<Home>) {
         host: host(),
     });
     if spool_path(project).symlink_metadata().is_ok() {
-        open_early(&desk);
+        open_early(&callers);
     }
-    (desk, home)
+    (callers, home)
 }
 
 /// The space that the project's name stands for now, and what that is for people.
@@ -242,13 +242,13 @@ fn is_here(project: &Project, connections: Arc<Connections>) -> IsHere {
 }
 
 /// Opens the mail at once, to send messages that were queued in a former life.
-fn open_early(desk: &Arc<Desk>) {
+fn open_early(callers: &Arc<Callers>) {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-    let desk = Arc::downgrade(desk);
+    let callers = Arc::downgrade(callers);
     runtime.spawn(async move {
         loop {
-            match desk.upgrade() {
-                Some(desk) if desk.mail().await.is_err() => {}
+            match callers.upgrade() {
+                Some(callers) if callers.mail().await.is_err() => {}
                 _ => return,
             }
             tokio::time::sleep(OPEN_AGAIN).await;

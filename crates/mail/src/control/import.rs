@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{refused, result};
-use crate::desk::Desk;
+use crate::callers::Callers;
 use crate::framing::one_line;
 use crate::import;
 use crate::model::{AgentName, MessageId, Priority, Profile, Role, Session};
@@ -29,7 +29,7 @@ struct ImportFrom {
 
 /// `mail/import {thrum}`, in the project at `root`: the answer counts what was new.
 pub async fn import(
-    desk: Arc<Desk>,
+    callers: Arc<Callers>,
     root: PathBuf,
     cx: Context,
     params: Option<Box<RawValue>>,
@@ -37,12 +37,12 @@ pub async fn import(
     let params = params.ok_or_else(|| RpcError::new(INVALID_PARAMS, "`thrum` is missing"))?;
     let ImportFrom { thrum } =
         serde_json::from_str(params.get()).map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))?;
-    let mail = desk.mail().await.map_err(refused)?;
+    let mail = callers.mail().await.map_err(refused)?;
     let found = tokio::task::spawn_blocking(move || import::read(&thrum, &root))
         .await
         .map_err(|error| RpcError::new(INTERNAL, error.to_string()))?
         .map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))?;
-    let importer = desk.enter(&cx).await.map(|(_, session)| session);
+    let importer = callers.enter(&cx).await.map(|(_, session)| session);
     result(&take_over(&mail, importer.as_ref().map_err(|error| error.to_string()), found).await)
 }
 

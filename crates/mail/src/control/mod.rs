@@ -17,11 +17,11 @@ use serde_json::value::{RawValue, to_raw_value};
 pub use self::import::import;
 pub use self::place::{PlaceView, place};
 pub use self::subscribe::subscribe;
-use crate::desk::Desk;
+use crate::callers::Callers;
 
 /// `mail/confirm`: what this connection's run was handed out is read: it has been shown.
-pub async fn confirm(desk: Arc<Desk>, cx: Context) -> Result<Box<RawValue>, RpcError> {
-    let (mail, session, _) = desk.enter_to_confirm(&cx).await.map_err(refused)?;
+pub async fn confirm(callers: Arc<Callers>, cx: Context) -> Result<Box<RawValue>, RpcError> {
+    let (mail, session, _) = callers.enter_to_confirm(&cx).await.map_err(refused)?;
     let confirmed = mail.confirm(&session).await.map_err(failed)?;
     result(&json!({"confirmed": confirmed}))
 }
@@ -38,13 +38,17 @@ struct TokenRequest {
 
 /// `mail/token {renew, revoke}`: the token by which others are the caller over HTTP, made if there is none. The caller
 /// has to hold its name.
-pub async fn token(desk: Arc<Desk>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+pub async fn token(
+    callers: Arc<Callers>,
+    cx: Context,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
     let asked: TokenRequest = parse(params)?;
     if asked.revoke {
-        let (agent, revoked) = desk.revoke_token(&cx).await.map_err(refused)?;
+        let (agent, revoked) = callers.revoke_token(&cx).await.map_err(refused)?;
         return result(&json!({"agent": agent.as_str(), "revoked": revoked}));
     }
-    let token = desk.token(&cx, asked.renew).await.map_err(refused)?;
+    let token = callers.token(&cx, asked.renew).await.map_err(refused)?;
     result(&json!({"agent": token.agent.as_str(), "worktree": token.worktree, "token": token.secret}))
 }
 
@@ -59,7 +63,7 @@ fn refused(error: ToolError) -> RpcError {
 }
 
 fn failed(error: crate::MailError) -> RpcError {
-    refused(crate::tools::failed(error))
+    refused(crate::error::failed(error))
 }
 
 fn result(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{failed, parse, result};
-use crate::desk::Desk;
+use crate::callers::Callers;
 use crate::home::{Choice, Home, Look};
 
 /// What to decide, if anything.
@@ -51,8 +51,8 @@ pub struct PlaceView {
 
 impl PlaceView {
     /// As a status shows it.
-    pub fn of(desk: &Desk, home: &Home) -> PlaceView {
-        PlaceView::new(home.look(), desk.is_open())
+    pub fn of(callers: &Callers, home: &Home) -> PlaceView {
+        PlaceView::new(home.look(), callers.is_open())
     }
 
     fn new(look: Look, open: bool) -> PlaceView {
@@ -70,9 +70,13 @@ impl PlaceView {
 }
 
 /// `mail/place {choose}`.
-pub async fn place(desk: Arc<Desk>, home: Arc<Home>, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+pub async fn place(
+    callers: Arc<Callers>,
+    home: Arc<Home>,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
     let asked: Asked = parse(params)?;
-    let open = desk.is_open();
+    let open = callers.is_open();
     let done = tokio::task::spawn_blocking(move || {
         let before = home.look();
         let changed = asked.choose.as_ref().map(|_| before.problem.is_some() || before.remark.is_some());

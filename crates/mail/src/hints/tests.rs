@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use super::*;
 use crate::model::{Delivery, Session};
 use crate::service::Mail;
+use crate::service::fixture::{enter, mail};
 use crate::service::receive::CheckRequest;
-use crate::service::scene_tests::{enter, mail};
 use crate::service::send::SendRequest;
 
 async fn send(mail: &Mail, from: &Session, content: &str, priority: Priority) -> String {

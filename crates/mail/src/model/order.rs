@@ -6,7 +6,7 @@ use super::priority::Priority;
 
 /// What decides a waiting message's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// As declared.
     pub priority: Priority,
     /// Its sequence in the mailbox.
@@ -16,23 +16,23 @@ pub struct Place {
 }
 
 /// The level of a message that has waited until `now`. A clock that was set back makes nothing sink.
-pub fn level(place: Place, now: Millis, aging: Millis) -> u8 {
-    let risen = now.saturating_sub(place.at) / aging.max(1);
-    u8::try_from(u64::from(place.priority.level()) + risen.min(3)).map_or(3, |level| level.min(3))
+pub fn level(position: Position, now: Millis, aging: Millis) -> u8 {
+    let risen = now.saturating_sub(position.at) / aging.max(1);
+    u8::try_from(u64::from(position.priority.level()) + risen.min(3)).map_or(3, |level| level.min(3))
 }
 
 /// Puts candidates into order and keeps the first `limit`. Enough candidates are the first `limit` by sequence of each
 /// declared priority: within one priority, who came first has risen at least as far.
 pub fn pick<T>(
     mut candidates: Vec<T>,
-    place: impl Fn(&T) -> Place,
+    position: impl Fn(&T) -> Position,
     now: Millis,
     aging: Millis,
     limit: usize,
 ) -> Vec<T> {
     candidates.sort_by_key(|candidate| {
-        let place = place(candidate);
-        (3 - level(place, now, aging), place.seq)
+        let position = position(candidate);
+        (3 - level(position, now, aging), position.seq)
     });
     candidates.truncate(limit);
     candidates
@@ -42,9 +42,9 @@ pub fn pick<T>(
 mod tests {
     use super::*;
 
-    fn order(places: &[(Priority, u64, Millis)], now: Millis) -> Vec<u64> {
-        let places = places.iter().map(|&(priority, seq, at)| Place { priority, seq, at }).collect();
-        pick(places, |place| *place, now, 600, 10).iter().map(|place| place.seq).collect()
+    fn order(positions: &[(Priority, u64, Millis)], now: Millis) -> Vec<u64> {
+        let positions = positions.iter().map(|&(priority, seq, at)| Position { priority, seq, at }).collect();
+        pick(positions, |position| *position, now, 600, 10).iter().map(|position| position.seq).collect()
     }
 
     #[test]

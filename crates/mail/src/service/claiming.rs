@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::patience::Patience;
-use super::waits::Errand;
+use super::waits::OnWake;
 use crate::error::{MailError, StoreError};
 use crate::store::change::{Claim, Claimed, HandBack};
-use crate::store::{Along, Store};
+use crate::store::{InTransaction, Store};
 
 /// How long it is tried at least to clear up an uncertain claim, before it is handed back unseen.
 const CLEAR_UP: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ pub(super) async fn claim_for_caller(
 pub(super) type Coming = oneshot::Receiver<Result<Handout, MailError>>;
 
 /// A claim that is made along with what wakes the caller, or begun in that moment. What comes of it comes to [`accept`].
-pub(super) struct ClaimErrand {
+pub(super) struct ClaimOnWake {
     store: Arc<dyn Store>,
     runtime: Handle,
     claim: Claim,
@@ -50,31 +50,31 @@ pub(super) struct ClaimErrand {
     answer: Answer,
 }
 
-impl ClaimErrand {
+impl ClaimOnWake {
     pub(super) fn new(
         store: &Arc<dyn Store>,
         runtime: &Handle,
         claim: Claim,
         deadline: Instant,
-    ) -> (ClaimErrand, Coming) {
+    ) -> (ClaimOnWake, Coming) {
         let (answer, coming) = oneshot::channel();
-        (ClaimErrand { store: Arc::clone(store), runtime: runtime.clone(), claim, deadline, answer }, coming)
+        (ClaimOnWake { store: Arc::clone(store), runtime: runtime.clone(), claim, deadline, answer }, coming)
     }
 }
 
-impl Errand for ClaimErrand {
-    fn along(self: Box<Self>) -> Along {
+impl OnWake for ClaimOnWake {
+    fn in_transaction(self: Box<Self>) -> InTransaction {
         let claim = self.claim.clone();
-        let mut untold = Untold(Some(self));
-        Along::change(claim, move |claimed| {
-            let Some(errand) = untold.0.take() else { return };
-            let mut handout = Handout::new(&errand.store, &errand.runtime, &errand.claim);
+        let mut unless_committed = BeginUnlessCommitted(Some(self));
+        InTransaction::change(claim, move |claimed| {
+            let Some(on_wake) = unless_committed.0.take() else { return };
+            let mut handout = Handout::new(&on_wake.store, &on_wake.runtime, &on_wake.claim);
             let handout = claimed.map(|claimed| {
                 handout.claimed = claimed;
                 handout
             });
             // When nobody takes it, it is dropped and goes back.
-            let _ = errand.answer.send(handout.map_err(MailError::Refused));
+            let _ = on_wake.answer.send(handout.map_err(MailError::Refused));
         })
     }
 
@@ -85,13 +85,13 @@ impl Errand for ClaimErrand {
 
 /// A claim that the store may not have made along after all: it is then begun, by a task, since the store may be in the
 /// middle of something.
-struct Untold(Option<Box<ClaimErrand>>);
+struct BeginUnlessCommitted(Option<Box<ClaimOnWake>>);
 
-impl Drop for Untold {
+impl Drop for BeginUnlessCommitted {
     fn drop(&mut self) {
-        if let Some(errand) = self.0.take() {
-            let runtime = errand.runtime.clone();
-            runtime.spawn(async move { errand.begin() });
+        if let Some(on_wake) = self.0.take() {
+            let runtime = on_wake.runtime.clone();
+            runtime.spawn(async move { on_wake.begin() });
         }
     }
 }

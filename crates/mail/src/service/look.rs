@@ -155,7 +155,7 @@ impl Mail {
     ) -> Result<(), MailError> {
         let outcome = outcome.chars().filter(|c| *c != '\0').take(500).collect();
         let hint = EndHint { agent: agent.clone(), message: message.clone(), rung: rung.to_owned(), outcome };
-        self.surely(hint).await
+        self.retry_uncertain(hint).await
     }
 
     /// Takes over a message from another system. One that is or was here changes nothing.
@@ -163,6 +163,6 @@ impl Mail {
     /// # Errors
     /// When a recipient is not registered, the message is too long, or the store is away.
     pub async fn import(&self, import: Import) -> Result<Imported, MailError> {
-        self.surely(import).await
+        self.retry_uncertain(import).await
     }
 }

@@ -4,13 +4,13 @@
 //! Start with [`Mail::open`]; then [`send`] and [`receive`].
 
 mod claiming;
+#[cfg(test)]
+pub(crate) mod fixture;
 pub mod look;
 mod patience;
 pub mod people;
 mod queue;
 pub mod receive;
-#[cfg(test)]
-pub(crate) mod scene_tests;
 pub mod send;
 mod sessions;
 pub mod subscribe;
@@ -29,8 +29,8 @@ pub use sessions::Attachment;
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{AgentName, Limits};
 use crate::spool::Spool;
-use crate::store::query::Roll;
-use crate::store::{News, Operation, Store, query};
+use crate::store::query::Roster;
+use crate::store::{Operation, Store, WakeDelivery, query};
 
 /// How long to let pass before an uncertain change is made again, at first; and when to leave it at that.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -114,7 +114,7 @@ impl Mail {
     /// Hears of news, without keeping the mail alive by it.
     fn listen(self: &Arc<Mail>) {
         let waits = Arc::clone(&self.waits);
-        self.store.accompany(Arc::new(move |arrivals| waits.along(arrivals)));
+        self.store.on_commit(Arc::new(move |arrivals| waits.on_commit(arrivals)));
         let (waits, weak) = (Arc::clone(&self.waits), Arc::downgrade(self));
         self.store.listen(Arc::new(move |wake| match wake {
             crate::store::Wake::Mail(arrivals) => waits.wake(&arrivals),
@@ -133,8 +133,8 @@ impl Mail {
         if agents.is_empty() {
             return;
         }
-        match self.store.look(query::Tips { agents }).await {
-            Ok(tips) => self.waits.wake_by_tips(tips),
+        match self.store.look(query::Versions { agents }).await {
+            Ok(versions) => self.waits.wake_by_versions(versions),
             // The next look, or the safety poll, tries again.
             Err(error) => tracing::warn!(%error, "look for new mail"),
         }
@@ -145,8 +145,8 @@ impl Mail {
     }
 
     /// Whether the store's wakes may be lost.
-    pub(crate) fn is_unsure(&self) -> bool {
-        self.store.news() == News::Unsure
+    pub(crate) fn may_lose_wakes(&self) -> bool {
+        self.store.wake_delivery() == WakeDelivery::BestEffort
     }
 
     /// How many waiters are blocked now.
@@ -161,12 +161,12 @@ impl Mail {
 
     /// Makes a change that may be made twice: an uncertain one is made again. Once it is uncertain, only the store's own
     /// word on this very change ends that: that the store is away later on says nothing of what it did before.
-    pub(crate) async fn surely<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
-        self.surely_or(operation, |_| None).await
+    pub(crate) async fn retry_uncertain<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
+        self.retry_uncertain_or(operation, |_| None).await
     }
 
     /// The same for a change that is refused where it was made before: `done` says what such a refusal means then.
-    pub(crate) async fn surely_or<O: Operation + Clone>(
+    pub(crate) async fn retry_uncertain_or<O: Operation + Clone>(
         &self,
         operation: O,
         done: impl Fn(&Refusal) -> Option<O::Out>,
@@ -203,14 +203,14 @@ impl Mail {
     }
 
     /// All agents, with their standing.
-    pub(crate) async fn roll(&self) -> Result<Roll, MailError> {
-        let mut roll = self.store.look(query::Agents).await?;
-        for agent in &mut roll.agents {
-            if self.is_active(&agent.name, roll.now, agent.seen_at) {
+    pub(crate) async fn roster(&self) -> Result<Roster, MailError> {
+        let mut roster = self.store.look(query::Agents).await?;
+        for agent in &mut roster.agents {
+            if self.is_active(&agent.name, roster.now, agent.seen_at) {
                 agent.standing = crate::model::Standing::Active;
             }
         }
-        Ok(roll)
+        Ok(roster)
     }
 
     /// Whether an agent is there: connected, or seen a little while ago.

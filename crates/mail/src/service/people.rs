@@ -69,7 +69,7 @@ impl Mail {
             create: request.create,
             profile: request.profile.clone(),
         };
-        let entered = match self.surely(enter).await {
+        let entered = match self.retry_uncertain(enter).await {
             Err(MailError::Refused(refusal)) => return Err(self.with_neighbours(refusal).await.into()),
             Err(MailError::Store(error)) if error.is_unwritable() => match self.entered_already(&request).await {
                 Some(fence) => Entered { fence, created: false, taken_from: None },
@@ -106,7 +106,7 @@ impl Mail {
         check_profile(&profile)?;
         let enter =
             Enter { agent: agent.clone(), holder: None, takeover: false, moved_from: None, create: true, profile };
-        Ok(self.surely(enter).await?.created)
+        Ok(self.retry_uncertain(enter).await?.created)
     }
 
     /// All agents with their standing, by name.
@@ -114,7 +114,7 @@ impl Mail {
     /// # Errors
     /// When the store is away.
     pub async fn agents(&self) -> Result<Vec<Agent>, MailError> {
-        Ok(self.roll().await?.agents)
+        Ok(self.roster().await?.agents)
     }
 
     /// One agent.
@@ -122,7 +122,7 @@ impl Mail {
     /// # Errors
     /// When there is none of that name, with the nearest names; or the store is away.
     pub async fn agent(&self, name: &str) -> Result<Agent, MailError> {
-        let found = self.roll().await?.agents.into_iter().find(|agent| agent.name.as_str() == name);
+        let found = self.roster().await?.agents.into_iter().find(|agent| agent.name.as_str() == name);
         match found {
             Some(agent) => Ok(agent),
             None => {
@@ -194,7 +194,7 @@ impl Mail {
         done: impl Fn(&Refusal) -> Option<O::Out>,
     ) -> Result<O::Out, MailError> {
         self.seen.mark(&session.agent);
-        match self.surely_or(operation, done).await {
+        match self.retry_uncertain_or(operation, done).await {
             Err(MailError::Refused(refusal)) => Err(self.with_neighbours(refusal).await.into()),
             other => other,
         }

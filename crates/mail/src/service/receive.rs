@@ -9,7 +9,7 @@ use crate::journal::Record;
 use tokio::time::Instant;
 
 use super::Mail;
-use super::claiming::{ClaimErrand, accept, claim_for_caller, token};
+use super::claiming::{ClaimOnWake, accept, claim_for_caller, token};
 use super::waits::Ticket;
 use crate::error::{MailError, Refusal};
 use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
@@ -168,15 +168,15 @@ impl Mail {
         claim: &Claim,
         deadline: Instant,
     ) -> Result<(Claimed, bool), MailError> {
-        let (errand, mut coming) = ClaimErrand::new(&self.store, &self.runtime, claim.clone(), deadline);
-        ticket.leave(errand);
-        // A bell may still ring: for what came before the errand was left.
+        let (on_wake, mut coming) = ClaimOnWake::new(&self.store, &self.runtime, claim.clone(), deadline);
+        ticket.set_on_wake(on_wake);
+        // A bell may still ring: for what came before the action was left.
         let is_over = tokio::select! {
             biased;
             claimed = accept(&mut coming) => return Ok((self.noted(&claim.session, claimed?), false)),
             woken = tokio::time::timeout_at(deadline, ticket.woken()) => woken.is_err(),
         };
-        if ticket.take_back() {
+        if ticket.take_on_wake() {
             return Ok((self.claim(claim.clone(), deadline).await?, is_over));
         }
         Ok((self.noted(&claim.session, accept(&mut coming).await?), is_over))
@@ -217,7 +217,7 @@ impl Mail {
             return Err(Refusal::Argument { argument: "note", why }.into());
         }
         let ids = ids.iter().map(|id| MessageId::new(id)).collect::<Result<Vec<_>, _>>()?;
-        let settled = self.surely(Settle { session: session.clone(), unseen, ids, outcome, note }).await?;
+        let settled = self.retry_uncertain(Settle { session: session.clone(), unseen, ids, outcome, note }).await?;
         for one in settled.iter().filter(|one| one.state.is_some()) {
             self.record(|| Record::MailSettled {
                 message: one.id.to_string(),
@@ -234,7 +234,7 @@ impl Mail {
     /// # Errors
     /// The name was taken over, or the store is away.
     pub async fn confirm(&self, session: &Session) -> Result<u64, MailError> {
-        self.surely(Confirm { session: session.clone() }).await
+        self.retry_uncertain(Confirm { session: session.clone() }).await
     }
 
     /// Claims; until the deadline it sits through a store that is away.

@@ -115,17 +115,17 @@ impl Mail {
     /// As [`Mail::send`].
     pub async fn broadcast(&self, session: &Session, request: BroadcastRequest) -> Result<Option<Sent>, MailError> {
         self.seen.mark(&session.agent);
-        let roll = self.roll().await?;
+        let roster = self.roster().await?;
         let mut exclude = BTreeSet::from([session.agent.clone()]);
         for name in &request.exclude {
             let bare = name.trim().trim_start_matches('@');
-            let Some(agent) = roll.agents.iter().find(|agent| agent.name.as_str() == bare) else {
-                let nearest = nearest(bare, roll.agents.iter().map(|agent| agent.name.to_string()));
+            let Some(agent) = roster.agents.iter().find(|agent| agent.name.as_str() == bare) else {
+                let nearest = nearest(bare, roster.agents.iter().map(|agent| agent.name.to_string()));
                 return Err(Refusal::UnknownAgent { name: bare.chars().take(80).collect(), nearest }.into());
             };
             exclude.insert(agent.name.clone());
         }
-        let active = roll.agents.iter().filter(|agent| agent.standing == Standing::Active);
+        let active = roster.agents.iter().filter(|agent| agent.standing == Standing::Active);
         let among = request.active_only.then(|| active.map(|agent| agent.name.clone()).collect());
         let append = Append {
             id: MessageId::mint(Clock::system().now()),
@@ -160,7 +160,7 @@ impl Mail {
         }
         let id = append.id.clone();
         let spare = self.spool.as_ref().filter(|_| append.among.is_none()).map(|spool| (spool, append.clone()));
-        let appended = match (self.surely(append).await, spare) {
+        let appended = match (self.retry_uncertain(append).await, spare) {
             (Err(MailError::Store(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. }))), Some(spare)) => {
                 // Should it have been stored all the same, it is not stored again: its id is known then.
                 return self.queue(spare.0, spare.1, error.to_string()).await;
@@ -234,7 +234,7 @@ impl Mail {
     }
 
     async fn nearest(&self, name: &str) -> Vec<String> {
-        let agents = self.store.look(query::Agents).await.map(|roll| roll.agents).unwrap_or_default();
+        let agents = self.store.look(query::Agents).await.map(|roster| roster.agents).unwrap_or_default();
         let groups = self.store.look(query::Groups { name: None }).await.unwrap_or_default();
         let names = agents.iter().flat_map(|agent| [agent.name.to_string(), agent.role.to_string()]);
         nearest(name, names.chain(groups.iter().map(|group| group.name.to_string())))

@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use super::Mail;
 use super::patience::Patience;
-use super::waits::{Errand, Ticket};
+use super::waits::{OnWake, Ticket};
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{Floor, MessageView, Session};
-use crate::store::{Along, query};
+use crate::store::{InTransaction, query};
 
 /// How many messages are read ahead.
 const AHEAD: usize = 32;
@@ -31,7 +31,7 @@ pub struct Seen {
     /// How many later ones are not urgent enough.
     pub below_floor: u64,
     /// The mailbox's last sequence number.
-    pub tip: u64,
+    pub latest_seq: u64,
 }
 
 /// Everything that comes into a mailbox, in order. Leases nothing and confirms nothing.
@@ -76,13 +76,13 @@ impl Subscription {
     /// Waits for news, and reads them along with what brings them. `None`: there is something to look for.
     async fn news(&self) -> Option<query::Fetched> {
         let (answer, mut coming) = oneshot::channel();
-        self.ticket.leave(LookErrand { fetch: self.fetch(false), answer });
+        self.ticket.set_on_wake(FetchOnWake { fetch: self.fetch(false), answer });
         tokio::select! {
             biased;
             found = &mut coming => return found.ok(),
             () = self.ticket.woken() => {}
         }
-        if self.ticket.take_back() {
+        if self.ticket.take_on_wake() {
             return None;
         }
         coming.await.ok()
@@ -115,16 +115,16 @@ impl Subscription {
 }
 
 /// A look that is made along with what wakes a subscriber.
-struct LookErrand {
+struct FetchOnWake {
     fetch: query::Fetch,
     answer: oneshot::Sender<query::Fetched>,
 }
 
-impl Errand for LookErrand {
-    fn along(self: Box<Self>) -> Along {
-        let LookErrand { fetch, answer } = *self;
+impl OnWake for FetchOnWake {
+    fn in_transaction(self: Box<Self>) -> InTransaction {
+        let FetchOnWake { fetch, answer } = *self;
         // A subscriber that is gone needs nothing.
-        Along::query(fetch, move |found| _ = answer.send(found))
+        InTransaction::query(fetch, move |found| _ = answer.send(found))
     }
 
     /// The subscriber hears that nothing was read, and looks.
@@ -144,10 +144,10 @@ impl Mail {
         after: Option<u64>,
     ) -> Result<Subscription, MailError> {
         let mut subscription = self.subscription(session, floor)?;
-        let tip = self.inbox(&session.agent).await?.tip;
+        let latest = self.inbox(&session.agent).await?.latest_seq;
         subscription.after = match after {
-            Some(after) => known_cursor(after, tip)?,
-            None => tip,
+            Some(after) => known_cursor(after, latest)?,
+            None => latest,
         };
         Ok(subscription)
     }
@@ -163,10 +163,10 @@ impl Mail {
     ) -> Result<Subscription, MailError> {
         let mut subscription = self.subscription(session, floor)?;
         let found = self.store.look(subscription.fetch(true)).await?;
-        subscription.waiting_until = found.tip;
+        subscription.waiting_until = found.latest_seq;
         subscription.take(found.messages);
         if subscription.read.is_empty() {
-            subscription.after = found.tip;
+            subscription.after = found.latest_seq;
         }
         Ok(subscription)
     }
@@ -208,14 +208,14 @@ impl Mail {
                     found => break found?,
                 }
             };
-            known_cursor(after, found.tip)?;
+            known_cursor(after, found.latest_seq)?;
             if !found.messages.is_empty() || is_over {
                 return Ok(Seen {
                     messages: found.messages,
                     waited: begin.elapsed(),
                     remaining: found.remaining,
                     below_floor: found.below_floor,
-                    tip: found.tip,
+                    latest_seq: found.latest_seq,
                 });
             }
             is_over = tokio::time::timeout_at(deadline, ticket.woken()).await.is_err();
@@ -225,10 +225,10 @@ impl Mail {
 
 /// A cursor beyond the mailbox's end is of another mailbox, such as one before the database was replaced: whoever waited
 /// there would hear nothing for long.
-fn known_cursor(after: u64, tip: u64) -> Result<u64, Refusal> {
-    if after <= tip {
+fn known_cursor(after: u64, latest: u64) -> Result<u64, Refusal> {
+    if after <= latest {
         return Ok(after);
     }
-    let why = format!("{after} is of another mailbox, this one ends at {tip}; begin anew without `after`");
+    let why = format!("{after} is of another mailbox, this one ends at {latest}; begin anew without `after`");
     Err(Refusal::Argument { argument: "after", why })
 }

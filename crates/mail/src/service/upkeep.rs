@@ -76,7 +76,7 @@ pub(crate) fn start(mail: &Arc<Mail>) {
             mail.write_seen().await;
         }
     });
-    if !mail.is_unsure() {
+    if !mail.may_lose_wakes() {
         return;
     }
     let (weak, poll) = (Arc::downgrade(mail), mail.poll);

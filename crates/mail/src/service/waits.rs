@@ -1,7 +1,7 @@
 //! Who waits for mail, and waking them. A wake is only a hint: the waiter looks into the store, and whoever registers
 //! before looking misses nothing.
 //!
-//! A waiter may leave what it would do first when woken, an errand. The store does it along with the change that brings
+//! A waiter may leave what it would do first when woken, an action. The store does it along with the change that brings
 //! the news, or else whoever wakes begins it on the spot: that saves the way to the waiter and back.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,12 +13,12 @@ use tokio::sync::Notify;
 
 use crate::error::Refusal;
 use crate::model::{AgentName, Floor};
-use crate::store::{Along, Arrival};
+use crate::store::{Arrival, InTransaction};
 
 /// Waiters that one daemon bears.
 const MOST: usize = 20_000;
 /// Errands that are done along with one transaction: whoever made it waits for them. The others are begun after it.
-const ALONG: usize = 32;
+const IN_TRANSACTION: usize = 32;
 
 /// All waiters.
 #[derive(Default)]
@@ -34,7 +34,7 @@ struct State {
 #[derive(Default)]
 struct Mailbox {
     /// What the store said last of what is new; only compared.
-    tip: Option<u64>,
+    version: Option<u64>,
     waiters: Vec<Waiter>,
 }
 
@@ -42,22 +42,22 @@ struct Waiter {
     number: u64,
     floor: Floor,
     bell: Arc<Notify>,
-    errand: Option<Box<dyn Errand>>,
+    on_wake: Option<Box<dyn OnWake>>,
 }
 
 /// What a waiter would do first when it is woken. It tells the waiter by itself what came of it.
-pub(crate) trait Errand: Send {
+pub(crate) trait OnWake: Send {
     /// To be done along with what brings the news.
-    fn along(self: Box<Self>) -> Along;
+    fn in_transaction(self: Box<Self>) -> InTransaction;
     /// Begins it, after the news. Must not block.
     fn begin(self: Box<Self>);
 }
 
 impl Waiter {
-    /// Rings, unless there is an errand: that tells by itself.
-    fn wake(&mut self, errands: &mut Vec<Box<dyn Errand>>) {
-        match self.errand.take() {
-            Some(errand) => errands.push(errand),
+    /// Rings, unless there is an action: that tells by itself.
+    fn wake(&mut self, actions: &mut Vec<Box<dyn OnWake>>) {
+        match self.on_wake.take() {
+            Some(on_wake) => actions.push(on_wake),
             None => self.bell.notify_one(),
         }
     }
@@ -82,14 +82,14 @@ impl Ticket {
         let _ = pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Leaves an errand for the next wake, which then rings no bell.
-    pub(crate) fn leave(&self, errand: impl Errand + 'static) {
-        self.with(|waiter| waiter.errand = Some(Box::new(errand)));
+    /// Leaves an action for the next wake, which then rings no bell.
+    pub(crate) fn set_on_wake(&self, on_wake: impl OnWake + 'static) {
+        self.with(|waiter| waiter.on_wake = Some(Box::new(on_wake)));
     }
 
-    /// Takes the errand back. False: it has been begun.
-    pub(crate) fn take_back(&self) -> bool {
-        self.with(|waiter| waiter.errand.take()).flatten().is_some()
+    /// Takes the action back. False: it has been begun.
+    pub(crate) fn take_on_wake(&self) -> bool {
+        self.with(|waiter| waiter.on_wake.take()).flatten().is_some()
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Waiter) -> T) -> Option<T> {
@@ -126,49 +126,49 @@ impl Waits {
         state.count += 1;
         let (number, bell) = (state.next, Arc::new(Notify::new()));
         let mailbox = state.by_agent.entry(agent.clone()).or_default();
-        mailbox.waiters.push(Waiter { number, floor, bell: Arc::clone(&bell), errand: None });
+        mailbox.waiters.push(Waiter { number, floor, bell: Arc::clone(&bell), on_wake: None });
         Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, bell })
     }
 
     /// What those whom arrivals concern want done along with them. They are rung by [`Waits::wake`] all the same.
-    pub(crate) fn along(&self, arrivals: &[Arrival]) -> Vec<Along> {
-        let (mut state, mut errands) = (self.state(), Vec::new());
+    pub(crate) fn on_commit(&self, arrivals: &[Arrival]) -> Vec<InTransaction> {
+        let (mut state, mut actions) = (self.state(), Vec::new());
         for arrival in arrivals {
             let Some(mailbox) = state.by_agent.get_mut(&arrival.agent) else { continue };
             let concerned = mailbox.waiters.iter_mut().filter(|waiter| waiter.floor.passes(arrival.priority));
-            let room = ALONG - errands.len();
-            errands.extend(concerned.filter_map(|waiter| waiter.errand.take()).take(room));
+            let room = IN_TRANSACTION - actions.len();
+            actions.extend(concerned.filter_map(|waiter| waiter.on_wake.take()).take(room));
         }
         drop(state);
-        errands.into_iter().map(|errand| errand.along()).collect()
+        actions.into_iter().map(|on_wake| on_wake.in_transaction()).collect()
     }
 
     /// Wakes those whom arrivals concern. Of several who wait for one mailbox all look, and the store gives each
     /// message to one of them.
     pub(crate) fn wake(&self, arrivals: &[Arrival]) {
-        let (mut state, mut errands) = (self.state(), Vec::new());
+        let (mut state, mut actions) = (self.state(), Vec::new());
         for arrival in arrivals {
             let Some(mailbox) = state.by_agent.get_mut(&arrival.agent) else { continue };
             for waiter in mailbox.waiters.iter_mut().filter(|waiter| waiter.floor.passes(arrival.priority)) {
-                waiter.wake(&mut errands);
+                waiter.wake(&mut actions);
             }
         }
         drop(state);
-        errands.into_iter().for_each(|errand| errand.begin());
+        actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
     /// Wakes those whose mailbox has another tip than last time, or has none on record.
-    pub(crate) fn wake_by_tips(&self, tips: BTreeMap<AgentName, u64>) {
-        let (mut state, mut errands) = (self.state(), Vec::new());
-        for (agent, tip) in tips {
+    pub(crate) fn wake_by_versions(&self, versions: BTreeMap<AgentName, u64>) {
+        let (mut state, mut actions) = (self.state(), Vec::new());
+        for (agent, version) in versions {
             let Some(mailbox) = state.by_agent.get_mut(&agent) else { continue };
-            if mailbox.tip != Some(tip) {
-                mailbox.tip = Some(tip);
-                mailbox.waiters.iter_mut().for_each(|waiter| waiter.wake(&mut errands));
+            if mailbox.version != Some(version) {
+                mailbox.version = Some(version);
+                mailbox.waiters.iter_mut().for_each(|waiter| waiter.wake(&mut actions));
             }
         }
         drop(state);
-        errands.into_iter().for_each(|errand| errand.begin());
+        actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
     /// Those for whom somebody waits.

@@ -18,8 +18,8 @@
 //! 8. One clock, the store's, gives all times; no time orders anything.
 //! 9. What a limit refuses changes nothing.
 
-pub mod along;
 pub mod change;
+pub mod commit_hook;
 pub mod memory;
 mod message;
 pub mod postgres;
@@ -31,8 +31,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub use along::{Along, Companions};
 pub use change::{Change, Changed, Operation};
+pub use commit_hook::{CommitHook, InTransaction};
 pub use query::{Found, Lookup, Query};
 
 use crate::error::StoreError;
@@ -41,8 +41,8 @@ use crate::model::{AgentName, Priority};
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Hears when there may be something new.
-pub type Ear = Arc<dyn Fn(Wake) + Send + Sync>;
+/// Called when there may be something new.
+pub type WakeListener = Arc<dyn Fn(Wake) + Send + Sync>;
 
 /// Holds the agents, groups, messages and deliveries of one space. See the module for what it promises.
 pub trait Store: Send + Sync + 'static {
@@ -60,14 +60,14 @@ pub trait Store: Send + Sync + 'static {
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>>;
 
     /// Sets who hears of news, in place of whoever did before.
-    fn listen(&self, ear: Ear);
+    fn listen(&self, ear: WakeListener);
 
     /// Sets who is asked what to do along with changes that bring news, in place of whoever was before. A store may leave
     /// it out: those who wait are woken all the same, and ask then.
-    fn accompany(&self, _companions: Companions) {}
+    fn on_commit(&self, _companions: CommitHook) {}
 
     /// How sure wakes are.
-    fn news(&self) -> News;
+    fn wake_delivery(&self) -> WakeDelivery;
 
     /// Finishes what was begun and lets go of everything. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;
@@ -75,11 +75,11 @@ pub trait Store: Send + Sync + 'static {
 
 /// How a store's wakes arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub enum WakeDelivery {
     /// From the same process: none is lost, nobody else writes.
-    Sure,
+    Reliable,
     /// Over a network: one may be lost, so waiters look now and then.
-    Unsure,
+    BestEffort,
 }
 
 /// There may be something new.

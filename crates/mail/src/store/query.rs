@@ -36,7 +36,7 @@ macro_rules! queries {
 
 queries! {
     /// See [`Agents`].
-    Agents => Roll,
+    Agents => Roster,
     /// See [`Groups`].
     Groups => Vec<Group>,
     /// See [`Inbox`].
@@ -51,8 +51,8 @@ queries! {
     Search => Vec<MessageView>,
     /// See [`Status`].
     Status => Option<Vec<Delivery>>,
-    /// See [`Tips`].
-    Tips => BTreeMap<AgentName, u64>,
+    /// See [`Versions`].
+    Versions => BTreeMap<AgentName, u64>,
     /// See [`Leases`].
     Leases => Vec<SessionId>,
 }
@@ -63,7 +63,7 @@ pub struct Agents;
 
 /// The agents, and the time by the store's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roll {
+pub struct Roster {
     pub now: Millis,
     /// The agents. Their standing goes by when they were last seen alone.
     pub agents: Vec<Agent>,
@@ -90,7 +90,7 @@ pub struct Counts {
     /// What is handed out and not confirmed.
     pub leased: u64,
     /// The last sequence number.
-    pub tip: u64,
+    pub latest_seq: u64,
 }
 
 impl Counts {
@@ -128,7 +128,7 @@ pub struct Fetched {
     /// How many later ones are below the floor.
     pub below_floor: u64,
     /// The mailbox's last sequence number.
-    pub tip: u64,
+    pub latest_seq: u64,
 }
 
 /// One message, if the agent wrote or received it.
@@ -179,7 +179,7 @@ pub struct Status {
 
 /// A number for each mailbox that rises whenever something can be handed out that could not before.
 #[derive(Debug, Clone)]
-pub struct Tips {
+pub struct Versions {
     pub agents: Vec<AgentName>,
 }
 

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::model;
 
@@ -52,7 +52,7 @@ pub(super) struct Item {
     pub state: String,
 }
 
-pub(super) struct AckMessage(pub(super) Arc<Desk>);
+pub(super) struct AckMessage(pub(super) Arc<Callers>);
 
 impl Tool for AckMessage {
     const NAME: &'static str = "ack_message";
@@ -62,12 +62,12 @@ impl Tool for AckMessage {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session, under_way) = self.0.enter_to_confirm(&cx).await?;
+        let (mail, session, in_flight) = self.0.enter_to_confirm(&cx).await?;
         let outcome = match args.outcome {
             Outcome::Acked => model::Outcome::Acked,
             Outcome::Rejected => model::Outcome::Rejected,
         };
-        let settled = mail.settle(&session, &args.ids, outcome, args.note, under_way.unseen()).await.map_err(failed)?;
+        let settled = mail.settle(&session, &args.ids, outcome, args.note, in_flight.unseen()).await.map_err(failed)?;
         let state = |state: Option<model::DeliveryState>| state.map_or("unknown", |state| state.as_str()).to_owned();
         let results = settled.into_iter().map(|item| Item { id: item.id.to_string(), state: state(item.state) });
         Ok(Output { results: results.collect() })

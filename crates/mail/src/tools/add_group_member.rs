@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::membership::{Membership, Output};
 
 /// Add an agent, or everybody of a role, to a group. Messages sent before are not touched.
@@ -16,7 +16,7 @@ use crate::membership::{Membership, Output};
 #[serde(transparent)]
 pub(super) struct Args(Membership);
 
-pub(super) struct AddGroupMember(pub(super) Arc<Desk>);
+pub(super) struct AddGroupMember(pub(super) Arc<Callers>);
 
 impl Tool for AddGroupMember {
     const NAME: &'static str = "add_group_member";

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Urgency, counted, failed};
-use crate::desk::Desk;
+use super::{Urgency, counted};
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::service::send::BroadcastRequest;
 
 /// Send one message to all agents but yourself. Prefer send_message to a group or role: this interrupts everybody.
@@ -61,7 +62,7 @@ pub(super) struct Output {
     pub message_ids: Vec<String>,
 }
 
-pub(super) struct BroadcastMessage(pub(super) Arc<Desk>);
+pub(super) struct BroadcastMessage(pub(super) Arc<Callers>);
 
 impl Tool for BroadcastMessage {
     const NAME: &'static str = "broadcast_message";

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{HANDED_OUT, Message, failed};
-use crate::desk::Desk;
+use super::{HANDED_OUT, Message};
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::Framed;
 use crate::service::receive::CheckRequest;
 
@@ -33,7 +34,7 @@ pub(super) struct Output {
     pub remaining: u64,
 }
 
-pub(super) struct CheckMessages(pub(super) Arc<Desk>);
+pub(super) struct CheckMessages(pub(super) Arc<Callers>);
 
 impl Tool for CheckMessages {
     const NAME: &'static str = "check_messages";
@@ -44,10 +45,10 @@ impl Tool for CheckMessages {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let (mail, session, under_way) = self.0.enter_to_confirm(&cx).await?;
+        let (mail, session, in_flight) = self.0.enter_to_confirm(&cx).await?;
         let limit = args.limit.unwrap_or(50).clamp(1, 500) as usize;
         let request =
-            CheckRequest { limit, max_bytes: HANDED_OUT, token: Some(under_way.token()), unseen: under_way.unseen() };
+            CheckRequest { limit, max_bytes: HANDED_OUT, token: Some(in_flight.token()), unseen: in_flight.unseen() };
         let claimed = mail.check(&session, request).await.map_err(failed)?;
         if !claimed.messages.is_empty() {
             self.0.hands_out(&cx, &mail, &session, claimed.handed);

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 
 /// Make a group of agents, which messages can be sent to. add_group_member fills it.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) struct Output {
     pub name: String,
 }
 
-pub(super) struct CreateGroup(pub(super) Arc<Desk>);
+pub(super) struct CreateGroup(pub(super) Arc<Callers>);
 
 impl Tool for CreateGroup {
     const NAME: &'static str = "create_group";

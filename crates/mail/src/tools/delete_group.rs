@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 
 /// Delete a group. Messages that were sent to it stay where they are. `everyone` cannot be deleted.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub(super) struct Output {
     pub name: String,
 }
 
-pub(super) struct DeleteGroup(pub(super) Arc<Desk>);
+pub(super) struct DeleteGroup(pub(super) Arc<Callers>);
 
 impl Tool for DeleteGroup {
     const NAME: &'static str = "delete_group";

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::model::Delivery;
 use crate::time::rfc3339;
@@ -73,7 +73,7 @@ pub(super) struct Hint {
     pub outcome: Option<String>,
 }
 
-pub(super) struct DeliveryStatus(pub(super) Arc<Desk>);
+pub(super) struct DeliveryStatus(pub(super) Arc<Callers>);
 
 impl Tool for DeliveryStatus {
     const NAME: &'static str = "delivery_status";

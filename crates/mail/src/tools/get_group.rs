@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::service::people::Expanded;
 use crate::time::rfc3339;
@@ -55,7 +55,7 @@ pub(super) struct Member {
     pub id: String,
 }
 
-pub(super) struct GetGroup(pub(super) Arc<Desk>);
+pub(super) struct GetGroup(pub(super) Arc<Callers>);
 
 impl Tool for GetGroup {
     const NAME: &'static str = "get_group";

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{HANDED_OUT, Message, failed};
-use crate::desk::Desk;
+use super::{HANDED_OUT, Message};
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::Framed;
 
 /// Show the conversation that a message belongs to, in order: what of it you wrote or received. Nothing is marked as read.
@@ -30,7 +31,7 @@ pub(super) struct Output {
     pub omitted: usize,
 }
 
-pub(super) struct GetThread(pub(super) Arc<Desk>);
+pub(super) struct GetThread(pub(super) Arc<Callers>);
 
 impl Tool for GetThread {
     const NAME: &'static str = "get_thread";

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{counted, failed, standing};
-use crate::desk::Desk;
+use super::{counted, standing};
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::model::{Agent, Standing};
 use crate::time::rfc3339;
@@ -54,7 +55,7 @@ pub(super) struct Item {
     pub branch: String,
 }
 
-pub(super) struct ListAgents(pub(super) Arc<Desk>);
+pub(super) struct ListAgents(pub(super) Arc<Callers>);
 
 impl Tool for ListAgents {
     const NAME: &'static str = "list_agents";

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::model::Group;
 use crate::time::rfc3339;
@@ -40,7 +40,7 @@ pub(super) struct Item {
     pub member_count: u64,
 }
 
-pub(super) struct ListGroups(pub(super) Arc<Desk>);
+pub(super) struct ListGroups(pub(super) Arc<Callers>);
 
 impl Tool for ListGroups {
     const NAME: &'static str = "list_groups";

@@ -20,17 +20,15 @@ mod search_messages;
 mod send_message;
 mod wait_for_message;
 
-use std::fmt::Display;
 use std::sync::Arc;
 
-use mcp::tool::{AnyTool, ToolError, tool};
+use mcp::tool::{AnyTool, tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::MailError;
-use crate::desk::Desk;
-use crate::framing::{Framed, escaped, quoted};
+use crate::callers::Callers;
+use crate::framing::{Framed, quoted};
 use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Standing};
 use crate::time::rfc3339;
 
@@ -38,36 +36,36 @@ use crate::time::rfc3339;
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
 
 /// The tools that Thrum has.
-fn first_eleven(desk: &Arc<Desk>) -> Vec<Arc<dyn AnyTool>> {
+fn first_eleven(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     vec![
-        tool(add_group_member::AddGroupMember(desk.clone())),
-        tool(broadcast_message::BroadcastMessage(desk.clone())),
-        tool(check_messages::CheckMessages(desk.clone())),
-        tool(create_group::CreateGroup(desk.clone())),
-        tool(delete_group::DeleteGroup(desk.clone())),
-        tool(get_group::GetGroup(desk.clone())),
-        tool(list_agents::ListAgents(desk.clone())),
-        tool(list_groups::ListGroups(desk.clone())),
-        tool(remove_group_member::RemoveGroupMember(desk.clone())),
-        tool(send_message::SendMessage(desk.clone())),
-        tool(wait_for_message::WaitForMessage(desk.clone())),
+        tool(add_group_member::AddGroupMember(callers.clone())),
+        tool(broadcast_message::BroadcastMessage(callers.clone())),
+        tool(check_messages::CheckMessages(callers.clone())),
+        tool(create_group::CreateGroup(callers.clone())),
+        tool(delete_group::DeleteGroup(callers.clone())),
+        tool(get_group::GetGroup(callers.clone())),
+        tool(list_agents::ListAgents(callers.clone())),
+        tool(list_groups::ListGroups(callers.clone())),
+        tool(remove_group_member::RemoveGroupMember(callers.clone())),
+        tool(send_message::SendMessage(callers.clone())),
+        tool(wait_for_message::WaitForMessage(callers.clone())),
     ]
 }
 
 /// The profile `thrum`.
-pub fn thrum_tools(desk: &Arc<Desk>) -> Vec<Arc<dyn AnyTool>> {
-    first_eleven(desk)
+pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
+    first_eleven(callers)
 }
 
 /// All tools of the toolset.
-pub fn tools(desk: &Arc<Desk>) -> Vec<Arc<dyn AnyTool>> {
-    let mut all = first_eleven(desk);
+pub fn tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
+    let mut all = first_eleven(callers);
     all.extend([
-        tool(ack_message::AckMessage(desk.clone())),
-        tool(delivery_status::DeliveryStatus(desk.clone())),
-        tool(get_thread::GetThread(desk.clone())),
-        tool(register_agent::RegisterAgent(desk.clone())),
-        tool(search_messages::SearchMessages(desk.clone())),
+        tool(ack_message::AckMessage(callers.clone())),
+        tool(delivery_status::DeliveryStatus(callers.clone())),
+        tool(get_thread::GetThread(callers.clone())),
+        tool(register_agent::RegisterAgent(callers.clone())),
+        tool(search_messages::SearchMessages(callers.clone())),
     ]);
     all
 }
@@ -75,23 +73,6 @@ pub fn tools(desk: &Arc<Desk>) -> Vec<Arc<dyn AnyTool>> {
 /// `1 agent`, `2 agents`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
-/// What a failure says to a model: what happened, then what to do.
-pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
-    let error = error.into();
-    refused(&error, error.hints())
-}
-
-/// A sentence of what is wrong, then what to do. Both may quote what agents wrote: nothing of it stays hidden.
-pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
-    let mut text = escaped(&error.to_string());
-    // Errors are written as parts of sentences; the name of an argument stays as it is.
-    let is_name = text.split([' ', ':']).next().is_some_and(|word| word.contains('_'));
-    if let Some(first) = text.get(..1).filter(|_| !is_name) {
-        text = first.to_uppercase() + &text[1..];
-    }
-    hints.iter().fold(ToolError::user(format!("{text}.")), |refusal, hint| refusal.hint(escaped(hint)))
 }
 
 /// How urgent a message is, as an argument.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::desk::{Desk, Registration};
+use crate::callers::{Callers, Registration};
 use crate::framing::quoted;
 
 /// Register yourself as an agent under a name that others write to, and bind the name to this worktree. Calling it again
@@ -47,7 +47,7 @@ pub(super) struct Output {
     pub taken_from: Option<String>,
 }
 
-pub(super) struct RegisterAgent(pub(super) Arc<Desk>);
+pub(super) struct RegisterAgent(pub(super) Arc<Callers>);
 
 impl Tool for RegisterAgent {
     const NAME: &'static str = "register_agent";

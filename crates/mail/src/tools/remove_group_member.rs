@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::membership::{Membership, Output};
 
 /// Remove an agent or a role from a group. Messages sent before stay where they are.
@@ -16,7 +16,7 @@ use crate::membership::{Membership, Output};
 #[serde(transparent)]
 pub(super) struct Args(Membership);
 
-pub(super) struct RemoveGroupMember(pub(super) Arc<Desk>);
+pub(super) struct RemoveGroupMember(pub(super) Arc<Callers>);
 
 impl Tool for RemoveGroupMember {
     const NAME: &'static str = "remove_group_member";

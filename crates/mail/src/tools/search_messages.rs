@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::failed;
-use crate::desk::Desk;
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::service::look::{Hit as Found, SearchRequest};
 use crate::time::{self, rfc3339};
@@ -57,7 +57,7 @@ pub(super) struct Hit {
     pub snippet: String,
 }
 
-pub(super) struct SearchMessages(pub(super) Arc<Desk>);
+pub(super) struct SearchMessages(pub(super) Arc<Callers>);
 
 impl Tool for SearchMessages {
     const NAME: &'static str = "search_messages";

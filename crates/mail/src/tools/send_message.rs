@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Urgency, failed, standing};
-use crate::desk::Desk;
+use super::{Urgency, standing};
+use crate::callers::Callers;
+use crate::error::failed;
 use crate::framing::quoted;
 use crate::model::Standing;
 use crate::service::send::SendRequest;
@@ -71,7 +72,7 @@ pub(super) struct Recipient {
     pub status: String,
 }
 
-pub(super) struct SendMessage(pub(super) Arc<Desk>);
+pub(super) struct SendMessage(pub(super) Arc<Callers>);
 
 impl Tool for SendMessage {
     const NAME: &'static str = "send_message";

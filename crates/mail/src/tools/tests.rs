@@ -10,18 +10,18 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::desk::{DeskOptions, Registration};
+use crate::callers::{CallersOptions, Registration};
 use crate::model::{AgentName, Clock, Limits, Profile};
 use crate::service::{Mail, MailOptions};
 use crate::store::memory::MemoryStore;
 
-struct House {
-    desk: Arc<Desk>,
+struct Fixture {
+    callers: Arc<Callers>,
     _temp: tempfile::TempDir,
 }
 
-impl House {
-    fn new(limits: Limits) -> House {
+impl Fixture {
+    fn new(limits: Limits) -> Fixture {
         let temp = tempfile::tempdir().unwrap();
         let open = move || {
             let limits = limits.clone();
@@ -30,14 +30,14 @@ impl House {
                 Mail::open(MailOptions { limits, ..MailOptions::new(store) }).await
             }) as std::pin::Pin<Box<dyn Future<Output = _> + Send>>
         };
-        let desk = Desk::new(DeskOptions {
+        let callers = Callers::new(CallersOptions {
             open: Box::new(open),
             identities: temp.path().join("identities"),
             tokens: temp.path().join("tokens"),
             space: "s".to_owned(),
             host: "h".to_owned(),
         });
-        House { desk, _temp: temp }
+        Fixture { callers, _temp: temp }
     }
 
     /// An agent in a worktree of its own.
@@ -48,13 +48,13 @@ impl House {
     async fn described(&self, name: &str, role: &str, module: &str, intent: Option<String>) -> Context {
         let cx = Context::detached(Arc::new(caller(name)));
         let (name, role, module) = (name.to_owned(), role.to_owned(), module.to_owned());
-        self.desk.register(&cx, Registration { name, role, module, intent }).await.unwrap();
+        self.callers.register(&cx, Registration { name, role, module, intent }).await.unwrap();
         cx
     }
 
     /// Agents that nobody speaks for.
     async fn crowd(&self, count: usize) {
-        let mail = self.desk.mail().await.unwrap();
+        let mail = self.callers.mail().await.unwrap();
         for n in 0..count {
             let profile = Profile { role: crate::Role::new("crowd").ok(), ..Profile::default() };
             mail.register(&AgentName::new(&format!("c{n}")).unwrap(), profile).await.unwrap();
@@ -78,18 +78,18 @@ async fn call<T: Tool>(tool: T, cx: &Context, arguments: Value) -> Result<(T::Ou
     Ok((output, text))
 }
 
-async fn send(house: &House, cx: &Context, arguments: Value) -> Result<(send_message::Output, String), String> {
-    call(send_message::SendMessage(house.desk.clone()), cx, arguments).await
+async fn send(fixture: &Fixture, cx: &Context, arguments: Value) -> Result<(send_message::Output, String), String> {
+    call(send_message::SendMessage(fixture.callers.clone()), cx, arguments).await
 }
 
 #[tokio::test]
 async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood() {
-    let house = House::new(Limits { mailbox_messages: 2, ..Limits::default() });
-    let ann = house.agent("ann", "lead").await;
-    house.agent("dev", "dev").await;
-    house.agent("bob", "dev").await;
-    house
-        .desk
+    let fixture = Fixture::new(Limits { mailbox_messages: 2, ..Limits::default() });
+    let ann = fixture.agent("ann", "lead").await;
+    fixture.agent("dev", "dev").await;
+    fixture.agent("bob", "dev").await;
+    fixture
+        .callers
         .mail()
         .await
         .unwrap()
@@ -103,11 +103,11 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
         )
         .await
         .unwrap();
-    let (one, text) = send(&house, &ann, json!({"to": "dev", "content": "x"})).await.unwrap();
+    let (one, text) = send(&fixture, &ann, json!({"to": "dev", "content": "x"})).await.unwrap();
     assert_eq!((one.recipients.len(), one.resolved_to.as_deref()), (1, Some("agent:dev")));
     assert!(one.warnings[0].contains("also there: role:dev"), "{:?}", one.warnings);
     assert!(text.ends_with("Write it so to mean that."), "{text}");
-    let (listed, text) = call(list_agents::ListAgents(house.desk.clone()), &ann, json!({})).await.unwrap();
+    let (listed, text) = call(list_agents::ListAgents(fixture.callers.clone()), &ann, json!({})).await.unwrap();
     assert_eq!((&*listed.agents[3].name, &*listed.agents[3].last_seen_at), ("old", "never"));
     assert!(text.contains("old (dev): offline, 0 unread, seen never"), "{text}");
     // The others were here just now.
@@ -117,7 +117,7 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
         ("agent:dev:1A2B", "agent:old", &["old"], "offline"),
         ("agent:lead:ffff", "role:lead", &[], ""),
     ] {
-        let sent = send(&house, &ann, json!({"to": to, "content": "x"})).await;
+        let sent = send(&fixture, &ann, json!({"to": to, "content": "x"})).await;
         let Ok((sent, _)) = sent else {
             assert!(names.is_empty() && sent.unwrap_err().contains("reaches nobody but its own sender"));
             continue;
@@ -127,56 +127,56 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
         assert_eq!(sent.recipient_status, status, "{to}");
     }
     // dev and bob have two each by now, old two as well.
-    let full = send(&house, &ann, json!({"to": "bob", "content": "x"})).await.unwrap_err();
+    let full = send(&fixture, &ann, json!({"to": "bob", "content": "x"})).await.unwrap_err();
     assert!(full.contains("The mailbox of bob is full") && full.contains("try again later"), "{full}");
-    house.agent("eve", "dev").await;
-    let (partly, text) = send(&house, &ann, json!({"to": "role:dev", "content": "x"})).await.unwrap();
+    fixture.agent("eve", "dev").await;
+    let (partly, text) = send(&fixture, &ann, json!({"to": "role:dev", "content": "x"})).await.unwrap();
     assert_eq!((&*partly.status, &*partly.failed_to), ("partial", &["bob", "dev", "old"].map(str::to_owned)[..]));
     assert!(text.starts_with("partial: ") && text.contains("Not to bob, dev, old."), "{text}");
 }
 
 #[tokio::test]
 async fn each_limit_refuses_with_its_name_and_what_to_do() {
-    let house = House::new(Limits { broadcast_max: 3, ..Limits::default() });
-    let ann = house.agent("ann", "lead").await;
-    house.crowd(4).await;
+    let fixture = Fixture::new(Limits { broadcast_max: 3, ..Limits::default() });
+    let ann = fixture.agent("ann", "lead").await;
+    fixture.crowd(4).await;
     let broadcast = |content: &str| {
-        call(broadcast_message::BroadcastMessage(house.desk.clone()), &ann, json!({"content": content}))
+        call(broadcast_message::BroadcastMessage(fixture.callers.clone()), &ann, json!({"content": content}))
     };
     let refused = broadcast("x").await.err().unwrap();
     assert!(refused.contains("a broadcast to 4 agents") || refused.contains("A broadcast to 4 agents"), "{refused}");
     assert!(refused.contains("raise `broadcast_max` under [mail] in hob.toml"), "{refused}");
-    let refused = send(&house, &ann, json!({"to": "everyone", "content": "x"})).await.unwrap_err();
+    let refused = send(&fixture, &ann, json!({"to": "everyone", "content": "x"})).await.unwrap_err();
     assert!(refused.contains("broadcast_max"), "nor by another way: {refused}");
-    house.crowd(500).await;
-    let (sent, _) = send(&house, &ann, json!({"to": "role:crowd", "content": "x"})).await.unwrap();
+    fixture.crowd(500).await;
+    let (sent, _) = send(&fixture, &ann, json!({"to": "role:crowd", "content": "x"})).await.unwrap();
     assert_eq!(sent.recipients.len(), 500);
-    house.crowd(501).await;
-    let refused = send(&house, &ann, json!({"to": "role:crowd", "content": "x"})).await.unwrap_err();
+    fixture.crowd(501).await;
+    let refused = send(&fixture, &ann, json!({"to": "role:crowd", "content": "x"})).await.unwrap_err();
     assert!(refused.starts_with("501 recipients; a message may have 500") && refused.contains("in parts"), "{refused}");
     let body = "ä\u{1b}".repeat((1 << 20) / 3);
-    send(&house, &ann, json!({"to": "c1", "content": body})).await.unwrap();
-    let refused = send(&house, &ann, json!({"to": "c1", "content": "x".repeat(1_153_434)})).await.unwrap_err();
+    send(&fixture, &ann, json!({"to": "c1", "content": body})).await.unwrap();
+    let refused = send(&fixture, &ann, json!({"to": "c1", "content": "x".repeat(1_153_434)})).await.unwrap_err();
     assert!(refused.contains("1153434 bytes; a message may have 1048576") && refused.contains("a file"), "{refused}");
     let metadata = json!({"to": "c1", "content": "x", "metadata": {"k": "x".repeat(100_000)}});
-    let refused = send(&house, &ann, metadata).await.unwrap_err();
+    let refused = send(&fixture, &ann, metadata).await.unwrap_err();
     assert!(refused.contains("The metadata has") || refused.contains("the metadata has"), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_by_requests_may_think_for_minutes_between_them() {
-    let house = House::new(Limits::default());
-    let ann = house.agent("ann", "lead").await;
-    house.agent("bob", "dev").await;
+    let fixture = Fixture::new(Limits::default());
+    let ann = fixture.agent("ann", "lead").await;
+    fixture.agent("bob", "dev").await;
     let request = |run: &str| {
         let run = Some(run.to_owned());
         Context::detached(Arc::new(Caller { by_requests: true, run, ..caller("bob") }))
     };
     let taken = async |cx: Context| {
-        let checked = call(check_messages::CheckMessages(house.desk.clone()), &cx, json!({})).await.unwrap().0;
+        let checked = call(check_messages::CheckMessages(fixture.callers.clone()), &cx, json!({})).await.unwrap().0;
         checked.messages.into_iter().map(|message| (message.content, message.redelivered)).collect::<Vec<_>>()
     };
-    send(&house, &ann, json!({"to": "bob", "content": "one"})).await.unwrap();
+    send(&fixture, &ann, json!({"to": "bob", "content": "one"})).await.unwrap();
     assert_eq!(taken(request("first")).await, [("one".to_owned(), false)]);
     tokio::time::sleep(std::time::Duration::from_secs(540)).await;
     assert_eq!(taken(request("second")).await, [], "it is in the hands of the first");
@@ -250,10 +250,10 @@ async fn every_text_form(
     note: String,
     key: String,
 ) -> Result<(), TestCaseError> {
-    let house = House::new(Limits::default());
-    let desk = || house.desk.clone();
-    let ann = house.agent("ann", "lead").await;
-    let bob = house.described("bob", "dev", &intent, Some(intent.clone())).await;
+    let fixture = Fixture::new(Limits::default());
+    let callers = || fixture.callers.clone();
+    let ann = fixture.agent("ann", "lead").await;
+    let bob = fixture.described("bob", "dev", &intent, Some(intent.clone())).await;
     macro_rules! said {
         ($tool:expr, $cx:expr, $arguments:tt) => {{
             let text = match call($tool, $cx, json!($arguments)).await {
@@ -264,40 +264,40 @@ async fn every_text_form(
         }};
     }
     let content = format!("needle {body}");
-    let sent = send(&house, &ann, json!({"to": "bob", "content": content, "metadata": {(key.clone()): note}})).await;
+    let sent = send(&fixture, &ann, json!({"to": "bob", "content": content, "metadata": {(key.clone()): note}})).await;
     let (sent, text) = sent.unwrap();
     holds(&text, "send_message")?;
     let id = sent.message_id;
-    said!(send_message::SendMessage(desk()), &ann, {"to": body, "content": "x"});
-    said!(send_message::SendMessage(desk()), &ann, {"to": "bob", "content": body, "reply_to": id, "idempotency_key": key});
-    said!(send_message::SendMessage(desk()), &ann, {"to": "bob", "content": "other", "idempotency_key": key});
-    said!(create_group::CreateGroup(desk()), &ann, {"name": "g", "description": description});
-    said!(create_group::CreateGroup(desk()), &ann, {"name": description});
-    said!(add_group_member::AddGroupMember(desk()), &ann, {"group": "g", "member_type": "agent", "member_id": "\n@bob\r"});
-    said!(add_group_member::AddGroupMember(desk()), &ann, {"group": description, "member_type": "role", "member_id": body});
-    said!(remove_group_member::RemoveGroupMember(desk()), &ann, {"group": "g", "member_type": "agent", "member_id": body});
-    said!(delete_group::DeleteGroup(desk()), &ann, {"name": body});
-    said!(list_groups::ListGroups(desk()), &bob, {});
-    said!(get_group::GetGroup(desk()), &bob, {"name": "g", "expand": true});
-    said!(get_group::GetGroup(desk()), &bob, {"name": body});
-    said!(list_agents::ListAgents(desk()), &ann, {});
-    said!(broadcast_message::BroadcastMessage(desk()), &ann, {"content": body, "filter": {"exclude": [intent]}});
-    said!(broadcast_message::BroadcastMessage(desk()), &ann, {"content": body});
-    said!(search_messages::SearchMessages(desk()), &bob, {"query": "needle"});
-    said!(search_messages::SearchMessages(desk()), &bob, {"query": body, "from": body, "since": intent});
-    said!(get_thread::GetThread(desk()), &bob, {"id": id});
-    said!(get_thread::GetThread(desk()), &bob, {"id": body});
-    said!(wait_for_message::WaitForMessage(desk()), &bob, {"timeout": 0, "after": 0, "max": 5});
-    let shown = said!(check_messages::CheckMessages(desk()), &bob, {});
+    said!(send_message::SendMessage(callers()), &ann, {"to": body, "content": "x"});
+    said!(send_message::SendMessage(callers()), &ann, {"to": "bob", "content": body, "reply_to": id, "idempotency_key": key});
+    said!(send_message::SendMessage(callers()), &ann, {"to": "bob", "content": "other", "idempotency_key": key});
+    said!(create_group::CreateGroup(callers()), &ann, {"name": "g", "description": description});
+    said!(create_group::CreateGroup(callers()), &ann, {"name": description});
+    said!(add_group_member::AddGroupMember(callers()), &ann, {"group": "g", "member_type": "agent", "member_id": "\n@bob\r"});
+    said!(add_group_member::AddGroupMember(callers()), &ann, {"group": description, "member_type": "role", "member_id": body});
+    said!(remove_group_member::RemoveGroupMember(callers()), &ann, {"group": "g", "member_type": "agent", "member_id": body});
+    said!(delete_group::DeleteGroup(callers()), &ann, {"name": body});
+    said!(list_groups::ListGroups(callers()), &bob, {});
+    said!(get_group::GetGroup(callers()), &bob, {"name": "g", "expand": true});
+    said!(get_group::GetGroup(callers()), &bob, {"name": body});
+    said!(list_agents::ListAgents(callers()), &ann, {});
+    said!(broadcast_message::BroadcastMessage(callers()), &ann, {"content": body, "filter": {"exclude": [intent]}});
+    said!(broadcast_message::BroadcastMessage(callers()), &ann, {"content": body});
+    said!(search_messages::SearchMessages(callers()), &bob, {"query": "needle"});
+    said!(search_messages::SearchMessages(callers()), &bob, {"query": body, "from": body, "since": intent});
+    said!(get_thread::GetThread(callers()), &bob, {"id": id});
+    said!(get_thread::GetThread(callers()), &bob, {"id": body});
+    said!(wait_for_message::WaitForMessage(callers()), &bob, {"timeout": 0, "after": 0, "max": 5});
+    let shown = said!(check_messages::CheckMessages(callers()), &bob, {});
     prop_assert!(shown.contains("| needle"), "{shown}");
-    said!(ack_message::AckMessage(desk()), &bob, {"ids": [id], "note": note});
-    said!(ack_message::AckMessage(desk()), &bob, {"ids": [body], "note": note});
-    said!(delivery_status::DeliveryStatus(desk()), &ann, {"id": id});
-    said!(register_agent::RegisterAgent(desk()), &bob, {"name": "bob", "role": body, "module": intent, "intent": note});
-    said!(register_agent::RegisterAgent(desk()), &bob, {"name": "bob", "role": "dev", "module": intent, "intent": note});
-    let mail = house.desk.mail().await.unwrap();
+    said!(ack_message::AckMessage(callers()), &bob, {"ids": [id], "note": note});
+    said!(ack_message::AckMessage(callers()), &bob, {"ids": [body], "note": note});
+    said!(delivery_status::DeliveryStatus(callers()), &ann, {"id": id});
+    said!(register_agent::RegisterAgent(callers()), &bob, {"name": "bob", "role": body, "module": intent, "intent": note});
+    said!(register_agent::RegisterAgent(callers()), &bob, {"name": "bob", "role": "dev", "module": intent, "intent": note});
+    let mail = fixture.callers.mail().await.unwrap();
     let agent = AgentName::new("bob").unwrap();
-    send(&house, &ann, json!({"to": "bob", "content": body})).await.unwrap();
+    send(&fixture, &ann, json!({"to": "bob", "content": body})).await.unwrap();
     if let Some(hint) = crate::hints::hook_context(&mail, &agent, crate::hints::HookEvent::Stop).await.unwrap() {
         holds(&hint, "hook_context")?;
     }

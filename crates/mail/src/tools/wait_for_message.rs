@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Filter, HANDED_OUT, Message, failed};
-use crate::desk::{Desk, UnderWay};
+use super::{Filter, HANDED_OUT, Message};
+use crate::callers::{Callers, InFlight};
+use crate::error::failed;
 use crate::framing::Framed;
 use crate::model::Session;
 use crate::service::Mail;
@@ -57,7 +58,7 @@ pub(super) struct Output {
     pub remaining: u64,
 }
 
-pub(super) struct WaitForMessage(pub(super) Arc<Desk>);
+pub(super) struct WaitForMessage(pub(super) Arc<Callers>);
 
 /// What ended a wait.
 struct Came {
@@ -91,7 +92,7 @@ impl Tool for WaitForMessage {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let begun = Instant::now();
-        let (mail, session, under_way) = match args.after {
+        let (mail, session, in_flight) = match args.after {
             None => self.0.enter_to_confirm(&cx).await.map(|(mail, session, call)| (mail, session, Some(call)))?,
             Some(_) => self.0.enter(&cx).await.map(|(mail, session)| (mail, session, None))?,
         };
@@ -104,8 +105,8 @@ impl Tool for WaitForMessage {
             floor,
             max,
             max_bytes: HANDED_OUT,
-            token: under_way.as_ref().map(UnderWay::token),
-            unseen: under_way.as_ref().map(UnderWay::unseen).unwrap_or_default(),
+            token: in_flight.as_ref().map(InFlight::token),
+            unseen: in_flight.as_ref().map(InFlight::unseen).unwrap_or_default(),
         };
         let mut waiting = std::pin::pin!(wait(&mail, &session, args.after, request));
         let came = loop {

@@ -1,8 +1,8 @@
-//! Killing the process that writes, at random moments and between any two steps on the disk: every acknowledged send is
-//! there exactly once, every other at most once.
+//! The writing process is killed, at random moments and between any two steps on the disk: every acknowledged send is there
+//! exactly once, every other at most once.
 //!
-//! The writing process is this test binary again (see [`writes_until_it_is_killed`]). Killing it loses nothing that the
-//! kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only what was
+//! The writing process is this test binary again (see [`writes_until_it_is_killed`]). A killed process loses nothing that
+//! the kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only what was
 //! synced at some moment, as a crash of the machine would leave them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use mail::store::Store;
 use mail::store::query::Fetch;
 use mail::{AgentName, Clock, Floor, Limits, SendRequest};
 
-use crate::place::{Hand, Place, open_sqlite};
+use crate::fixture::{ManualClock, StoreFixture, open_sqlite};
 
 const WRITER: &str = "MAIL_TEST_WRITES_TO";
 const SENDERS: usize = 6;
@@ -33,15 +33,15 @@ async fn writes_until_it_is_killed() {
     let limits = Limits { mailbox_messages: 1_000_000, ..Limits::default() };
     let store = Arc::new(open_sqlite(Path::new(&path), Clock::system(), &limits).unwrap());
     let (_, hand) = Clock::manual(0);
-    let place = Place::with(store, limits, Hand(hand), Box::new(())).await;
+    let fixture = StoreFixture::with(store, limits, ManualClock(hand), Box::new(())).await;
     let mut readers = Vec::new();
     for index in 0..MAILBOXES {
-        readers.push(place.agent(&format!("b{index}"), "box").await);
+        readers.push(fixture.agent(&format!("b{index}"), "box").await);
     }
     let mut work = tokio::task::JoinSet::new();
     for index in 0..SENDERS {
-        let session = place.agent(&format!("s{index}"), "load").await;
-        let mail = place.mail.clone();
+        let session = fixture.agent(&format!("s{index}"), "load").await;
+        let mail = fixture.mail.clone();
         work.spawn(async move {
             for count in 0usize.. {
                 let to = if count % 5 == 0 { "role:box".to_owned() } else { format!("b{}", count % MAILBOXES) };
@@ -56,7 +56,7 @@ async fn writes_until_it_is_killed() {
     }
     // Leases and confirmations in between, which wait for no sync.
     for session in readers {
-        let mail = place.mail.clone();
+        let mail = fixture.mail.clone();
         work.spawn(async move {
             loop {
                 mail.check(&session, mail::CheckRequest { limit: 3, ..Default::default() }).await.unwrap();

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use mail::store::change::{Change, Changed};
 use mail::store::query::{Found, Query};
-use mail::store::{BoxFuture, Companions, Ear, News, Store};
+use mail::store::{BoxFuture, CommitHook, Store, WakeDelivery, WakeListener};
 use mail::{Floor, MailError, SendRequest, StoreError, WaitRequest};
 
-use crate::place::{Hand, Place, again, limits};
+use crate::fixture::{ManualClock, StoreFixture, again, limits};
 
 /// A store with faults before it. Which call meets which fault is drawn from a seed.
 struct Faulty {
@@ -64,37 +64,37 @@ impl Store for Faulty {
         self.inner.read(query)
     }
 
-    fn listen(&self, ear: Ear) {
+    fn listen(&self, listener: WakeListener) {
         let drawn = AtomicU64::new(7);
         let runtime = tokio::runtime::Handle::current();
         self.inner.listen(Arc::new(move |wake| match drawn.fetch_add(1, Ordering::SeqCst) % 4 {
             0 => {}
             1 => {
-                ear(wake.clone());
-                ear(wake);
+                listener(wake.clone());
+                listener(wake);
             }
             2 => {
-                let ear = ear.clone();
+                let listener = listener.clone();
                 runtime.spawn(async move {
                     tokio::time::sleep(Duration::from_millis(30)).await; // sleeps: the delay is the fault
-                    ear(wake);
+                    listener(wake);
                 });
             }
-            _ => ear(wake),
+            _ => listener(wake),
         }));
     }
 
-    fn accompany(&self, companions: Companions) {
+    fn on_commit(&self, hook: CommitHook) {
         let drawn = AtomicU64::new(3);
-        self.inner.accompany(Arc::new(move |arrivals| {
-            let mut along = companions(arrivals);
+        self.inner.on_commit(Arc::new(move |arrivals| {
+            let mut along = hook(arrivals);
             along.retain(|_| !drawn.fetch_add(1, Ordering::SeqCst).is_multiple_of(3));
             along
         }));
     }
 
-    fn news(&self) -> News {
-        News::Unsure
+    fn wake_delivery(&self) -> WakeDelivery {
+        WakeDelivery::BestEffort
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -104,35 +104,35 @@ impl Store for Faulty {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_bears_all_faults() {
-    bears_all_faults(Place::memory(limits()).await).await;
+    bears_all_faults(StoreFixture::memory(limits()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_bears_all_faults() {
-    bears_all_faults(Place::sqlite(limits()).await).await;
+    bears_all_faults(StoreFixture::sqlite(limits()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgresql_bears_all_faults() {
     let Some(server) = crate::postgres::Server::start() else { return };
-    bears_all_faults(Place::postgres(&server, "faults", limits()).await).await;
+    bears_all_faults(StoreFixture::postgres(&server, "faults", limits()).await).await;
 }
 
 const SENDERS: usize = 4;
 const EACH: usize = 40;
 
-async fn bears_all_faults(sound: Place) {
+async fn bears_all_faults(sound: StoreFixture) {
     let faulty = Arc::new(Faulty::new(sound.store.clone(), 42));
-    let hand = Hand(sound.hand.0.clone());
+    let hand = ManualClock(sound.clock.0.clone());
     let boxes = [sound.agent("b0", "dev").await, sound.agent("b1", "dev").await];
     let mut senders = Vec::new();
     for index in 0..SENDERS {
         senders.push(sound.agent(&format!("s{index}"), "load").await);
     }
-    let place = Place::with(faulty.clone(), limits(), hand, Box::new(())).await;
+    let fixture = StoreFixture::with(faulty.clone(), limits(), hand, Box::new(())).await;
     let mut sending = tokio::task::JoinSet::new();
     for (index, session) in senders.into_iter().enumerate() {
-        let mail = place.mail.clone();
+        let mail = fixture.mail.clone();
         sending.spawn(async move {
             let mut acknowledged = Vec::new();
             for count in 0..EACH {
@@ -158,7 +158,7 @@ async fn bears_all_faults(sound: Place) {
     for agent in boxes {
         // Two waiters each; every message goes to one of them, once.
         for _ in 0..2 {
-            let (mail, session) = (place.mail.clone(), again(&agent));
+            let (mail, session) = (fixture.mail.clone(), again(&agent));
             receiving.spawn(async move {
                 let mut got = Vec::new();
                 loop {

@@ -12,7 +12,7 @@ use mail::store::sqlite::{examine, examine_spool};
 use mail::{Clock, Limits, Space, StoreError};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
-use crate::place::{LONG, open_sqlite};
+use crate::fixture::{LONG, open_sqlite};
 
 /// Whoever opens such a file.
 type Opener = fn(&Path) -> Result<(), StoreError>;

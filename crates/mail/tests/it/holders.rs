@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mail::desk::{Desk, DeskOptions, Registration};
+use mail::callers::{Callers, CallersOptions, Registration};
 use mail::store::Store;
 use mail::{Mail, MailOptions};
 use mcp::tool::{Context, LogLevel, NotifyError, Peer, Progress};
@@ -11,7 +11,7 @@ use project::Caller;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use crate::place::{LONG, limits};
+use crate::fixture::{LONG, limits};
 use crate::postgres::Server;
 
 /// A connection that stands and says nothing, until its client's end hangs up; and what cancels the call on it.
@@ -32,10 +32,10 @@ impl Peer for Line {
     }
 }
 
-/// The desk of a daemon on a machine of that name.
-pub(crate) async fn desk(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> Arc<Desk> {
+/// The callers of a daemon on a machine of that name.
+pub(crate) async fn callers(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> Arc<Callers> {
     let mail = Mail::open(MailOptions { limits: limits(), ..MailOptions::new(store) }).await.unwrap();
-    Desk::new(DeskOptions {
+    Callers::new(CallersOptions {
         open: Box::new(move || {
             let mail = mail.clone();
             Box::pin(async move { Ok(mail) })
@@ -67,8 +67,8 @@ async fn whoever_only_looks_learns_of_a_takeover_on_another_machine() {
     let Some(server) = Server::start() else { return };
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let store = async |host| Arc::new(server.store("taken", host, None, &limits()).await);
-    let here = desk(store("here").await, "here", one.path().to_owned()).await;
-    let there = desk(store("there").await, "there", two.path().to_owned()).await;
+    let here = callers(store("here").await, "here", one.path().to_owned()).await;
+    let there = callers(store("there").await, "there", two.path().to_owned()).await;
     let old = connection("ann", false);
     here.register(&old, itself("ann")).await.unwrap();
     here.enter(&old).await.unwrap();

@@ -1,5 +1,5 @@
-//! What was delivered is read, or it is said where it is: whatever the project is called by now, and whether a daemon was
-//! started with the database's address or without.
+//! Delivered mail can be read, or the answer says where it is: whatever the project is called by now, and whether or not
+//! the daemon was started with the database's address.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use mail::identity::{Identities, Identity};
 use mail::store::postgres::shown;
 use mail::{Limits, Refusal, Session, Space, StoreError};
 
-use crate::place::{Hand, Place, again, limits};
+use crate::fixture::{ManualClock, StoreFixture, again, limits};
 use crate::postgres::Server;
 
 /// A project on a machine.
@@ -48,12 +48,12 @@ impl Project {
         })
     }
 
-    async fn open(&self, space: &Space) -> Result<Place, StoreError> {
+    async fn open(&self, space: &Space) -> Result<StoreFixture, StoreError> {
         let store = self.home(space).open().await?;
-        Ok(Place::with(store, limits(), Hand(mail::Clock::manual(0).1), Box::new(())).await)
+        Ok(StoreFixture::with(store, limits(), ManualClock(mail::Clock::manual(0).1), Box::new(())).await)
     }
 
-    async fn opens(&self, space: &Space) -> Place {
+    async fn opens(&self, space: &Space) -> StoreFixture {
         self.open(space).await.unwrap()
     }
 
@@ -71,7 +71,7 @@ impl Project {
     }
 
     /// An agent of this project, in a worktree of its own.
-    async fn agent(&self, place: &Place, name: &str) -> Session {
+    async fn agent(&self, fixture: &StoreFixture, name: &str) -> Session {
         let worktree = self.dir.join(name);
         Identities::new(self.dir.join("identities")).save(&identity(name, &worktree, "")).unwrap();
         let request = mail::EnterRequest {
@@ -83,15 +83,15 @@ impl Project {
             create: true,
             profile: mail::Profile { role: Some(mail::Role::new("dev").unwrap()), ..mail::Profile::default() },
         };
-        place.mail.enter(request).await.unwrap().session
+        fixture.mail.enter(request).await.unwrap().session
     }
 
     /// Two agents, and a message from one to the other that waits.
     async fn with_mail(&self, space: &Space, text: &str) -> (Session, Session) {
-        let place = self.opens(space).await;
-        let (ann, bob) = (self.agent(&place, "ann").await, self.agent(&place, "bob").await);
-        place.send(&ann, "bob", text).await.unwrap();
-        place.mail.close().await;
+        let fixture = self.opens(space).await;
+        let (ann, bob) = (self.agent(&fixture, "ann").await, self.agent(&fixture, "bob").await);
+        fixture.send(&ann, "bob", text).await.unwrap();
+        fixture.mail.close().await;
         (ann, bob)
     }
 }
@@ -116,8 +116,8 @@ fn path(name: &str) -> Space {
 }
 
 /// Everything in the mailbox, read or not.
-async fn contents(place: &Place, agent: &Session) -> Vec<String> {
-    let found = place.mail.look(agent, 0, mail::Floor::All, 50).await.unwrap();
+async fn contents(fixture: &StoreFixture, agent: &Session) -> Vec<String> {
+    let found = fixture.mail.look(agent, 0, mail::Floor::All, 50).await.unwrap();
     found.messages.into_iter().map(|message| message.content).collect()
 }
 
@@ -136,16 +136,16 @@ async fn what_is_this_project_s_alone_goes_along_whatever_it_is_called() {
     ];
     let mut sent = vec!["first".to_owned()];
     for (number, name) in names.iter().enumerate() {
-        let place = project.opens(name).await;
-        assert_eq!(contents(&place, &bob).await, sent, "as {name}");
+        let fixture = project.opens(name).await;
+        assert_eq!(contents(&fixture, &bob).await, sent, "as {name}");
         let text = number.to_string();
-        let id = place.send(&ann, "bob", &text).await.unwrap().id;
+        let id = fixture.send(&ann, "bob", &text).await.unwrap().id;
         sent.push(text);
-        assert_eq!(place.mail.thread(&ann, id.as_str()).await.unwrap().len(), 1);
-        place.mail.close().await;
+        assert_eq!(fixture.mail.thread(&ann, id.as_str()).await.unwrap().len(), 1);
+        fixture.mail.close().await;
     }
-    let place = project.opens(&names[4]).await;
-    assert_eq!(place.check(&again(&bob)).await, sent);
+    let fixture = project.opens(&names[4]).await;
+    assert_eq!(fixture.check(&again(&bob)).await, sent);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -157,9 +157,9 @@ async fn a_project_that_gets_an_origin_joins_its_clones_with_all_its_mail() {
     let clone = there.opens(&origin("tool")).await;
     let cat = there.agent(&clone, "cat").await;
     clone.mail.create_group(&cat, "team", "").await.unwrap();
-    let place = here.opens(&origin("tool")).await;
-    place.send(&again(&cat), "bob", "after").await.unwrap();
-    assert_eq!(place.check(&again(&bob)).await, ["before the origin", "after"]);
+    let fixture = here.opens(&origin("tool")).await;
+    fixture.send(&again(&cat), "bob", "after").await.unwrap();
+    assert_eq!(fixture.check(&again(&bob)).await, ["before the origin", "after"]);
     let names = |agents: Vec<mail::Agent>| agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(clone.mail.agents().await.unwrap()), ["ann", "bob", "cat"]);
 }
@@ -182,17 +182,17 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     }
     // A name that means another project is no way in.
     let thief = Project::new("else", Some(&server));
-    let place = thief.opens(&Space::named(origin("tool").as_str())).await;
-    assert!(place.mail.agents().await.unwrap().is_empty());
+    let fixture = thief.opens(&Space::named(origin("tool").as_str())).await;
+    assert!(fixture.mail.agents().await.unwrap().is_empty());
 
     // Kept: there, whatever the project is called, until something else is configured.
     let said = here.home(&origin("renamed")).choose(Choice::Keep).unwrap();
     assert!(said.contains("stays in"), "{said}");
-    let place = here.opens(&origin("renamed")).await;
-    assert_eq!(contents(&place, &bob).await, ["in the former"]);
+    let fixture = here.opens(&origin("renamed")).await;
+    assert_eq!(contents(&fixture, &bob).await, ["in the former"]);
     clone.send(&cat, "bob", "from the other clone").await.unwrap();
-    assert_eq!(contents(&place, &bob).await.len(), 2);
-    place.mail.close().await;
+    assert_eq!(contents(&fixture, &bob).await.len(), 2);
+    fixture.mail.close().await;
     let look = here.home(&origin("renamed")).look();
     assert!(look.problem.is_none() && look.remark.unwrap().contains("kept there"));
     here.refused(&origin("third")).await;
@@ -200,12 +200,12 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     // Switched: an empty one, which somebody has decided.
     let said = here.home(&origin("renamed")).choose(Choice::Switch).unwrap();
     assert!(said.contains("stays there, and is not shown"), "{said}");
-    let place = here.opens(&origin("renamed")).await;
-    let ann = here.agent(&place, ann.agent.as_str()).await;
-    here.agent(&place, "bob").await;
-    place.send(&ann, "bob", "in the new one").await.unwrap();
-    assert_eq!(contents(&place, &bob).await, ["in the new one"]);
-    place.mail.close().await;
+    let fixture = here.opens(&origin("renamed")).await;
+    let ann = here.agent(&fixture, ann.agent.as_str()).await;
+    here.agent(&fixture, "bob").await;
+    fixture.send(&ann, "bob", "in the new one").await.unwrap();
+    assert_eq!(contents(&fixture, &bob).await, ["in the new one"]);
+    fixture.mail.close().await;
     let said = here.home(&origin("renamed")).choose(Choice::Keep).unwrap();
     assert!(said.contains("nothing to decide"), "{said}");
     // What was left there is there still.
@@ -220,8 +220,8 @@ async fn a_name_that_is_another_s_in_the_new_space_is_in_the_way() {
     let (_, other) = there.with_mail(&origin("tool"), "for the bob of there").await;
     let (_, _, next) = here.refused(&origin("tool")).await;
     assert!(next.contains("the same names here (ann, bob)"), "{next}");
-    let place = there.opens(&origin("tool")).await;
-    assert_eq!(contents(&place, &other).await, ["for the bob of there"]);
+    let fixture = there.opens(&origin("tool")).await;
+    assert_eq!(contents(&fixture, &other).await, ["for the bob of there"]);
     here.home(&origin("tool")).choose(Choice::Keep).unwrap();
     assert_eq!(contents(&here.opens(&origin("tool")).await, &bob).await, ["for the bob of here"]);
 }
@@ -243,9 +243,9 @@ async fn with_or_without_the_address_in_its_environment_a_daemon_knows_where_the
     assert_eq!(contents(&project.opens(&space).await, &bob).await, ["in the file"]);
     project.database(Some(server.url()));
     project.home(&space).choose(Choice::Switch).unwrap();
-    let place = project.opens(&space).await;
-    assert!(contents(&place, &bob).await.is_empty());
-    place.mail.close().await;
+    let fixture = project.opens(&space).await;
+    assert!(contents(&fixture, &bob).await.is_empty());
+    fixture.mail.close().await;
 
     // First the database, then a daemon without the address, and one with another.
     let project = Project::new("there", Some(&server));
@@ -296,10 +296,10 @@ async fn what_a_version_before_this_one_left_behind_is_found() {
                 server.sql(&format!("INSERT INTO hob_mail.space (name) VALUES ('{old}')"));
             }
         }
-        let place = project.opens(&origin(&format!("now{index}"))).await;
-        assert_eq!(contents(&place, &bob).await, ["left behind"], "{former}");
-        place.send(&ann, "bob", "after").await.unwrap();
-        place.mail.close().await;
+        let fixture = project.opens(&origin(&format!("now{index}"))).await;
+        assert_eq!(contents(&fixture, &bob).await, ["left behind"], "{former}");
+        fixture.send(&ann, "bob", "after").await.unwrap();
+        fixture.mail.close().await;
     }
     let names = server.sql("SELECT name FROM hob_mail.space WHERE name LIKE 'n%' ORDER BY name");
     assert_eq!(names.lines().collect::<Vec<_>>(), ["n_n_team", "n_r_team"]);
@@ -326,9 +326,9 @@ async fn a_record_that_is_none_is_named_and_an_address_shows_no_password() {
 async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
     let project = Project::new("here", None);
     let space = origin("tool");
-    let place = project.opens(&space).await;
-    let ann = project.agent(&place, "ann").await;
-    place.mail.close().await;
+    let fixture = project.opens(&space).await;
+    let ann = project.agent(&fixture, "ann").await;
+    fixture.mail.close().await;
     let identities = Identities::new(project.dir.join("identities"));
     // As registering writes it.
     identities.save(&identity("ann", &project.dir.join("ann"), space.as_str())).unwrap();
@@ -344,9 +344,9 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
         assert!(project.home(&space).choose(Choice::Keep).is_err());
     }
     std::fs::rename(&aside, project.dir.join("mail.db")).unwrap();
-    let place = project.opens(&space).await;
-    assert_eq!(place.mail.agent("ann").await.unwrap().name, ann.agent);
-    place.mail.close().await;
+    let fixture = project.opens(&space).await;
+    assert_eq!(fixture.mail.agent("ann").await.unwrap().name, ann.agent);
+    fixture.mail.close().await;
     std::fs::remove_file(project.dir.join("mail.db")).unwrap();
     assert!(project.home(&space).choose(Choice::Switch).unwrap().contains("begins anew"));
     assert!(project.opens(&space).await.mail.agents().await.unwrap().is_empty());
@@ -356,11 +356,11 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
 async fn an_empty_file_is_in_nobody_s_way() {
     let Some(server) = Server::start() else { return };
     let project = Project::new("here", None);
-    let place = project.opens(&origin("tool")).await;
-    let ann = project.agent(&place, "ann").await;
-    let refusal = place.send(&ann, "nobody", "x").await.unwrap_err();
+    let fixture = project.opens(&origin("tool")).await;
+    let ann = project.agent(&fixture, "ann").await;
+    let refusal = fixture.send(&ann, "nobody", "x").await.unwrap_err();
     assert!(matches!(refusal, mail::MailError::Refused(Refusal::UnknownRecipient { .. })));
-    place.mail.close().await;
+    fixture.mail.close().await;
     project.database(Some(server.url()));
     project.opens(&origin("tool")).await;
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use mail::{Floor, Mail, SendRequest, Session, WaitRequest};
 
-use crate::place::{Hand, LONG, Place, again, limits, texts};
+use crate::fixture::{LONG, ManualClock, StoreFixture, again, limits, texts};
 use crate::postgres::Server;
 
-async fn daemon(server: &Server, space: &str, owner: &str) -> Place {
+async fn daemon(server: &Server, space: &str, owner: &str) -> StoreFixture {
     let store = Arc::new(server.store(space, owner, None, &limits()).await);
     let (_, hand) = mail::Clock::manual(0);
-    Place::with(store, limits(), Hand(hand), Box::new(())).await
+    StoreFixture::with(store, limits(), ManualClock(hand), Box::new(())).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -60,9 +60,9 @@ async fn connections_cut_under_load_lose_and_double_nothing() {
     let boxes = [there.agent("b0", "box").await, here.agent("b1", "box").await];
     let mut sending = tokio::task::JoinSet::new();
     for index in 0..4 {
-        let place = if index % 2 == 0 { &here } else { &there };
-        let session = place.agent(&format!("s{index}"), "load").await;
-        sending.spawn(send_all(place.mail.clone(), session, index));
+        let fixture = if index % 2 == 0 { &here } else { &there };
+        let session = fixture.agent(&format!("s{index}"), "load").await;
+        sending.spawn(send_all(fixture.mail.clone(), session, index));
     }
     let mut receiving = tokio::task::JoinSet::new();
     for (session, mail) in boxes.into_iter().zip([there.mail.clone(), here.mail.clone()]) {
@@ -130,9 +130,9 @@ async fn receive_all(mail: Arc<Mail>, session: Session) -> Vec<String> {
 #[tokio::test]
 async fn a_database_that_is_away_is_said_so_and_nothing_was_sent() {
     let Some(server) = Server::start() else { return };
-    let place = daemon(&server, "away", "here").await;
-    let ann = place.agent("ann", "dev").await;
+    let fixture = daemon(&server, "away", "here").await;
+    let ann = fixture.agent("ann", "dev").await;
     drop(server);
-    let error = place.send(&ann, "ann", "x").await.unwrap_err();
+    let error = fixture.send(&ann, "ann", "x").await.unwrap_err();
     assert!(error.is_retryable(), "{error}");
 }

@@ -3,23 +3,23 @@
 // The lints' own exception for tests covers only functions that are marked as tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-mod along;
+mod commit_hook;
 mod contract;
 mod crash;
-mod defects;
+mod disk_faults;
 mod faults;
 mod file;
+mod fixture;
 mod holders;
 mod home;
-mod lives;
+mod late_disconnect;
 mod machines;
 mod model;
 mod older;
-mod place;
 mod postgres;
 mod power;
 mod proxy;
+mod regressions;
 mod spaces;
 mod spool;
-mod trouble;
 mod unwritable;

@@ -7,7 +7,7 @@ use mail::{CheckRequest, Limits, Outcome, Priority, Session, member};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::place::{Place, again, limits};
+use crate::fixture::{StoreFixture, again, limits};
 
 const AGENTS: usize = 3;
 const LIVES: usize = 2;
@@ -141,7 +141,7 @@ impl Model {
 
 /// The place, with what the model does not know: sessions and ids.
 struct Run {
-    place: Place,
+    fixture: StoreFixture,
     model: Model,
     sessions: Vec<Vec<(Session, u64)>>,
     lives: u64,
@@ -150,11 +150,11 @@ struct Run {
 }
 
 impl Run {
-    async fn new(place: Place) -> Run {
+    async fn new(fixture: StoreFixture) -> Run {
         let mut run =
-            Run { place, model: Model::default(), sessions: Vec::new(), lives: 0, sent: 0, ids: BTreeMap::new() };
+            Run { fixture, model: Model::default(), sessions: Vec::new(), lives: 0, sent: 0, ids: BTreeMap::new() };
         for who in 0..AGENTS {
-            let session = run.place.agent(&format!("a{who}"), "dev").await;
+            let session = run.fixture.agent(&format!("a{who}"), "dev").await;
             let mut lives = Vec::new();
             for _ in 0..LIVES {
                 run.lives += 1;
@@ -162,12 +162,12 @@ impl Run {
             }
             run.sessions.push(lives);
         }
-        run.place.mail.create_group(&run.sessions[0][0].0, "crew", "").await.unwrap();
+        run.fixture.mail.create_group(&run.sessions[0][0].0, "crew", "").await.unwrap();
         run
     }
 
     async fn step(&mut self, op: &Op) {
-        let mail = self.place.mail.clone();
+        let mail = self.fixture.mail.clone();
         match op {
             Op::Send { from, to, priority } => {
                 self.sent += 1;
@@ -179,7 +179,7 @@ impl Run {
                     To::Everyone => "@everyone".to_owned(),
                 };
                 let session = &self.sessions[*from][0].0;
-                let sent = self.place.send_with(session, &address, &text, Priority::from_level(*priority)).await;
+                let sent = self.fixture.send_with(session, &address, &text, Priority::from_level(*priority)).await;
                 let reached: BTreeSet<usize> = match sent {
                     Ok(sent) => {
                         self.ids.insert(text, sent.id.to_string());
@@ -237,19 +237,19 @@ impl Run {
             }
             Op::Pass { minutes } => {
                 self.model.minutes += minutes;
-                self.place.pass(Duration::from_secs(60 * minutes));
+                self.fixture.pass(Duration::from_secs(60 * minutes));
             }
         }
     }
 
     async fn compare(&self) {
         for who in 0..AGENTS {
-            let counts = self.place.mail.inbox(&self.sessions[who][0].0.agent).await.unwrap();
+            let counts = self.fixture.mail.inbox(&self.sessions[who][0].0.agent).await.unwrap();
             let letters = &self.model.boxes[who];
             let free = |level| letters.iter().filter(|one| one.state == State::Free && one.priority == level).count();
             let leased = letters.iter().filter(|one| matches!(one.state, State::InHand(_))).count();
             assert_eq!(counts.free, [0, 1, 2, 3].map(|level| free(level) as u64), "a{who}");
-            assert_eq!((counts.leased, counts.tip), (leased as u64, letters.len() as u64), "a{who}");
+            assert_eq!((counts.leased, counts.latest_seq), (leased as u64, letters.len() as u64), "a{who}");
         }
     }
 }
@@ -259,14 +259,14 @@ fn few() -> Limits {
 }
 
 /// Runs random operations; a failure is shrunk to the shortest sequence that fails.
-fn agrees(cases: u32, place: impl Fn(&tokio::runtime::Runtime) -> Place) {
+fn agrees(cases: u32, fixture: impl Fn(&tokio::runtime::Runtime) -> StoreFixture) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let operations = proptest::collection::vec(op(), 1..60);
     let result = runner.run(&operations, |operations| {
-        let place = place(&runtime);
+        let fixture = fixture(&runtime);
         runtime.block_on(async {
-            let mut run = Run::new(place).await;
+            let mut run = Run::new(fixture).await;
             for op in &operations {
                 run.step(op).await;
                 run.compare().await;
@@ -281,12 +281,12 @@ fn agrees(cases: u32, place: impl Fn(&tokio::runtime::Runtime) -> Place) {
 
 #[test]
 fn memory_agrees_with_the_model() {
-    agrees(200, |runtime| runtime.block_on(Place::memory(few())));
+    agrees(200, |runtime| runtime.block_on(StoreFixture::memory(few())));
 }
 
 #[test]
 fn sqlite_agrees_with_the_model() {
-    agrees(40, |runtime| runtime.block_on(Place::sqlite(few())));
+    agrees(40, |runtime| runtime.block_on(StoreFixture::sqlite(few())));
 }
 
 #[test]
@@ -295,6 +295,6 @@ fn postgresql_agrees_with_the_model() {
     let spaces = std::sync::atomic::AtomicU64::new(0);
     agrees(12, |runtime| {
         let space = spaces.fetch_add(1, std::sync::atomic::Ordering::SeqCst).to_string();
-        runtime.block_on(Place::postgres(&server, &space, few()))
+        runtime.block_on(StoreFixture::postgres(&server, &space, few()))
     });
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use mail::store::postgres::{Former, PostgresOptions, PostgresStore};
 use mail::{Floor, MailError, SendRequest, Session, Space, StoreError};
 
-use crate::place::{Hand, Place, limits};
+use crate::fixture::{ManualClock, StoreFixture, limits};
 use crate::postgres::Server;
 
 /// Passes on what a store and its database say to each other.
@@ -116,7 +116,7 @@ impl How {
 }
 
 /// A daemon behind such a network, and one beside it.
-async fn behind(server: &Server, space: &str) -> (Proxy, Place, Place) {
+async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
     let proxy = Proxy::to(server.socket());
     let options = PostgresOptions {
         url: proxy.url(),
@@ -128,14 +128,14 @@ async fn behind(server: &Server, space: &str) -> (Proxy, Place, Place) {
     };
     let store = Arc::new(PostgresStore::connect(options).await.unwrap());
     let (_, hand) = mail::Clock::manual(0);
-    let place = Place::with(store, limits(), Hand(hand), Box::new(())).await;
-    (proxy, place, Place::postgres(server, space, limits()).await)
+    let fixture = StoreFixture::with(store, limits(), ManualClock(hand), Box::new(())).await;
+    (proxy, fixture, StoreFixture::postgres(server, space, limits()).await)
 }
 
 /// How often each text is in the mailbox.
-async fn stored(place: &Place, agent: &Session) -> BTreeMap<String, u32> {
+async fn stored(fixture: &StoreFixture, agent: &Session) -> BTreeMap<String, u32> {
     let mut found = BTreeMap::new();
-    for message in place.mail.look(agent, 0, Floor::All, 500).await.unwrap().messages {
+    for message in fixture.mail.look(agent, 0, Floor::All, 500).await.unwrap().messages {
         *found.entry(message.content).or_default() += 1;
     }
     found
@@ -144,15 +144,15 @@ async fn stored(place: &Place, agent: &Session) -> BTreeMap<String, u32> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_away() {
     let Some(server) = Server::start() else { return };
-    let (proxy, place, beside) = behind(&server, "doubt").await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let (proxy, fixture, beside) = behind(&server, "doubt").await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     proxy.how.then_goes_away.store(true, Ordering::SeqCst);
     let (mut uncertain, mut uncertain_and_stored, mut refused) = (0, 0, 0);
     for round in 0..3 {
         proxy.loses_every(1);
         let mut sending = tokio::task::JoinSet::new();
         for index in 0..6 {
-            let (mail, ann) = (place.mail.clone(), ann.clone());
+            let (mail, ann) = (fixture.mail.clone(), ann.clone());
             sending.spawn(async move {
                 let content = format!("{round}/{index}");
                 let to = vec!["bob".to_owned()];
@@ -186,8 +186,8 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
     // And when the database is back soon enough, what was uncertain becomes certain.
     proxy.how.then_goes_away.store(false, Ordering::SeqCst);
     proxy.loses_every(2);
-    let sent = place.send(&ann, "bob", "first").await.unwrap();
-    let again = place.send(&ann, "bob", "second").await.unwrap();
+    let sent = fixture.send(&ann, "bob", "first").await.unwrap();
+    let again = fixture.send(&ann, "bob", "second").await.unwrap();
     assert!(again.is_replay != sent.is_replay, "one of two answers was lost");
     assert_eq!((stored(&beside, &bob).await["first"], stored(&beside, &bob).await["second"]), (1, 1));
 }
@@ -195,16 +195,16 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_to_commit_that_are_lost_under_load_lose_and_double_nothing() {
     let Some(server) = Server::start() else { return };
-    let (proxy, place, beside) = behind(&server, "lossy").await;
-    let bob = place.agent("bob", "box").await;
+    let (proxy, fixture, beside) = behind(&server, "lossy").await;
+    let bob = fixture.agent("bob", "box").await;
     let mut senders = Vec::new();
     for index in 0..4 {
-        senders.push(place.agent(&format!("s{index}"), "load").await);
+        senders.push(fixture.agent(&format!("s{index}"), "load").await);
     }
     proxy.loses_every(3);
     let mut sending = tokio::task::JoinSet::new();
     for (index, session) in senders.into_iter().enumerate() {
-        let mail = place.mail.clone();
+        let mail = fixture.mail.clone();
         sending.spawn(async move {
             for count in 0..30 {
                 // Without a key: the store knows each by its id.
@@ -215,14 +215,14 @@ async fn answers_to_commit_that_are_lost_under_load_lose_and_double_nothing() {
     }
     sending.join_all().await;
     // Groups of agents, whose changes carry no id of their own.
-    let ann = place.agent("ann", "dev").await;
+    let ann = fixture.agent("ann", "dev").await;
     for index in 0..6 {
         let name = format!("g{index}");
-        place.mail.create_group(&ann, &name, "").await.unwrap();
-        place.mail.delete_group(&ann, &name).await.unwrap();
+        fixture.mail.create_group(&ann, &name, "").await.unwrap();
+        fixture.mail.delete_group(&ann, &name).await.unwrap();
     }
     let found = stored(&beside, &bob).await;
     eprintln!("{} answers lost, {} messages", proxy.lost(), found.len());
     assert!(proxy.lost() > 5 && found.len() == 120 && found.values().all(|times| *times == 1), "{found:?}");
-    tokio::time::timeout(Duration::from_secs(30), place.mail.close()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), fixture.mail.close()).await.unwrap();
 }

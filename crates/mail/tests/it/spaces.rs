@@ -7,13 +7,13 @@ use std::sync::Arc;
 use mail::store::sqlite::{SqliteOptions, SqliteStore};
 use mail::{Clock, Floor, Limits, Priority, SearchRequest, SendRequest, Space, StoreError};
 
-use crate::place::{EPOCH, Hand, Place, again, texts};
+use crate::fixture::{EPOCH, ManualClock, StoreFixture, again, texts};
 
-async fn open(path: &Path, name: &str) -> Place {
+async fn open(path: &Path, name: &str) -> StoreFixture {
     let (clock, hand) = Clock::manual(EPOCH);
     let options = SqliteOptions { clock, ..SqliteOptions::new(path.to_owned(), Space::named(name)) };
     let store = Arc::new(SqliteStore::open(options).unwrap());
-    Place::with(store, Limits::default(), Hand(hand), Box::new(())).await
+    StoreFixture::with(store, Limits::default(), ManualClock(hand), Box::new(())).await
 }
 
 fn names(path: &Path) -> Vec<String> {
@@ -40,15 +40,15 @@ async fn a_project_that_is_called_something_else_has_its_mail() {
     former.send(&ann, "bob", "first").await.unwrap();
     former.mail.close().await;
     for name in ["second", "third", "former"] {
-        let place = open(&path, name).await;
-        assert_eq!(place.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages[0].content, "first", "{name}");
-        let sent = place.send(&ann, "bob", name).await.unwrap();
-        assert!(place.mail.thread(&bob, sent.id.as_str()).await.is_ok());
-        place.mail.close().await;
+        let fixture = open(&path, name).await;
+        assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages[0].content, "first", "{name}");
+        let sent = fixture.send(&ann, "bob", name).await.unwrap();
+        assert!(fixture.mail.thread(&bob, sent.id.as_str()).await.is_ok());
+        fixture.mail.close().await;
         assert_eq!(names(&path), [Space::named(name).to_string()]);
     }
-    let place = open(&path, "former").await;
-    assert_eq!(place.check(&again(&bob)).await, ["first", "second", "third", "former"]);
+    let fixture = open(&path, "former").await;
+    assert_eq!(fixture.check(&again(&bob)).await, ["first", "second", "third", "former"]);
 }
 
 /// Takes a file apart into what an older version made of it: what came under another name is in a space of its own.
@@ -77,24 +77,28 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
     // Life after life under names of their own, as they were: each with an ann and a bob, and the same key.
     let mut sent = Vec::new();
     for life in 0..3_u64 {
-        let place = open(&path, "one").await;
-        place.hand.0.fetch_add(life * 1000, std::sync::atomic::Ordering::SeqCst);
-        let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", &format!("role{life}")).await);
-        place.agent(&format!("only{life}"), "dev").await;
+        let fixture = open(&path, "one").await;
+        fixture.clock.0.fetch_add(life * 1000, std::sync::atomic::Ordering::SeqCst);
+        let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", &format!("role{life}")).await);
+        fixture.agent(&format!("only{life}"), "dev").await;
         if life > 0 {
-            place.mail.create_group(&ann, "team", "").await.unwrap();
-            place.mail.add_member(&ann, "team", mail::member("agent", &format!("only{life}")).unwrap()).await.unwrap();
+            fixture.mail.create_group(&ann, "team", "").await.unwrap();
+            fixture
+                .mail
+                .add_member(&ann, "team", mail::member("agent", &format!("only{life}")).unwrap())
+                .await
+                .unwrap();
         }
-        let first = place.mail.send(&ann, keyed(&format!("{life}a"))).await.unwrap();
+        let first = fixture.mail.send(&ann, keyed(&format!("{life}a"))).await.unwrap();
         assert!(!first.is_replay);
-        place.send_with(&ann, "bob", &format!("{life}b"), Priority::High).await.unwrap();
-        place.send(&ann, &format!("only{life}"), "to the only one").await.unwrap();
+        fixture.send_with(&ann, "bob", &format!("{life}b"), Priority::High).await.unwrap();
+        fixture.send(&ann, &format!("only{life}"), "to the only one").await.unwrap();
         if life == 0 {
             // In hand, read, and handled: each state comes along.
-            assert_eq!(place.mail.check(&bob, mail::CheckRequest::default()).await.unwrap().messages.len(), 2);
+            assert_eq!(fixture.mail.check(&bob, mail::CheckRequest::default()).await.unwrap().messages.len(), 2);
         }
         sent.push(first.id);
-        place.mail.close().await;
+        fixture.mail.close().await;
         if life < 2 {
             let only = format!("only{life}");
             split(&path, &["ann", "bob", &only]);
@@ -107,36 +111,36 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
         }
     }
     unhide(&path);
-    let place = open(&path, "one").await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = open(&path, "one").await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     assert_eq!(names(&path).len(), 1);
-    let all = place.mail.look(&bob, 0, Floor::All, 50).await.unwrap();
+    let all = fixture.mail.look(&bob, 0, Floor::All, 50).await.unwrap();
     let mut contents: Vec<&str> = all.messages.iter().map(|message| message.content.as_str()).collect();
     contents.sort_unstable();
     assert_eq!(contents, ["0a", "0b", "1a", "1b", "2a", "2b"]);
-    let counts = place.mail.inbox(&bob.agent).await.unwrap();
-    assert_eq!((counts.total(), counts.leased, counts.tip), (4, 2, 6));
+    let counts = fixture.mail.inbox(&bob.agent).await.unwrap();
+    assert_eq!((counts.total(), counts.leased, counts.latest_seq), (4, 2, 6));
     // The sessions that had something in hand are gone; what they had comes again.
     for id in &sent {
-        assert_eq!(place.mail.thread(&ann, id.as_str()).await.unwrap().len(), 1);
-        assert!(place.mail.delivery_status(&ann, id.as_str()).await.is_ok());
+        assert_eq!(fixture.mail.thread(&ann, id.as_str()).await.unwrap().len(), 1);
+        assert!(fixture.mail.delivery_status(&ann, id.as_str()).await.is_ok());
     }
-    let found = place.mail.search(&bob, SearchRequest { query: "1a".into(), limit: 10, ..SearchRequest::default() });
+    let found = fixture.mail.search(&bob, SearchRequest { query: "1a".into(), limit: 10, ..SearchRequest::default() });
     assert_eq!(found.await.unwrap().len(), 1);
     // A key is the message's that was sent last with it.
-    let again = place.mail.send(&ann, keyed("2a")).await.unwrap();
+    let again = fixture.mail.send(&ann, keyed("2a")).await.unwrap();
     assert!(again.is_replay && again.id == sent[2]);
-    let team = place.mail.group("team").await.unwrap();
+    let team = fixture.mail.group("team").await.unwrap();
     assert_eq!(team.agents.iter().map(|agent| agent.as_str()).collect::<Vec<_>>(), ["only1", "only2"]);
     for life in 0..3 {
-        let only = place.agent(&format!("only{life}"), "dev").await;
-        assert_eq!(place.check(&only).await, ["to the only one"]);
+        let only = fixture.agent(&format!("only{life}"), "dev").await;
+        assert_eq!(fixture.check(&only).await, ["to the only one"]);
     }
     // Those of one mailbox are in order, urgent ones first.
-    let got = place.mail.check(&bob, mail::CheckRequest::default()).await.unwrap();
+    let got = fixture.mail.check(&bob, mail::CheckRequest::default()).await.unwrap();
     assert_eq!(texts(&got.messages), ["2b", "1b", "2a", "1a"]);
-    place.send(&ann, "bob", "after").await.unwrap();
-    assert_eq!(place.check(&bob).await, ["after"]);
+    fixture.send(&ann, "bob", "after").await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["after"]);
 }
 
 /// Puts the space of a life aside, so that the next one begins with none of it.
@@ -178,10 +182,10 @@ fn unhide(path: &Path) {
 async fn a_file_with_one_space_is_read_under_any_name_where_nothing_can_be_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mail.db");
-    let place = open(&path, "former").await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "kept").await.unwrap();
-    place.mail.close().await;
+    let fixture = open(&path, "former").await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "kept").await.unwrap();
+    fixture.mail.close().await;
     // Another process writes for longer than anybody waits: the name cannot be written down, and that is said.
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

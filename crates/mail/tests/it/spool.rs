@@ -8,7 +8,7 @@ use std::time::Duration;
 use mail::spool::Spool;
 use mail::store::change::{Change, Changed};
 use mail::store::query::{Found, Query};
-use mail::store::{BoxFuture, Ear, News, Store};
+use mail::store::{BoxFuture, Store, WakeDelivery, WakeListener};
 use mail::{
     AgentName, CheckRequest, EnterRequest, Floor, Holder, Limits, Mail, MailError, MailOptions, Profile, Refusal,
     SendRequest, Session, SessionId, Space, StoreError, WaitRequest,
@@ -16,7 +16,7 @@ use mail::{
 
 use tokio::sync::watch;
 
-use crate::place::{EPOCH, LONG, texts};
+use crate::fixture::{EPOCH, LONG, texts};
 
 /// A store that can be away, or lose the answer of what it did.
 struct Switched {
@@ -56,12 +56,12 @@ impl Store for Switched {
         })
     }
 
-    fn listen(&self, ear: Ear) {
+    fn listen(&self, ear: WakeListener) {
         self.inner.listen(ear);
     }
 
-    fn news(&self) -> News {
-        self.inner.news()
+    fn wake_delivery(&self) -> WakeDelivery {
+        self.inner.wake_delivery()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

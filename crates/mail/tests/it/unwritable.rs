@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mail::desk::Desk;
+use mail::callers::Callers;
 use mail::store::change::{Change, Changed};
 use mail::store::memory::MemoryStore;
 use mail::store::query::{Found, Query};
-use mail::store::{BoxFuture, Ear, News, Store};
+use mail::store::{BoxFuture, Store, WakeDelivery, WakeListener};
 use mail::{Clock, StoreError};
 use mcp::tool::{Context, Outcome};
 use project::Caller;
@@ -17,8 +17,8 @@ use serde_json::Value;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
-use crate::holders::{call_of, desk, itself};
-use crate::place::limits;
+use crate::fixture::limits;
+use crate::holders::{call_of, callers, itself};
 
 /// A store on a disk that can be full.
 struct Small {
@@ -36,36 +36,36 @@ impl Store for Small {
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
         self.store.read(query)
     }
-    fn listen(&self, ear: Ear) {
+    fn listen(&self, ear: WakeListener) {
         self.store.listen(ear);
     }
-    fn news(&self) -> News {
-        self.store.news()
+    fn wake_delivery(&self) -> WakeDelivery {
+        self.store.wake_delivery()
     }
     fn close(&self) -> BoxFuture<'_, ()> {
         self.store.close()
     }
 }
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     disk: Arc<Small>,
-    desk: Arc<Desk>,
+    callers: Arc<Callers>,
     _temp: tempfile::TempDir,
 }
 
-impl House {
+impl Fixture {
     /// With `ann` and `bob`, each in its worktree; `ann` has written to `bob`.
-    pub(crate) async fn new() -> House {
+    pub(crate) async fn new() -> Fixture {
         let temp = tempfile::tempdir().unwrap();
         let store = MemoryStore::new(Clock::system(), limits());
         let disk = Arc::new(Small { store, is_full: AtomicBool::new(false) });
-        let desk = desk(disk.clone(), "h", temp.path().to_owned()).await;
-        let house = House { disk, desk, _temp: temp };
+        let callers = callers(disk.clone(), "h", temp.path().to_owned()).await;
+        let fixture = Fixture { disk, callers, _temp: temp };
         for name in ["ann", "bob"] {
-            house.desk.register(&connection(name, 0), itself(name)).await.unwrap();
+            fixture.callers.register(&connection(name, 0), itself(name)).await.unwrap();
         }
-        house.ok(&connection("ann", 1), "send_message", json!({"to": "bob", "content": "one"})).await;
-        house
+        fixture.ok(&connection("ann", 1), "send_message", json!({"to": "bob", "content": "one"})).await;
+        fixture
     }
 
     fn fills_up(&self, is_full: bool) {
@@ -73,7 +73,7 @@ impl House {
     }
 
     async fn call(&self, cx: &Context, tool: &str, arguments: Value) -> Result<Value, String> {
-        let tools = mail::tools::tools(&self.desk);
+        let tools = mail::tools::tools(&self.callers);
         let tool = tools.into_iter().find(|one| one.declaration().name == tool).unwrap();
         let outcome: Outcome = match tool.call(cx.clone(), Some(&to_raw_value(&arguments).unwrap())).await {
             Ok(outcome) => outcome,
@@ -110,14 +110,14 @@ fn connection(name: &str, number: u64) -> Context {
 
 #[tokio::test]
 async fn whoever_has_its_name_reads_and_nobody_gets_another_one() {
-    let house = House::new().await;
-    house.fills_up(true);
+    let fixture = Fixture::new().await;
+    fixture.fills_up(true);
     let bob = connection("bob", 2);
-    let found = house.ok(&bob, "search_messages", json!({"query": "one"})).await;
+    let found = fixture.ok(&bob, "search_messages", json!({"query": "one"})).await;
     let id = found["hits"][0]["message_id"].clone();
-    assert_eq!(house.ok(&bob, "get_thread", json!({"id": id})).await["messages"][0]["content"], "one");
-    assert_eq!(house.ok(&bob, "list_agents", json!({})).await["agents"][1]["unread"], 1);
-    let looked = house.ok(&bob, "wait_for_message", json!({"after": 0, "timeout": 0})).await;
+    assert_eq!(fixture.ok(&bob, "get_thread", json!({"id": id})).await["messages"][0]["content"], "one");
+    assert_eq!(fixture.ok(&bob, "list_agents", json!({})).await["agents"][1]["unread"], 1);
+    let looked = fixture.ok(&bob, "wait_for_message", json!({"after": 0, "timeout": 0})).await;
     assert_eq!(looked["messages"][0]["content"], "one");
     for (tool, arguments) in [
         ("check_messages", json!({})),
@@ -125,41 +125,46 @@ async fn whoever_has_its_name_reads_and_nobody_gets_another_one() {
         ("send_message", json!({"to": "ann", "content": "two"})),
         ("register_agent", json!({"name": "bob", "role": "dev", "intent": "another"})),
     ] {
-        house.refused(&bob, tool, arguments).await;
+        fixture.refused(&bob, tool, arguments).await;
     }
     // What would have to be written down first is not taken for done: another holder, another agent.
     let elsewhere = Caller { takeover: true, ..testkit::caller(Path::new("/w/ann"), "bob") };
-    house.refused(&call_of(Caller { connection: 3, ..elsewhere }).0, "search_messages", json!({"query": "one"})).await;
-    house.fills_up(false);
-    assert_eq!(house.check(&bob).await, ["one"]);
+    fixture
+        .refused(&call_of(Caller { connection: 3, ..elsewhere }).0, "search_messages", json!({"query": "one"}))
+        .await;
+    fixture.fills_up(false);
+    assert_eq!(fixture.check(&bob).await, ["one"]);
 }
 
 #[tokio::test]
 async fn an_answer_that_was_lost_is_not_confirmed_before_it_is_taken_back() {
-    let house = House::new().await;
-    assert_eq!(house.check(&connection("bob", 2)).await, ["one"]);
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.check(&connection("bob", 2)).await, ["one"]);
     // That answer was lost with its connection, says the next one.
-    house.fills_up(true);
+    fixture.fills_up(true);
     let (next, _) = call_of(Caller { answers_lost: true, ..caller("bob", 3) });
-    assert_eq!(house.ok(&next, "search_messages", json!({"query": "one"})).await["hits"].as_array().unwrap().len(), 1);
-    house.refused(&next, "check_messages", json!({})).await;
-    house.fills_up(false);
-    assert_eq!(house.check(&next).await, ["one"]);
+    assert_eq!(
+        fixture.ok(&next, "search_messages", json!({"query": "one"})).await["hits"].as_array().unwrap().len(),
+        1
+    );
+    fixture.refused(&next, "check_messages", json!({})).await;
+    fixture.fills_up(false);
+    assert_eq!(fixture.check(&next).await, ["one"]);
     // It was lost once: what comes now is heard.
-    house.ok(&next, "register_agent", json!({"name": "bob", "role": "dev", "intent": "reading"})).await;
-    assert!(house.check(&next).await.is_empty());
+    fixture.ok(&next, "register_agent", json!({"name": "bob", "role": "dev", "intent": "reading"})).await;
+    assert!(fixture.check(&next).await.is_empty());
 }
 
 #[tokio::test]
 async fn an_answer_that_was_given_up_is_not_confirmed_before_it_is_taken_back() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (first, line) = call_of(caller("bob", 2));
-    assert_eq!(house.check(&first).await, ["one"]);
-    house.fills_up(true);
+    assert_eq!(fixture.check(&first).await, ["one"]);
+    fixture.fills_up(true);
     line.cancel.send_replace(true);
     let (next, _) = call_of(caller("bob", 2));
-    house.refused(&next, "check_messages", json!({})).await;
-    house.fills_up(false);
-    assert_eq!(house.check(&next).await, ["one"]);
-    assert!(house.check(&next).await.is_empty());
+    fixture.refused(&next, "check_messages", json!({})).await;
+    fixture.fills_up(false);
+    assert_eq!(fixture.check(&next).await, ["one"]);
+    assert!(fixture.check(&next).await.is_empty());
 }

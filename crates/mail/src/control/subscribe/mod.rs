@@ -14,7 +14,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::{failed, parse, refused, result};
-use crate::desk::Desk;
+use crate::callers::Callers;
 use crate::framing::one_line;
 use crate::model::{Floor, MessageView, Session};
 use crate::service::Mail;
@@ -73,7 +73,11 @@ struct Subscribe {
 
 /// The answer is `{agent, cursor}`: everything after the cursor is told of. A connection has one subscription: another
 /// one takes its place.
-pub async fn subscribe(desk: Arc<Desk>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
+pub async fn subscribe(
+    callers: Arc<Callers>,
+    cx: Context,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, RpcError> {
     let asked: Subscribe = parse(params)?;
     let Some(caller) = cx.caller::<Caller>().filter(|caller| !caller.by_requests) else {
         let why = "notifications need a connection that stands: subscribe on the WebSocket (/ws), or wait with \
@@ -82,21 +86,21 @@ pub async fn subscribe(desk: Arc<Desk>, cx: Context, params: Option<Box<RawValue
     };
     let connection = caller.connection;
     let floor = asked.floor.unwrap_or_default();
-    let (mail, session) = desk.enter(&cx).await.map_err(refused)?;
+    let (mail, session) = callers.enter(&cx).await.map_err(refused)?;
     let coming = match asked.after {
         Some(after) => mail.subscribe(&session, floor, Some(after)).await,
         None => mail.subscribe_waiting(&session, floor).await,
     };
     let coming = coming.map_err(failed)?;
     let answer = result(&json!({"agent": session.agent.as_str(), "cursor": coming.cursor()}));
-    let telling = Telling { desk: desk.clone(), mail, session, cx };
-    desk.set_subscription(connection, async move { telling.run(coming).await }).await;
+    let telling = Telling { callers: callers.clone(), mail, session, cx };
+    callers.set_subscription(connection, async move { telling.run(coming).await }).await;
     answer
 }
 
 /// What one subscriber's notifications need.
 struct Telling {
-    desk: Arc<Desk>,
+    callers: Arc<Callers>,
     mail: Arc<Mail>,
     session: Session,
     cx: Context,
@@ -105,7 +109,7 @@ struct Telling {
 impl Telling {
     /// Tells until the connection ends or its agent's name is another's.
     async fn run(self, mut coming: Subscription) {
-        let mut takeovers = self.desk.takeovers();
+        let mut takeovers = self.callers.takeovers();
         // One that came before is not heard of there.
         if self.has_ended().await {
             return;
@@ -149,8 +153,8 @@ impl Telling {
 
     /// Whether its agent's name is another's by now; then it is told so.
     async fn has_ended(&self) -> bool {
-        let Some(refusal) = self.desk.lost(&self.mail, &self.session).await else { return false };
-        let reason = crate::tools::failed(refusal).to_string();
+        let Some(refusal) = self.callers.lost(&self.mail, &self.session).await else { return false };
+        let reason = crate::error::failed(refusal).to_string();
         // The connection may be gone as well, which tells the same.
         let _ = self.tell(END, &json!({"reason": reason})).await;
         true

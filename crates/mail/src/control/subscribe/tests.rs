@@ -7,14 +7,14 @@ use mcp::tool::{LogLevel, Peer, Progress};
 use tokio::sync::{Notify, watch};
 
 use super::*;
-use crate::desk::DeskOptions;
+use crate::callers::CallersOptions;
 use crate::error::StoreError;
 use crate::model::{Clock, Limits};
 use crate::service::MailOptions;
-use crate::service::scene_tests::{enter, mail};
+use crate::service::fixture::{enter, mail};
 use crate::service::send::SendRequest;
 use crate::store::memory::MemoryStore;
-use crate::store::{BoxFuture, Change, Changed, Companions, Ear, Found, News, Query, Store};
+use crate::store::{BoxFuture, Change, Changed, CommitHook, Found, Query, Store, WakeDelivery, WakeListener};
 
 /// How much may wait to be written.
 const ROOM: usize = 4;
@@ -47,8 +47,8 @@ impl Peer for Narrow {
     }
 }
 
-fn desk(folder: &std::path::Path) -> Arc<Desk> {
-    Desk::new(DeskOptions {
+fn callers(folder: &std::path::Path) -> Arc<Callers> {
+    Callers::new(CallersOptions {
         open: Box::new(|| unreachable!("nobody asks")),
         identities: folder.join("identities"),
         tokens: folder.join("tokens"),
@@ -72,10 +72,10 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
     }
     let narrow = Arc::new(Narrow { waiting: Mutex::default(), closed: watch::channel(false).0 });
     let temp = tempfile::tempdir().unwrap();
-    let desk = desk(temp.path());
+    let callers = callers(temp.path());
     let coming = mail.subscribe_waiting(&bob, Floor::All).await.unwrap();
     let cx = Context::new(narrow.clone(), Arc::new(()), watch::channel(false).1, None);
-    let telling = Telling { desk, mail: mail.clone(), session: bob.clone(), cx };
+    let telling = Telling { callers, mail: mail.clone(), session: bob.clone(), cx };
     let telling = tokio::spawn(telling.run(coming));
     let mut told = Vec::new();
     while told.len() < 200 {
@@ -107,14 +107,14 @@ impl Store for Asked {
         self.1.lock().unwrap().push("asked");
         self.0.read(query)
     }
-    fn listen(&self, ear: Ear) {
-        self.0.listen(ear);
+    fn listen(&self, listener: WakeListener) {
+        self.0.listen(listener);
     }
-    fn accompany(&self, companions: Companions) {
-        self.0.accompany(companions);
+    fn on_commit(&self, hook: CommitHook) {
+        self.0.on_commit(hook);
     }
-    fn news(&self) -> News {
-        self.0.news()
+    fn wake_delivery(&self) -> WakeDelivery {
+        self.0.wake_delivery()
     }
     fn close(&self) -> BoxFuture<'_, ()> {
         self.0.close()
@@ -153,7 +153,7 @@ async fn what_is_told_leaves_before_the_store_is_asked_for_more() {
     let temp = tempfile::tempdir().unwrap();
     let coming = mail.subscribe(&bob, Floor::All, None).await.unwrap();
     let cx = Context::new(rung.clone(), Arc::new(()), watch::channel(false).1, None);
-    let telling = Telling { desk: desk(temp.path()), mail: mail.clone(), session: bob, cx };
+    let telling = Telling { callers: callers(temp.path()), mail: mail.clone(), session: bob, cx };
     order.lock().unwrap().clear();
     let telling = tokio::spawn(telling.run(coming));
     // It looks once, finds nothing, and waits.

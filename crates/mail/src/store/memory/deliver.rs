@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rows::{Message, Rows, Slot};
 use crate::error::Refusal;
-use crate::model::order::Place;
+use crate::model::order::Position;
 use crate::model::{AgentName, DeliveryState, HandedOut, HintAttempt, MessageId, Millis, Priority, SessionId};
 use crate::store::Arrival;
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
@@ -135,7 +135,7 @@ impl MessageRows for Rows {
         Ok(free
             .take(max)
             .map(|(seq, slot)| Candidate {
-                place: Place { priority, seq: *seq, at: slot.at },
+                position: Position { priority, seq: *seq, at: slot.at },
                 bytes: slot.bytes,
                 taken: Taken { seq: *seq, message: slot.message.clone(), attempt: slot.attempts + 1 },
             })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::rows::{Group as GroupRow, Message as MessageRow, Rows};
 use crate::model::{Agent, AgentName, Delivery, Group, GroupName, MessageId, MessageView, Standing, words::words};
-use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
 pub(super) fn answer(rows: &Rows, query: Query) -> Found {
@@ -17,9 +17,10 @@ pub(super) fn answer(rows: &Rows, query: Query) -> Found {
         Query::Thread(it) => Found::Thread(thread(rows, &it.agent, &it.id, it.limit)),
         Query::Search(it) => Found::Search(search(rows, &it)),
         Query::Status(it) => Found::Status(status(rows, &it.agent, &it.id)),
-        Query::Tips(it) => {
-            let tips = it.agents.into_iter().filter_map(|agent| Some((rows.agents.get(&agent)?.mailbox.tip, agent)));
-            Found::Tips(tips.map(|(tip, agent)| (agent, tip)).collect())
+        Query::Versions(it) => {
+            let versions =
+                it.agents.into_iter().filter_map(|agent| Some((rows.agents.get(&agent)?.mailbox.version, agent)));
+            Found::Versions(versions.map(|(version, agent)| (agent, version)).collect())
         }
         Query::Leases(_) => {
             let slots = rows.agents.values().flat_map(|row| row.slots.values());
@@ -30,7 +31,7 @@ pub(super) fn answer(rows: &Rows, query: Query) -> Found {
     }
 }
 
-fn agents(rows: &Rows) -> Roll {
+fn agents(rows: &Rows) -> Roster {
     let now = rows.clock.now();
     let active = rules::millis(rows.limits.active);
     let agents = rows.agents.iter().map(|(name, row)| Agent {
@@ -46,7 +47,7 @@ fn agents(rows: &Rows) -> Roll {
         holder: row.owner.holder.clone(),
         fence: row.owner.fence,
     });
-    Roll { now, agents: agents.collect() }
+    Roster { now, agents: agents.collect() }
 }
 
 fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
@@ -66,7 +67,7 @@ fn groups(rows: &Rows, name: Option<&GroupName>) -> Vec<Group> {
 fn inbox(rows: &Rows, agent: &AgentName) -> Counts {
     let mut counts = Counts::default();
     let Some(row) = rows.agents.get(agent) else { return counts };
-    counts.tip = row.mailbox.seq;
+    counts.latest_seq = row.mailbox.seq;
     for slot in row.slots.values() {
         if slot.is_free() {
             counts.free[usize::from(slot.priority.level())] += 1;
@@ -90,7 +91,7 @@ fn fetch(rows: &Rows, fetch: &Fetch) -> Fetched {
         messages: messages.collect(),
         remaining: (wanted.len() - taken) as u64,
         below_floor,
-        tip: row.mailbox.seq,
+        latest_seq: row.mailbox.seq,
     }
 }
 

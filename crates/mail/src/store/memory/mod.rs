@@ -8,10 +8,10 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::along::{Done, Listeners};
 use super::change::{Change, Changed};
+use super::commit_hook::{AfterCommit, Listeners};
 use super::query::{Found, Query};
-use super::{Along, Arrival, BoxFuture, Companions, Ear, News, Store, Wake, rules};
+use super::{Arrival, BoxFuture, CommitHook, InTransaction, Store, Wake, WakeDelivery, WakeListener, rules};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits};
 use rows::Rows;
@@ -34,16 +34,16 @@ impl MemoryStore {
     }
 
     /// Does what those who wait for it want done along.
-    fn make_along(&self, rows: &mut Rows, arrivals: &[Arrival]) -> Vec<Done> {
-        let Some(companions) = self.listeners().companions.filter(|_| !arrivals.is_empty()) else { return Vec::new() };
-        let make = |rows: &mut Rows, along: Along| -> Result<Done, Infallible> {
+    fn run_hook(&self, rows: &mut Rows, arrivals: &[Arrival]) -> Vec<AfterCommit> {
+        let Some(hook) = self.listeners().commit.filter(|_| !arrivals.is_empty()) else { return Vec::new() };
+        let make = |rows: &mut Rows, work: InTransaction| -> Result<AfterCommit, Infallible> {
             let rows = RefCell::new(rows);
-            along.make(
+            work.run(
                 |change| Ok(rules::at_once(rules::apply(*rows.borrow_mut(), &change))),
                 |query| Ok(look::answer(&rows.borrow(), query)),
             )
         };
-        companions(arrivals).into_iter().flat_map(|along| make(rows, along)).collect()
+        hook(arrivals).into_iter().flat_map(|along| make(rows, along)).collect()
     }
 
     fn listeners(&self) -> Listeners {
@@ -54,8 +54,8 @@ impl MemoryStore {
         if arrivals.is_empty() {
             return;
         }
-        if let Some(ear) = self.listeners().ear {
-            ear(Wake::Mail(arrivals));
+        if let Some(listener) = self.listeners().wake {
+            listener(Wake::Mail(arrivals));
         }
     }
 }
@@ -66,7 +66,7 @@ impl Store for MemoryStore {
             let mut rows = self.rows();
             let result = rules::at_once(rules::apply(&mut *rows, &change));
             let arrivals = std::mem::take(&mut rows.arrivals);
-            let done = self.make_along(&mut rows, &arrivals);
+            let done = self.run_hook(&mut rows, &arrivals);
             (result, arrivals, done)
         };
         done.into_iter().for_each(|tell| tell());
@@ -79,16 +79,16 @@ impl Store for MemoryStore {
         Box::pin(std::future::ready(Ok(found)))
     }
 
-    fn listen(&self, ear: Ear) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).ear = Some(ear);
+    fn listen(&self, listener: WakeListener) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).wake = Some(listener);
     }
 
-    fn accompany(&self, companions: Companions) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).companions = Some(companions);
+    fn on_commit(&self, hook: CommitHook) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).commit = Some(hook);
     }
 
-    fn news(&self) -> News {
-        News::Sure
+    fn wake_delivery(&self) -> WakeDelivery {
+        WakeDelivery::Reliable
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -150,7 +150,7 @@ impl AgentRows for Rows {
             registered_at: self.clock.now(),
             seen_at: 0,
             owner: owner.clone(),
-            mailbox: Mailbox { agent: id.clone(), seq: 0, tip: 0, bytes: 0, free: [0; 4], leased: 0 },
+            mailbox: Mailbox { agent: id.clone(), seq: 0, version: 0, bytes: 0, free: [0; 4], leased: 0 },
             slots: BTreeMap::new(),
         };
         self.agents.insert(id.clone(), agent);

@@ -7,8 +7,8 @@ use sqlx::postgres::PgRow;
 
 use super::look::message_columns;
 use super::rows::run;
-use super::writer::{Act, Fault};
-use crate::model::order::Place;
+use super::writer::{Fault, Transaction};
+use crate::model::order::Position;
 use crate::model::words::words;
 use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, SessionId};
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
@@ -20,7 +20,7 @@ type Delivery = DeliveryRow<i64, i64>;
 /// The columns that [`delivery`] reads.
 const DELIVERY: &str = "d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, d.token";
 
-impl MessageRows for Act<'_> {
+impl MessageRows for Transaction<'_> {
     type Message = i64;
 
     async fn mailbox(&mut self, agent: &i64) -> Result<Mailbox<i64>, Fault> {
@@ -31,12 +31,12 @@ impl MessageRows for Act<'_> {
         for (level, count) in free.iter_mut().zip(row.try_get::<Vec<i64>, _>(3)?) {
             *level = count as u64;
         }
-        Ok(Mailbox { agent: *agent, seq: number(0)?, tip: number(1)?, bytes: number(2)?, free, leased: number(4)? })
+        Ok(Mailbox { agent: *agent, seq: number(0)?, version: number(1)?, bytes: number(2)?, free, leased: number(4)? })
     }
 
     async fn save(&mut self, it: &Mailbox<i64>) -> Result<(), Fault> {
         let sql = "UPDATE mailbox SET seq = $2, tip = $3, bytes = $4, free = $5, leased = $6 WHERE agent = $1";
-        let query = sqlx::query(sql).bind(it.agent).bind(it.seq as i64).bind(it.tip as i64).bind(it.bytes as i64);
+        let query = sqlx::query(sql).bind(it.agent).bind(it.seq as i64).bind(it.version as i64).bind(it.bytes as i64);
         let query = query.bind(it.free.map(|count| count as i64).to_vec()).bind(it.leased as i64);
         Ok(run(self.db, query).await?)
     }
@@ -166,10 +166,10 @@ impl MessageRows for Act<'_> {
         let mut found = Vec::new();
         for row in query.fetch_all(&mut *self.db).await? {
             let number = |column| row.try_get::<i64, _>(column).map(|number| number as u64);
-            let place = Place { priority, seq: number(0)?, at: number(1)? };
+            let position = Position { priority, seq: number(0)?, at: number(1)? };
             let attempt = row.try_get::<i32, _>(4)? as u32 + 1;
-            let taken = Taken { seq: place.seq, message: row.try_get(3)?, attempt };
-            found.push(Candidate { place, bytes: number(2)?, taken });
+            let taken = Taken { seq: position.seq, message: row.try_get(3)?, attempt };
+            found.push(Candidate { position, bytes: number(2)?, taken });
         }
         Ok(found)
     }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 
-use super::Place;
+use super::Shared;
 use super::rows::holder;
 use super::writer::{HEARTBEAT, now};
 use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Kind, Member, MemberKind, MessageId,
     MessageView, Millis, Priority, Role, SessionId, Standing,
 };
-use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
@@ -23,12 +23,12 @@ macro_rules! message_columns {
 }
 pub(super) use message_columns;
 
-pub(super) async fn answer(db: &mut PgConnection, place: &Place, query: Query) -> Result<Found, sqlx::Error> {
-    let now = now(db, place).await?;
-    let mut look = Look { db, space: place.space };
+pub(super) async fn answer(db: &mut PgConnection, shared: &Shared, query: Query) -> Result<Found, sqlx::Error> {
+    let now = now(db, shared).await?;
+    let mut look = Look { db, space: shared.space };
     Ok(match query {
         Query::Agents(_) => {
-            Found::Agents(Roll { now, agents: look.agents(now, rules::millis(place.limits.active)).await? })
+            Found::Agents(Roster { now, agents: look.agents(now, rules::millis(shared.limits.active)).await? })
         }
         Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref()).await?),
         Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent).await?),
@@ -37,8 +37,8 @@ pub(super) async fn answer(db: &mut PgConnection, place: &Place, query: Query) -
         Query::Thread(it) => Found::Thread(look.thread(&it.agent, &it.id, it.limit).await?),
         Query::Search(it) => Found::Search(look.search(&it).await?),
         Query::Status(it) => Found::Status(look.status(&it.agent, &it.id).await?),
-        Query::Tips(it) => Found::Tips(look.tips(it.agents).await?),
-        Query::Leases(_) => Found::Leases(look.leases(&place.owner, now).await?),
+        Query::Versions(it) => Found::Versions(look.versions(it.agents).await?),
+        Query::Leases(_) => Found::Leases(look.leases(&shared.owner, now).await?),
     })
 }
 
@@ -110,7 +110,7 @@ impl Look<'_> {
                    WHERE a.space = $1 AND a.name = $2";
         let query = sqlx::query(sql).bind(self.space).bind(agent.as_str());
         let Some(row) = query.fetch_optional(&mut *self.db).await? else { return Ok(Counts::default()) };
-        let mut counts = Counts { leased: unsigned(&row, 1)?, tip: unsigned(&row, 2)?, ..Counts::default() };
+        let mut counts = Counts { leased: unsigned(&row, 1)?, latest_seq: unsigned(&row, 2)?, ..Counts::default() };
         for (to, from) in counts.free.iter_mut().zip(row.try_get::<Vec<i64>, _>(0)?) {
             *to = from.max(0) as u64;
         }
@@ -146,7 +146,7 @@ impl Look<'_> {
         Ok(Fetched {
             remaining: unsigned(&counts, 0)?.saturating_sub(messages.len() as u64),
             below_floor: unsigned(&counts, 1)?,
-            tip: unsigned(&counts, 2)?.max(messages.last().map_or(0, |message| message.seq)),
+            latest_seq: unsigned(&counts, 2)?.max(messages.last().map_or(0, |message| message.seq)),
             messages,
         })
     }
@@ -254,13 +254,13 @@ impl Look<'_> {
         Ok(Some(found))
     }
 
-    async fn tips(&mut self, agents: Vec<AgentName>) -> Result<BTreeMap<AgentName, u64>, sqlx::Error> {
+    async fn versions(&mut self, agents: Vec<AgentName>) -> Result<BTreeMap<AgentName, u64>, sqlx::Error> {
         let names: Vec<String> = agents.iter().map(AgentName::to_string).collect();
         let sql = "SELECT a.name, b.tip FROM agent a JOIN mailbox b ON b.agent = a.id \
                    WHERE a.space = $1 AND a.name = ANY($2)";
         let rows = sqlx::query(sql).bind(self.space).bind(names).fetch_all(&mut *self.db).await?;
-        let tip = |row: &PgRow| Ok((AgentName::stored(row.try_get::<String, _>(0)?), unsigned(row, 1)?));
-        rows.iter().map(tip).collect()
+        let version = |row: &PgRow| Ok((AgentName::stored(row.try_get::<String, _>(0)?), unsigned(row, 1)?));
+        rows.iter().map(version).collect()
     }
 
     /// The sessions of this daemon, and those of daemons that have been silent for long.

@@ -3,11 +3,11 @@
 use sqlx::Row;
 
 use super::rows::run;
-use super::writer::{Act, Fault};
+use super::writer::{Fault, Transaction};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Purge, Purged};
 use crate::store::rules::millis;
 
-impl Act<'_> {
+impl Transaction<'_> {
     pub(super) async fn record_hint(&mut self, hint: &BeginHint) -> Result<HintVerdict, Fault> {
         let sql = "SELECT d.agent, d.seq, d.message FROM message m JOIN delivery d ON d.message = m.id \
                    JOIN agent a ON a.id = d.agent WHERE m.public = $1 AND a.space = $2 AND a.name = $3 \

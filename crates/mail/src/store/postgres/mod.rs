@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 
 use super::change::{Change, Changed};
 use super::query::{Found, Query};
-use super::{BoxFuture, Ear, News, Store, Wake};
+use super::{BoxFuture, Store, Wake, WakeDelivery, WakeListener};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
 pub use spaces::{Former, Noted, Own, Refuse, Settled, Why};
@@ -62,13 +62,13 @@ pub struct PostgresStore {
     settled: Settled,
     jobs: mpsc::Sender<Job>,
     pool: PgPool,
-    place: Arc<Place>,
-    news: Arc<Mutex<Option<Ear>>>,
+    shared: Arc<Shared>,
+    listener: Arc<Mutex<Option<WakeListener>>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// What everything of one store shares.
-struct Place {
+struct Shared {
     connect: PgConnectOptions,
     space: i64,
     channel: String,
@@ -98,7 +98,7 @@ impl PostgresStore {
                 break prepared?;
             }
         };
-        let place = Arc::new(Place {
+        let shared = Arc::new(Shared {
             connect,
             space,
             channel: format!("hob_mail_{space}"),
@@ -106,11 +106,11 @@ impl PostgresStore {
             limits: options.limits,
             clock: options.clock,
         });
-        let news: Arc<Mutex<Option<Ear>>> = Arc::default();
+        let listener: Arc<Mutex<Option<WakeListener>>> = Arc::default();
         let (jobs, taken) = mpsc::channel(CHANGES);
-        let writing = tokio::spawn(Writer::new(Arc::clone(&place)).run(taken));
-        let listening = tokio::spawn(listen(Arc::clone(&place), Arc::clone(&news)));
-        Ok(PostgresStore { settled, jobs, pool, place, news, tasks: Mutex::new(vec![listening, writing]) })
+        let writing = tokio::spawn(Writer::new(Arc::clone(&shared)).run(taken));
+        let listening = tokio::spawn(listen(Arc::clone(&shared), Arc::clone(&listener)));
+        Ok(PostgresStore { settled, jobs, pool, shared, listener, tasks: Mutex::new(vec![listening, writing]) })
     }
 }
 
@@ -124,12 +124,12 @@ impl PostgresStore {
 /// An address as it may be shown: without its password. `None` for one that is none.
 pub fn shown(url: &str) -> Option<String> {
     let options = PgConnectOptions::from_str(url).ok()?;
-    let place = match options.get_socket() {
+    let shared = match options.get_socket() {
         Some(socket) => socket.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),
     };
     let database = options.get_database().unwrap_or(options.get_username());
-    Some(format!("postgres://{}@{place}/{database}", options.get_username()))
+    Some(format!("postgres://{}@{shared}/{database}", options.get_username()))
 }
 
 /// Beyond this machine nobody may listen in.
@@ -145,19 +145,19 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
 }
 
 /// Passes notifications on, for ever. After every new connection everybody looks: one may have been missed.
-async fn listen(place: Arc<Place>, news: Arc<Mutex<Option<Ear>>>) {
+async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>) {
     let tell = || {
-        let ear = news.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(ear) = ear {
-            ear(Wake::Look);
+        let listener = listener.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(listener) = listener {
+            listener(Wake::Look);
         }
     };
     loop {
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(CONNECT);
-        let pool = pool.connect_lazy_with(place.connect.clone());
+        let pool = pool.connect_lazy_with(shared.connect.clone());
         let listening = async {
             let mut listener = PgListener::connect_with(&pool).await?;
-            listener.listen(&place.channel).await?;
+            listener.listen(&shared.channel).await?;
             tell();
             loop {
                 // `None`: the connection was lost and made anew.
@@ -188,7 +188,7 @@ impl Store for PostgresStore {
             let mut tries = Tries::default();
             loop {
                 let mut db = self.pool.acquire().await.map_err(explain)?;
-                let found = look::answer(&mut db, &self.place, query.clone()).await.map_err(explain);
+                let found = look::answer(&mut db, &self.shared, query.clone()).await.map_err(explain);
                 if !tries.again(&found) {
                     return found;
                 }
@@ -196,12 +196,12 @@ impl Store for PostgresStore {
         })
     }
 
-    fn listen(&self, ear: Ear) {
-        *self.news.lock().unwrap_or_else(PoisonError::into_inner) = Some(ear);
+    fn listen(&self, listener: WakeListener) {
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
     }
 
-    fn news(&self) -> News {
-        News::Unsure
+    fn wake_delivery(&self) -> WakeDelivery {
+        WakeDelivery::BestEffort
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
-use super::writer::{Act, Fault};
+use super::writer::{Fault, Transaction};
 use crate::model::address::Directory;
 use crate::model::{AgentName, GroupName, Holder, Limits, Member, MemberKind, Millis, Profile};
 use crate::store::change::{Append, Change, CreateGroup, Enter, Touch};
@@ -13,7 +13,7 @@ use crate::store::rules::agents::NO_ROLE;
 use crate::store::rules::append;
 use crate::store::rules::{AgentRow, AgentRows, Ownership};
 
-impl Act<'_> {
+impl Transaction<'_> {
     /// Locks the mailboxes that the changes concern, in the order of their numbers, until the commit. What a change
     /// concerns besides (the sender of a message that dies) it locks later; should two daemons meet there, the database
     /// ends one of the transactions and it is made again.
@@ -95,7 +95,7 @@ impl Act<'_> {
     }
 }
 
-impl AgentRows for Act<'_> {
+impl AgentRows for Transaction<'_> {
     type Agent = i64;
     type Group = i64;
     type Fault = Fault;

@@ -86,7 +86,7 @@ CREATE INDEX message_thread ON message (thread);
 CREATE INDEX message_words ON message USING gin (words);
 CREATE UNIQUE INDEX message_key ON message (space, sender, key) WHERE key IS NOT NULL;
 
--- A message's place in a mailbox. state: 0 stored, 1 hinted, 2 fetched, 3 read, 4 acked, 5 rejected, 6 dead.
+-- A message's shared in a mailbox. state: 0 stored, 1 hinted, 2 fetched, 3 read, 4 acked, 5 rejected, 6 dead.
 CREATE TABLE delivery (
     agent bigint NOT NULL REFERENCES agent,
     seq bigint NOT NULL,

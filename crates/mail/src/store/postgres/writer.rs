@@ -8,7 +8,7 @@ use sqlx::{Connection, PgConnection, Row};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::{CONNECT, Place, Tries, explain};
+use super::{CONNECT, Shared, Tries, explain};
 use crate::error::{Refusal, StoreError};
 use crate::model::{Limits, Millis};
 use crate::store::change::{Change, Changed};
@@ -42,14 +42,14 @@ impl<R: Into<Refusal>> From<R> for Fault {
 }
 
 pub(super) struct Writer {
-    place: Arc<Place>,
+    shared: Arc<Shared>,
     db: Option<PgConnection>,
     beaten_at: Option<Instant>,
     purged_to: i64,
 }
 
 /// A transaction under way.
-pub(super) struct Act<'a> {
+pub(super) struct Transaction<'a> {
     pub(super) db: &'a mut PgConnection,
     pub(super) space: i64,
     pub(super) owner: &'a str,
@@ -70,8 +70,8 @@ enum Failure {
 }
 
 impl Writer {
-    pub(super) fn new(place: Arc<Place>) -> Writer {
-        Writer { place, db: None, beaten_at: None, purged_to: 0 }
+    pub(super) fn new(shared: Arc<Shared>) -> Writer {
+        Writer { shared, db: None, beaten_at: None, purged_to: 0 }
     }
 
     /// Writes until nobody can ask any more.
@@ -89,15 +89,15 @@ impl Writer {
                     Err(_) => break,
                 }
             }
-            self.make(group).await;
+            self.commit_group(group).await;
         }
     }
 
     /// Makes changes in one transaction and answers them; when that fails at one, each by itself.
-    async fn make(&mut self, group: Vec<Job>) {
+    async fn commit_group(&mut self, group: Vec<Job>) {
         let mut results = Vec::new();
         let changes: Vec<&Change> = group.iter().map(|(change, _)| &**change).collect();
-        match self.attempt(&changes, &mut results).await {
+        match self.with_connection(&changes, &mut results).await {
             Ok(()) => {
                 for ((_, answer), result) in group.into_iter().zip(results) {
                     let _ = answer.send(result);
@@ -114,7 +114,7 @@ impl Writer {
                     let mut tries = Tries::default();
                     let result = loop {
                         let mut one = Vec::new();
-                        let attempted = self.attempt(&[&change], &mut one).await;
+                        let attempted = self.with_connection(&[&change], &mut one).await;
                         let result = attempted.and_then(|()| one.pop().expect("one change has one result"));
                         if !tries.again(&result) {
                             break result;
@@ -126,7 +126,7 @@ impl Writer {
         }
     }
 
-    async fn attempt(
+    async fn with_connection(
         &mut self,
         changes: &[&Change],
         results: &mut Vec<Result<Changed, StoreError>>,
@@ -134,13 +134,13 @@ impl Writer {
         let mut db = match self.db.take() {
             Some(db) => db,
             None => {
-                let connecting = PgConnection::connect_with(&self.place.connect);
+                let connecting = PgConnection::connect_with(&self.shared.connect);
                 let connected = tokio::time::timeout(CONNECT, connecting).await;
                 let late = || StoreError::Away { reason: "connecting took too long".to_owned() };
                 connected.map_err(|_| late())?.map_err(explain)?
             }
         };
-        match self.transact(&mut db, changes, results).await {
+        match self.in_transaction(&mut db, changes, results).await {
             Ok(()) => {
                 self.db = Some(db);
                 Ok(())
@@ -156,7 +156,7 @@ impl Writer {
         }
     }
 
-    async fn transact(
+    async fn in_transaction(
         &mut self,
         db: &mut PgConnection,
         changes: &[&Change],
@@ -164,7 +164,7 @@ impl Writer {
     ) -> Result<(), Failure> {
         results.clear();
         let purged_before = self.purged_to;
-        self.fill(db, changes, results).await.map_err(Failure::Before)?;
+        self.apply_all(db, changes, results).await.map_err(Failure::Before)?;
         if let Err(error) = sqlx::query("COMMIT").execute(&mut *db).await {
             self.purged_to = purged_before;
             // The database's own word on the commit means that it did not happen. Silence means nothing, nor does the word
@@ -178,40 +178,40 @@ impl Writer {
     }
 
     /// Everything up to the commit.
-    async fn fill(
+    async fn apply_all(
         &mut self,
         db: &mut PgConnection,
         changes: &[&Change],
         results: &mut Vec<Result<Changed, StoreError>>,
     ) -> Result<(), sqlx::Error> {
-        let place = Arc::clone(&self.place);
+        let shared = Arc::clone(&self.shared);
         sqlx::query("BEGIN").execute(&mut *db).await?;
-        let now = now(&mut *db, &place).await?;
+        let now = now(&mut *db, &shared).await?;
         if self.beaten_at.is_none_or(|at| at.elapsed() >= HEARTBEAT) {
             let sql = "INSERT INTO daemon VALUES ($1, $2) ON CONFLICT (owner) DO UPDATE SET seen_at = $2";
-            sqlx::query(sql).bind(&place.owner).bind(now as i64).execute(&mut *db).await?;
+            sqlx::query(sql).bind(&shared.owner).bind(now as i64).execute(&mut *db).await?;
             self.beaten_at = Some(Instant::now());
         }
-        let mut act = Act {
+        let mut transaction = Transaction {
             db,
-            space: place.space,
-            owner: &place.owner,
-            limits: &place.limits,
+            space: shared.space,
+            owner: &shared.owner,
+            limits: &shared.limits,
             now,
             purged_to: &mut self.purged_to,
             has_news: false,
         };
-        act.lock(changes).await?;
+        transaction.lock(changes).await?;
         for change in changes {
-            results.push(match rules::apply(&mut act, change).await {
+            results.push(match rules::apply(&mut transaction, change).await {
                 Ok(changed) => Ok(changed),
                 Err(Fault::Refused(refusal)) => Err(refusal.into()),
                 Err(Fault::Sql(error)) => return Err(error),
             });
         }
-        if act.has_news {
+        if transaction.has_news {
             let sql = "SELECT pg_notify($1, '')";
-            sqlx::query(sql).bind(&place.channel).execute(&mut *act.db).await?;
+            sqlx::query(sql).bind(&shared.channel).execute(&mut *transaction.db).await?;
         }
         Ok(())
     }
@@ -224,8 +224,8 @@ fn is_refused(error: &sqlx::Error) -> bool {
 }
 
 /// The time by the database's clock.
-pub(super) async fn now(db: &mut PgConnection, place: &Place) -> Result<Millis, sqlx::Error> {
-    if let Some(clock) = &place.clock {
+pub(super) async fn now(db: &mut PgConnection, shared: &Shared) -> Result<Millis, sqlx::Error> {
+    if let Some(clock) = &shared.clock {
         return Ok(clock.now());
     }
     let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";

@@ -145,7 +145,7 @@ pub(super) fn arrive<R: MessageRows>(
     agent: &AgentName,
     priority: Priority,
 ) {
-    mailbox.tip += 1;
+    mailbox.version += 1;
     rows.note_arrival(agent, priority);
 }
 

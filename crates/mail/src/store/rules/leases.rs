@@ -55,12 +55,12 @@ async fn take<R: MessageRows>(
     }
     let aging = millis(rows.limits().aging);
     let (mut bytes, mut taken) = (0, Vec::new());
-    for one in pick(candidates, |one| one.place, rows.now(), aging, claim.max) {
+    for one in pick(candidates, |one| one.position, rows.now(), aging, claim.max) {
         bytes += one.bytes;
         if !taken.is_empty() && bytes > claim.max_bytes {
             break;
         }
-        *mailbox.free(one.place.priority) -= 1;
+        *mailbox.free(one.position.priority) -= 1;
         mailbox.leased += 1;
         taken.push(one.taken);
     }

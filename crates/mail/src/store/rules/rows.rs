@@ -3,7 +3,7 @@
 
 use crate::error::Refusal;
 use crate::model::address::Directory;
-use crate::model::order::Place;
+use crate::model::order::Position;
 use crate::model::{
     AgentName, DeliveryState, GroupName, HandedOut, Holder, Limits, Member, MessageId, Millis, Priority, Profile,
     SessionId,
@@ -34,7 +34,8 @@ pub(crate) struct AgentRow<A> {
 pub(crate) struct Mailbox<A> {
     pub(crate) agent: A,
     pub(crate) seq: u64,
-    pub(crate) tip: u64,
+    /// Rises whenever something can be handed out that could not before. The column is called `tip`.
+    pub(crate) version: u64,
     pub(crate) bytes: u64,
     /// Deliveries that can be handed out, by level from low to critical.
     pub(crate) free: [u64; 4],
@@ -75,7 +76,7 @@ pub(crate) struct Taken<M> {
 
 /// A delivery that a claim may lease.
 pub(crate) struct Candidate<M> {
-    pub(crate) place: Place,
+    pub(crate) position: Position,
     pub(crate) bytes: u64,
     pub(crate) taken: Taken<M>,
 }

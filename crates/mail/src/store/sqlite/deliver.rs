@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::look::message_columns;
 use super::writer::{Fault, Writer};
-use crate::model::order::Place;
+use crate::model::order::Position;
 use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, SessionId};
 use crate::store::Arrival;
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
@@ -167,9 +167,9 @@ impl MessageRows for Writer {
                    AND agent = ?1 AND priority = ?2 AND state < 3 ORDER BY seq LIMIT ?3";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map(params![agent, priority.level(), max], |row| {
-            let place = Place { priority, seq: row.get(0)?, at: row.get(1)? };
-            let taken = Taken { seq: place.seq, message: row.get(3)?, attempt: row.get::<_, u32>(4)? + 1 };
-            Ok(Candidate { place, bytes: row.get(2)?, taken })
+            let position = Position { priority, seq: row.get(0)?, at: row.get(1)? };
+            let taken = Taken { seq: position.seq, message: row.get(3)?, attempt: row.get::<_, u32>(4)? + 1 };
+            Ok(Candidate { position, bytes: row.get(2)?, taken })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }

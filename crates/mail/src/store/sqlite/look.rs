@@ -10,7 +10,7 @@ use crate::model::{
     Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Limits, Member, MemberKind,
     MessageId, MessageView, Millis, Priority, Role, SessionId, Standing,
 };
-use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roll, Search};
+use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
@@ -31,7 +31,7 @@ pub(super) fn answer(
 ) -> rusqlite::Result<Found> {
     let look = Look { db, space };
     Ok(match query {
-        Query::Agents(_) => Found::Agents(Roll { now, agents: look.agents(now, rules::millis(limits.active))? }),
+        Query::Agents(_) => Found::Agents(Roster { now, agents: look.agents(now, rules::millis(limits.active))? }),
         Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref())?),
         Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent)?),
         Query::Fetch(it) => Found::Fetch(look.fetch(&it)?),
@@ -39,15 +39,15 @@ pub(super) fn answer(
         Query::Thread(it) => Found::Thread(look.thread(&it.agent, &it.id, it.limit)?),
         Query::Search(it) => Found::Search(look.search(&it)?),
         Query::Status(it) => Found::Status(look.status(&it.agent, &it.id)?),
-        Query::Tips(it) => {
+        Query::Versions(it) => {
             let sql = "SELECT b.tip FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 AND a.name = ?2";
             let mut statement = db.prepare_cached(sql)?;
-            let mut tips = std::collections::BTreeMap::new();
+            let mut versions = std::collections::BTreeMap::new();
             for agent in it.agents {
-                let tip = statement.query_row(params![space, agent.as_str()], |row| row.get(0)).optional()?;
-                tips.extend(tip.map(|tip| (agent, tip)));
+                let version = statement.query_row(params![space, agent.as_str()], |row| row.get(0)).optional()?;
+                versions.extend(version.map(|version| (agent, version)));
             }
-            Found::Tips(tips)
+            Found::Versions(versions)
         }
         Query::Leases(_) => {
             let sql = "SELECT DISTINCT d.session FROM delivery d INDEXED BY delivery_open JOIN agent a ON a.id = d.agent \
@@ -136,7 +136,7 @@ impl Look<'_> {
             Ok(Counts {
                 free: [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?],
                 leased: row.get(4)?,
-                tip: row.get(5)?,
+                latest_seq: row.get(5)?,
             })
         };
         let found = self.db.prepare_cached(sql)?.query_row(params![self.space, agent.as_str()], row).optional()?;
@@ -154,7 +154,7 @@ impl Look<'_> {
         let sql = "SELECT a.id, b.seq FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 AND a.name = ?2";
         let values = params![self.space, fetch.agent.as_str()];
         let found = self.db.prepare_cached(sql)?.query_row(values, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((agent, tip)): Option<(i64, u64)> = found else { return Ok(Fetched::default()) };
+        let Some((agent, latest_seq)): Option<(i64, u64)> = found else { return Ok(Fetched::default()) };
         let (after, floor) = (i64::try_from(fetch.after).unwrap_or(i64::MAX), fetch.floor.least().level());
         let states = if fetch.waiting_only { 3 } else { i64::MAX };
         let sql = concat!(
@@ -168,7 +168,7 @@ impl Look<'_> {
         let messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if floor == 0 && messages.len() < fetch.limit {
             // All there are: nothing is left to count.
-            return Ok(Fetched { messages, remaining: 0, below_floor: 0, tip });
+            return Ok(Fetched { messages, remaining: 0, below_floor: 0, latest_seq });
         }
         let sql = "SELECT count(*) FILTER (WHERE priority >= ?3), count(*) FILTER (WHERE priority < ?3) \
                    FROM delivery WHERE agent = ?1 AND seq > ?2 AND state < ?4";
@@ -176,7 +176,7 @@ impl Look<'_> {
             .db
             .prepare_cached(sql)?
             .query_row(params![agent, after, floor, states], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(Fetched { remaining: passing - messages.len() as u64, messages, below_floor, tip })
+        Ok(Fetched { remaining: passing - messages.len() as u64, messages, below_floor, latest_seq })
     }
 
     fn find(&self, agent: &AgentName, id: &MessageId) -> rusqlite::Result<Option<MessageView>> {

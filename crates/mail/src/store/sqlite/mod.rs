@@ -27,10 +27,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::along::Listeners;
 use super::change::{Change, Changed};
+use super::commit_hook::Listeners;
 use super::query::{Found, Query};
-use super::{BoxFuture, Companions, Ear, News, Store};
+use super::{BoxFuture, CommitHook, Store, WakeDelivery, WakeListener};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
 use read_only::Sole;
@@ -176,16 +176,16 @@ impl Store for SqliteStore {
         })
     }
 
-    fn listen(&self, ear: Ear) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).ear = Some(ear);
+    fn listen(&self, listener: WakeListener) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).wake = Some(listener);
     }
 
-    fn accompany(&self, companions: Companions) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).companions = Some(companions);
+    fn on_commit(&self, hook: CommitHook) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).commit = Some(hook);
     }
 
-    fn news(&self) -> News {
-        News::Sure
+    fn wake_delivery(&self) -> WakeDelivery {
+        WakeDelivery::Reliable
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

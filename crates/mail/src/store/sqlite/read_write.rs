@@ -8,8 +8,8 @@ use tokio::sync::{Semaphore, oneshot};
 use super::writer::{Job, Writer};
 use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, file, look, schema, sync_folder};
 use crate::error::StoreError;
-use crate::store::along::Listeners;
 use crate::store::change::{Change, Changed};
+use crate::store::commit_hook::Listeners;
 use crate::store::query::{Found, Query};
 
 /// Changes under way at once; more wait their turn.

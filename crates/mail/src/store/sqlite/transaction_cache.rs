@@ -91,8 +91,8 @@ impl Writer {
         let sql = "UPDATE mailbox SET seq = ?2, tip = ?3, bytes = ?4, free0 = ?5, free1 = ?6, free2 = ?7, free3 = ?8, \
                    leased = ?9 WHERE agent = ?1";
         for cached in self.cache.mailboxes.borrow_mut().values_mut().filter(|cached| !cached.is_written) {
-            let Mailbox { agent, seq, tip, bytes, free: [f0, f1, f2, f3], leased } = cached.mailbox;
-            let values = params![agent, seq, tip, bytes, f0, f1, f2, f3, leased];
+            let Mailbox { agent, seq, version, bytes, free: [f0, f1, f2, f3], leased } = cached.mailbox;
+            let values = params![agent, seq, version, bytes, f0, f1, f2, f3, leased];
             self.db.prepare_cached(sql)?.execute(values)?;
             cached.is_written = true;
         }
@@ -104,7 +104,7 @@ fn mailbox(row: &rusqlite::Row<'_>, agent: i64) -> rusqlite::Result<Mailbox<i64>
     Ok(Mailbox {
         agent,
         seq: row.get(0)?,
-        tip: row.get(1)?,
+        version: row.get(1)?,
         bytes: row.get(2)?,
         free: [row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?],
         leased: row.get(7)?,

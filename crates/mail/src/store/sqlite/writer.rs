@@ -14,9 +14,9 @@ use super::{OpenFile, SqliteOptions, explain, look};
 use crate::error::{Refusal, StoreError};
 use crate::model::words::words;
 use crate::model::{Clock, Limits};
-use crate::store::along::{Done, Listeners};
 use crate::store::change::{Change, Changed};
-use crate::store::{Along, Arrival, Wake, rules};
+use crate::store::commit_hook::{AfterCommit, Listeners};
+use crate::store::{Arrival, InTransaction, Wake, rules};
 
 /// Changes of one transaction.
 const GROUP: usize = 256;
@@ -133,9 +133,9 @@ impl Writer {
             sort(first);
             self.gather(&jobs).into_iter().for_each(sort);
             // What need not wait for the disk does not wait for it.
-            self.make(lazy, false);
+            self.commit_group(lazy, false);
             let (begin, count) = (Instant::now(), durable.len());
-            self.make(durable, true);
+            self.commit_group(durable, true);
             self.last = (count, begin.elapsed());
             if !index.is_empty() {
                 let brought_up = self.bring_up_index();
@@ -205,17 +205,17 @@ impl Writer {
 
     /// Makes changes in one transaction and answers them. When SQLite fails at one, each is made by itself, so that
     /// it fails alone.
-    fn make(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, durable: bool) {
+    fn commit_group(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, durable: bool) {
         if changes.is_empty() {
             return;
         }
-        let (mut results, mut along) = (Vec::with_capacity(changes.len()), Vec::new());
-        match self.transact(changes.iter().map(|(change, _)| &**change), durable, &mut results, &mut along) {
-            Ok(()) => self.answer(changes, results, along),
-            Err(error) if changes.len() == 1 && along.is_empty() => self.answer(changes, vec![Err(error)], along),
+        let (mut results, mut hooks) = (Vec::with_capacity(changes.len()), Vec::new());
+        match self.in_transaction(changes.iter().map(|(change, _)| &**change), durable, &mut results, &mut hooks) {
+            Ok(()) => self.answer(changes, results, hooks),
+            Err(error) if changes.len() == 1 && hooks.is_empty() => self.answer(changes, vec![Err(error)], hooks),
             Err(error) => {
                 for change in changes {
-                    self.make_alone(change, durable, &error);
+                    self.commit_alone(change, durable, &error);
                 }
             }
         }
@@ -223,10 +223,10 @@ impl Writer {
 
     /// Makes a change by itself that failed in company. Where the whole may have been made all the same, only the store's
     /// word on this change ends the doubt, not that it cannot do it now.
-    fn make_alone(&mut self, change: (Box<Change>, Answer<Changed>), durable: bool, before: &StoreError) {
+    fn commit_alone(&mut self, change: (Box<Change>, Answer<Changed>), durable: bool, before: &StoreError) {
         let (change, answer) = change;
         let (told, mut result) = oneshot::channel();
-        self.make(vec![(change, told)], durable);
+        self.commit_group(vec![(change, told)], durable);
         let result = match (result.try_recv(), before) {
             (Ok(Err(StoreError::Refused(refusal))), _) => Err(StoreError::Refused(refusal)),
             (Ok(Err(_)), StoreError::Uncertain { reason }) => Err(StoreError::Uncertain { reason: reason.clone() }),
@@ -242,10 +242,10 @@ impl Writer {
         &mut self,
         changes: Vec<(Box<Change>, Answer<Changed>)>,
         results: Vec<Result<Changed, StoreError>>,
-        along: Vec<Option<Done>>,
+        hooks: Vec<Option<AfterCommit>>,
     ) {
         let arrivals = std::mem::take(&mut self.arrivals);
-        along.into_iter().flatten().for_each(|tell| tell());
+        hooks.into_iter().flatten().for_each(|tell| tell());
         for ((_, answer), result) in changes.into_iter().zip(results) {
             // Whoever asked may be gone; the change stands.
             let _ = answer.send(result);
@@ -253,8 +253,8 @@ impl Writer {
         // Whoever is woken may ask at once, from here: its question is next.
         if !arrivals.is_empty() {
             self.is_behind = true;
-            if let Some(ear) = self.listeners().ear {
-                ear(Wake::Mail(arrivals));
+            if let Some(listener) = self.listeners().wake {
+                listener(Wake::Mail(arrivals));
             }
         }
     }
@@ -264,12 +264,12 @@ impl Writer {
     }
 
     /// One transaction, with what is done along. On an error nothing of it has happened, and there are no arrivals.
-    fn transact<'a>(
+    fn in_transaction<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
         durable: bool,
         results: &mut Vec<Result<Changed, StoreError>>,
-        along: &mut Vec<Option<Done>>,
+        hooks: &mut Vec<Option<AfterCommit>>,
     ) -> Result<(), StoreError> {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
@@ -281,12 +281,12 @@ impl Writer {
             for change in changes {
                 results.push(self.apply(change)?.map_err(StoreError::Refused));
             }
-            let companions = if self.arrivals.is_empty() { None } else { self.listeners().companions };
-            for one in companions.map(|companions| companions(&self.arrivals)).unwrap_or_default() {
+            let hook = if self.arrivals.is_empty() { None } else { self.listeners().commit };
+            for one in hook.map(|hook| hook(&self.arrivals)).unwrap_or_default() {
                 // On record before it is tried: it may be what fails.
-                along.push(None);
-                let done = self.make_along(one)?;
-                along.push(Some(done));
+                hooks.push(None);
+                let done = self.run_hook(one)?;
+                hooks.push(Some(done));
             }
             self.write_mailboxes()?;
             self.db.prepare_cached("COMMIT")?.execute([])?;
@@ -302,9 +302,9 @@ impl Writer {
         })
     }
 
-    fn make_along(&mut self, along: Along) -> rusqlite::Result<Done> {
+    fn run_hook(&mut self, work: InTransaction) -> rusqlite::Result<AfterCommit> {
         let this = RefCell::new(self);
-        along.make(
+        work.run(
             |change| this.borrow_mut().apply(&change),
             |query| {
                 let this = this.borrow();

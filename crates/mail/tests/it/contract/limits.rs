@@ -3,7 +3,7 @@
 use mail::{Limits, Refusal, SendRequest};
 
 use super::scenarios;
-use crate::place::{Place, limits as ordinary, reached, refusal};
+use crate::fixture::{StoreFixture, limits as ordinary, reached, refusal};
 
 #[allow(non_snake_case)]
 fn LIMITS() -> Limits {
@@ -18,76 +18,76 @@ scenarios! {
     a_clock_set_back_an_hour_loses_nothing
 }
 
-async fn a_mebibyte_arrives_and_more_is_refused(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn a_mebibyte_arrives_and_more_is_refused(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let words = "word and another, ".repeat((1 << 20) / 18 + 1);
     let body = &words[..1 << 20];
-    place.send(&ann, "bob", body).await.unwrap();
-    let refused = refusal(place.send(&ann, "bob", &words.repeat(2)[..1_153_434]).await);
+    fixture.send(&ann, "bob", body).await.unwrap();
+    let refused = refusal(fixture.send(&ann, "bob", &words.repeat(2)[..1_153_434]).await);
     assert_eq!(refused, Refusal::BodyTooLarge { bytes: 1_153_434, limit: 1 << 20 });
-    let got = place.mail.check(&bob, Default::default()).await.unwrap().messages;
+    let got = fixture.mail.check(&bob, Default::default()).await.unwrap().messages;
     assert_eq!(got.len(), 1);
     assert!(got[0].message.content == body, "it arrives whole");
     let request = mail::SearchRequest { query: "another".into(), limit: 1, ..Default::default() };
-    assert_eq!(place.mail.search(&bob, request).await.unwrap().len(), 1);
+    assert_eq!(fixture.mail.search(&bob, request).await.unwrap().len(), 1);
 }
 
-async fn a_full_mailbox_refuses_and_the_others_get_it(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let cat = place.agent("cat", "dev").await;
+async fn a_full_mailbox_refuses_and_the_others_get_it(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let cat = fixture.agent("cat", "dev").await;
     for index in 0..5 {
-        place.send(&ann, "bob", &index.to_string()).await.unwrap();
+        fixture.send(&ann, "bob", &index.to_string()).await.unwrap();
     }
-    let refused = refusal(place.send(&ann, "bob", "5").await);
+    let refused = refusal(fixture.send(&ann, "bob", "5").await);
     assert_eq!(refused, Refusal::MailboxFull { agents: vec![bob.agent.clone()] });
-    let sent = place.send(&ann, "role:dev", "both").await.unwrap();
+    let sent = fixture.send(&ann, "role:dev", "both").await.unwrap();
     assert_eq!((reached(&sent), &sent.failed), (vec!["cat"], &vec![bob.agent.clone()]));
-    assert_eq!(place.check(&bob).await, ["0", "1", "2", "3", "4"]);
-    refusal(place.send(&ann, "bob", "in hand is not yet read").await);
-    place.check(&bob).await;
-    place.send(&ann, "bob", "now").await.unwrap();
-    assert_eq!(place.check(&cat).await, ["both"]);
+    assert_eq!(fixture.check(&bob).await, ["0", "1", "2", "3", "4"]);
+    refusal(fixture.send(&ann, "bob", "in hand is not yet read").await);
+    fixture.check(&bob).await;
+    fixture.send(&ann, "bob", "now").await.unwrap();
+    assert_eq!(fixture.check(&cat).await, ["both"]);
 }
 
-async fn a_mailbox_is_full_by_bytes_too(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn a_mailbox_is_full_by_bytes_too(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let body = "x".repeat(1 << 20);
     for _ in 0..3 {
-        place.send(&ann, "bob", &body).await.unwrap();
+        fixture.send(&ann, "bob", &body).await.unwrap();
     }
-    assert!(matches!(refusal(place.send(&ann, "bob", &body).await), Refusal::MailboxFull { .. }));
-    place.send(&ann, "bob", "small").await.unwrap();
-    place.check(&bob).await;
-    place.check(&bob).await;
-    place.send(&ann, "bob", &body).await.unwrap();
+    assert!(matches!(refusal(fixture.send(&ann, "bob", &body).await), Refusal::MailboxFull { .. }));
+    fixture.send(&ann, "bob", "small").await.unwrap();
+    fixture.check(&bob).await;
+    fixture.check(&bob).await;
+    fixture.send(&ann, "bob", &body).await.unwrap();
 }
 
-async fn five_hundred_recipients_and_not_one_more(place: Place) {
-    let ann = place.agent("ann", "lead").await;
+async fn five_hundred_recipients_and_not_one_more(fixture: StoreFixture) {
+    let ann = fixture.agent("ann", "lead").await;
     for index in 0..500 {
         let role = mail::Role::new("crowd").unwrap();
         let profile = mail::Profile { role: Some(role), ..Default::default() };
-        place.mail.register(&mail::AgentName::new(&format!("a{index}")).unwrap(), profile).await.unwrap();
+        fixture.mail.register(&mail::AgentName::new(&format!("a{index}")).unwrap(), profile).await.unwrap();
     }
-    let sent = place.send(&ann, "role:crowd", "all").await.unwrap();
+    let sent = fixture.send(&ann, "role:crowd", "all").await.unwrap();
     assert_eq!((sent.recipients.len(), sent.failed.len()), (500, 0));
-    place.agent("bob", "dev").await;
+    fixture.agent("bob", "dev").await;
     let both = SendRequest { to: vec!["role:crowd".into(), "bob".into()], ..Default::default() };
-    let refused = refusal(place.mail.send(&ann, both).await);
+    let refused = refusal(fixture.mail.send(&ann, both).await);
     assert_eq!(refused, Refusal::TooManyRecipients { count: 501, limit: 500 });
-    let agents = place.mail.agents().await.unwrap();
+    let agents = fixture.mail.agents().await.unwrap();
     assert_eq!(agents.iter().map(|agent| agent.unread).sum::<u64>(), 500);
-    assert_eq!(place.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap().len(), 500);
+    assert_eq!(fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap().len(), 500);
 }
 
-async fn a_clock_set_back_an_hour_loses_nothing(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "before").await.unwrap();
-    place.back(std::time::Duration::from_secs(3600));
-    place.send(&ann, "bob", "after").await.unwrap();
-    let waiter_saw = place.wait(&bob, crate::place::LONG, mail::Floor::All).await;
-    assert_eq!(crate::place::texts(&waiter_saw.messages), ["before"]);
-    assert_eq!(place.check(&bob).await, ["after"], "sequence orders, not time");
-    place.check(&bob).await;
-    assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), 0);
+async fn a_clock_set_back_an_hour_loses_nothing(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "before").await.unwrap();
+    fixture.back(std::time::Duration::from_secs(3600));
+    fixture.send(&ann, "bob", "after").await.unwrap();
+    let waiter_saw = fixture.wait(&bob, crate::fixture::LONG, mail::Floor::All).await;
+    assert_eq!(crate::fixture::texts(&waiter_saw.messages), ["before"]);
+    assert_eq!(fixture.check(&bob).await, ["after"], "sequence orders, not time");
+    fixture.check(&bob).await;
+    assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), 0);
 }

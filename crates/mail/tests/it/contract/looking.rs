@@ -5,7 +5,7 @@ use std::time::Duration;
 use mail::{Floor, HintVerdict, Outcome, Priority, Refusal, SearchRequest, SendRequest};
 
 use super::scenarios;
-use crate::place::{Place, limits as LIMITS, refusal};
+use crate::fixture::{StoreFixture, limits as LIMITS, refusal};
 
 scenarios! {
     paging_by_cursor_is_stable_and_without_effect
@@ -17,38 +17,38 @@ scenarios! {
     everybody_hears_only_of_their_own
 }
 
-async fn paging_by_cursor_is_stable_and_without_effect(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn paging_by_cursor_is_stable_and_without_effect(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for index in 0..7 {
         let priority = if index % 2 == 0 { Priority::Low } else { Priority::High };
-        place.send_with(&ann, "bob", &index.to_string(), priority).await.unwrap();
+        fixture.send_with(&ann, "bob", &index.to_string(), priority).await.unwrap();
     }
-    let page = place.mail.look(&bob, 0, Floor::All, 3).await.unwrap();
-    assert_eq!((page.messages.len(), page.remaining, page.tip), (3, 4, 7));
-    place.send(&ann, "bob", "7").await.unwrap();
-    let next = place.mail.look(&bob, page.messages[2].seq, Floor::All, 500).await.unwrap();
+    let page = fixture.mail.look(&bob, 0, Floor::All, 3).await.unwrap();
+    assert_eq!((page.messages.len(), page.remaining, page.latest_seq), (3, 4, 7));
+    fixture.send(&ann, "bob", "7").await.unwrap();
+    let next = fixture.mail.look(&bob, page.messages[2].seq, Floor::All, 500).await.unwrap();
     let texts: Vec<_> = next.messages.iter().map(|message| message.content.as_str()).collect();
     assert_eq!(texts, ["3", "4", "5", "6", "7"]);
-    let urgent = place.mail.look(&bob, 0, Floor::HighAndAbove, 2).await.unwrap();
+    let urgent = fixture.mail.look(&bob, 0, Floor::HighAndAbove, 2).await.unwrap();
     assert_eq!((urgent.messages.len(), urgent.remaining, urgent.below_floor), (2, 1, 5));
-    assert_eq!(place.check(&bob).await.len(), 8);
-    assert_eq!(place.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 8);
-    place.check(&bob).await;
-    assert_eq!(place.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 0);
-    assert_eq!(place.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 8);
+    assert_eq!(fixture.check(&bob).await.len(), 8);
+    assert_eq!(fixture.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 8);
+    fixture.check(&bob).await;
+    assert_eq!(fixture.mail.pending(&bob.agent, Floor::All, 10).await.unwrap().messages.len(), 0);
+    assert_eq!(fixture.mail.look(&bob, 0, Floor::All, 10).await.unwrap().messages.len(), 8);
 }
 
-async fn a_search_finds_words_of_those_who_took_part_only(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let cat = place.agent("cat", "dev").await;
-    place.send(&ann, "bob", "The build FAILED on main").await.unwrap();
-    place.pass(Duration::from_secs(10));
-    place.send(&bob, "ann", "build fixed; see Straße-9").await.unwrap();
-    place.send(&bob, "cat", "nothing to build here, \"OR\" NOT *").await.unwrap();
+async fn a_search_finds_words_of_those_who_took_part_only(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let cat = fixture.agent("cat", "dev").await;
+    fixture.send(&ann, "bob", "The build FAILED on main").await.unwrap();
+    fixture.pass(Duration::from_secs(10));
+    fixture.send(&bob, "ann", "build fixed; see Straße-9").await.unwrap();
+    fixture.send(&bob, "cat", "nothing to build here, \"OR\" NOT *").await.unwrap();
     let search = async |who, query: &str, from: Option<&str>| {
         let request =
             SearchRequest { query: query.into(), from: from.map(str::to_owned), limit: 10, ..SearchRequest::default() };
-        let hits = place.mail.search(who, request).await.unwrap();
+        let hits = fixture.mail.search(who, request).await.unwrap();
         hits.into_iter().map(|hit| hit.message.content).collect::<Vec<_>>()
     };
     assert_eq!(search(&ann, "build", None).await, ["build fixed; see Straße-9", "The build FAILED on main"]);
@@ -58,57 +58,57 @@ async fn a_search_finds_words_of_those_who_took_part_only(place: Place) {
     assert_eq!(search(&ann, "build", Some("@ann")).await, ["The build FAILED on main"]);
     assert_eq!(search(&cat, "build OR not \"", None).await.len(), 1);
     assert_eq!(search(&cat, "", None).await.len(), 1, "no word: everything");
-    let late = SearchRequest { since: Some(crate::place::EPOCH + 5_000), limit: 10, ..SearchRequest::default() };
-    if place.store.news() == mail::store::News::Sure {
-        assert_eq!(place.mail.search(&ann, late).await.unwrap().len(), 1);
+    let late = SearchRequest { since: Some(crate::fixture::EPOCH + 5_000), limit: 10, ..SearchRequest::default() };
+    if fixture.store.wake_delivery() == mail::store::WakeDelivery::Reliable {
+        assert_eq!(fixture.mail.search(&ann, late).await.unwrap().len(), 1);
     }
     let to = SearchRequest { to: Some("cat".into()), limit: 10, ..SearchRequest::default() };
-    let hits = place.mail.search(&bob, to).await.unwrap();
+    let hits = fixture.mail.search(&bob, to).await.unwrap();
     assert_eq!((hits.len(), hits[0].snippet.starts_with("nothing to")), (1, true));
     let none = SearchRequest { query: "+++".into(), limit: 10, ..SearchRequest::default() };
-    assert!(matches!(refusal(place.mail.search(&ann, none).await), Refusal::Argument { .. }));
+    assert!(matches!(refusal(fixture.mail.search(&ann, none).await), Refusal::Argument { .. }));
 }
 
-async fn one_hint_for_each_message_and_rung_and_none_when_it_is_read(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let sent = place.send(&ann, "bob", "x").await.unwrap();
-    let begin = async |rung| place.mail.begin_hint(&bob.agent, &sent.id, rung).await.unwrap();
+async fn one_hint_for_each_message_and_rung_and_none_when_it_is_read(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let sent = fixture.send(&ann, "bob", "x").await.unwrap();
+    let begin = async |rung| fixture.mail.begin_hint(&bob.agent, &sent.id, rung).await.unwrap();
     assert_eq!(begin("wait").await, HintVerdict::Go);
     assert_eq!(begin("wait").await, HintVerdict::Tried);
     assert_eq!(begin("hook:stop").await, HintVerdict::Go);
-    place.mail.end_hint(&bob.agent, &sent.id, "hook:stop", "shown").await.unwrap();
-    let status = place.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
+    fixture.mail.end_hint(&bob.agent, &sent.id, "hook:stop", "shown").await.unwrap();
+    let status = fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
     let mut tried: Vec<_> = status[0].hints.iter().map(|hint| (hint.rung.as_str(), hint.outcome.as_deref())).collect();
     tried.sort();
     assert_eq!(tried, [("hook:stop", Some("shown")), ("wait", None)]);
     assert_eq!(status[0].state, mail::DeliveryState::Hinted);
-    place.check(&bob).await;
+    fixture.check(&bob).await;
     assert_eq!(begin("channel").await, HintVerdict::Moot, "it is in hand");
-    assert_eq!(place.mail.begin_hint(&ann.agent, &sent.id, "wait").await.unwrap(), HintVerdict::Moot);
+    assert_eq!(fixture.mail.begin_hint(&ann.agent, &sent.id, "wait").await.unwrap(), HintVerdict::Moot);
 }
 
-async fn handled_mail_is_deleted_after_its_time_and_cannot_come_back(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let cat = place.agent("cat", "dev").await;
+async fn handled_mail_is_deleted_after_its_time_and_cannot_come_back(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let cat = fixture.agent("cat", "dev").await;
     let request = |text: &str| SendRequest {
         to: vec!["bob".into()],
         content: text.into(),
         idempotency_key: Some(text.into()),
         ..SendRequest::default()
     };
-    let acked = place.mail.send(&ann, request("acked")).await.unwrap();
-    place.mail.ack(&bob, &[acked.id.to_string()], Outcome::Acked, None).await.unwrap();
-    let read = place.send(&ann, "bob", "read").await.unwrap();
-    place.check(&bob).await;
-    place.check(&bob).await;
+    let acked = fixture.mail.send(&ann, request("acked")).await.unwrap();
+    fixture.mail.ack(&bob, &[acked.id.to_string()], Outcome::Acked, None).await.unwrap();
+    let read = fixture.send(&ann, "bob", "read").await.unwrap();
+    fixture.check(&bob).await;
+    fixture.check(&bob).await;
     let both = SendRequest { to: vec!["bob".into(), "cat".into()], ..request("half read") };
-    let both = place.mail.send(&ann, both).await.unwrap();
-    place.check(&cat).await;
-    place.check(&cat).await;
+    let both = fixture.mail.send(&ann, both).await.unwrap();
+    fixture.check(&cat).await;
+    fixture.check(&cat).await;
     let purge = async || {
         let mut all = 0;
         loop {
-            let purged = place.store.change(mail::store::change::Purge { max: 2 }).await.unwrap();
+            let purged = fixture.store.change(mail::store::change::Purge { max: 2 }).await.unwrap();
             all += purged.messages;
             if !purged.more {
                 return all;
@@ -116,41 +116,41 @@ async fn handled_mail_is_deleted_after_its_time_and_cannot_come_back(place: Plac
         }
     };
     assert_eq!(purge().await, 0);
-    place.pass(Duration::from_secs(31 * 24 * 3600));
+    fixture.pass(Duration::from_secs(31 * 24 * 3600));
     assert_eq!(purge().await, 2);
-    place.back(Duration::from_secs(31 * 24 * 3600));
+    fixture.back(Duration::from_secs(31 * 24 * 3600));
     for gone in [&acked, &read] {
-        assert!(matches!(refusal(place.mail.message(&ann, gone.id.as_str()).await), Refusal::UnknownMessage { .. }));
+        assert!(matches!(refusal(fixture.mail.message(&ann, gone.id.as_str()).await), Refusal::UnknownMessage { .. }));
     }
-    place.mail.message(&ann, both.id.as_str()).await.unwrap();
-    assert_eq!(place.check(&bob).await, ["half read"], "what waits is never purged");
-    let again = place.mail.send(&ann, request("acked")).await.unwrap();
+    fixture.mail.message(&ann, both.id.as_str()).await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["half read"], "what waits is never purged");
+    let again = fixture.mail.send(&ann, request("acked")).await.unwrap();
     assert_eq!((again.id, again.is_replay, again.recipients.len()), (acked.id.clone(), true, 0));
-    assert_eq!(place.check(&bob).await, Vec::<String>::new(), "a repeated send brings nothing back");
+    assert_eq!(fixture.check(&bob).await, Vec::<String>::new(), "a repeated send brings nothing back");
 }
 
-async fn what_comes_after_the_newest_was_deleted_is_found(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn what_comes_after_the_newest_was_deleted_is_found(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let search = async |query: &str| {
         let request = SearchRequest { query: query.into(), limit: 10, ..SearchRequest::default() };
-        let hits = place.mail.search(&bob, request).await.unwrap();
+        let hits = fixture.mail.search(&bob, request).await.unwrap();
         hits.into_iter().map(|hit| hit.message.content).collect::<Vec<_>>()
     };
     for text in ["one", "two"] {
-        place.send(&ann, "bob", text).await.unwrap();
-        place.check(&bob).await;
-        place.check(&bob).await;
+        fixture.send(&ann, "bob", text).await.unwrap();
+        fixture.check(&bob).await;
+        fixture.check(&bob).await;
     }
     assert_eq!(search("two").await, ["two"]);
-    place.pass(Duration::from_secs(31 * 24 * 3600));
-    let purged = place.store.change(mail::store::change::Purge { max: 10 }).await.unwrap();
+    fixture.pass(Duration::from_secs(31 * 24 * 3600));
+    let purged = fixture.store.change(mail::store::change::Purge { max: 10 }).await.unwrap();
     assert_eq!(purged.messages, 2);
-    place.send(&ann, "bob", "three").await.unwrap();
+    fixture.send(&ann, "bob", "three").await.unwrap();
     assert_eq!((search("two").await, search("three").await), (vec![], vec!["three".to_owned()]));
 }
 
-async fn an_import_is_taken_over_once(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn an_import_is_taken_over_once(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let import = mail::store::change::Import {
         id: mail::MessageId::new("msg_01ARZ3NDEKTSV4RRFFQ69G5FAV").unwrap(),
         sender: mail::AgentName::new("gone").unwrap(),
@@ -162,28 +162,28 @@ async fn an_import_is_taken_over_once(place: Place) {
         metadata: "{}".into(),
         at: 1_700_000_000_000,
     };
-    let first = place.mail.import(import.clone()).await.unwrap();
+    let first = fixture.mail.import(import.clone()).await.unwrap();
     assert!(first.is_new && first.stored.len() == 2);
-    assert!(!place.mail.import(import.clone()).await.unwrap().is_new);
-    assert_eq!(place.check(&ann).await, Vec::<String>::new());
-    let got = place.mail.check(&bob, Default::default()).await.unwrap().messages;
+    assert!(!fixture.mail.import(import.clone()).await.unwrap().is_new);
+    assert_eq!(fixture.check(&ann).await, Vec::<String>::new());
+    let got = fixture.mail.check(&bob, Default::default()).await.unwrap().messages;
     assert_eq!((got.len(), got[0].message.at, got[0].message.from.as_str()), (1, 1_700_000_000_000, "gone"));
     let mut other = import;
     other.id = mail::MessageId::new("msg_other").unwrap();
     other.recipients = vec![(mail::AgentName::new("nobody").unwrap(), false)];
-    assert!(matches!(refusal(place.mail.import(other).await), Refusal::UnknownAgent { .. }));
+    assert!(matches!(refusal(fixture.mail.import(other).await), Refusal::UnknownAgent { .. }));
 }
 
-async fn everybody_hears_only_of_their_own(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let cat = place.agent("cat", "dev").await;
-    let sent = place.send(&ann, "bob", "secret").await.unwrap();
+async fn everybody_hears_only_of_their_own(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let cat = fixture.agent("cat", "dev").await;
+    let sent = fixture.send(&ann, "bob", "secret").await.unwrap();
     let id = sent.id.as_str();
-    assert!(matches!(refusal(place.mail.delivery_status(&cat, id).await), Refusal::UnknownMessage { .. }));
-    assert!(matches!(refusal(place.mail.message(&cat, id).await), Refusal::UnknownMessage { .. }));
+    assert!(matches!(refusal(fixture.mail.delivery_status(&cat, id).await), Refusal::UnknownMessage { .. }));
+    assert!(matches!(refusal(fixture.mail.message(&cat, id).await), Refusal::UnknownMessage { .. }));
     let all = SearchRequest { query: "secret".into(), limit: 10, ..SearchRequest::default() };
-    assert!(place.mail.search(&cat, all.clone()).await.unwrap().is_empty());
-    assert_eq!(place.mail.search(&bob, all).await.unwrap().len(), 1);
-    assert_eq!(place.mail.message(&bob, id).await.unwrap().seq, 1);
-    assert_eq!(place.mail.message(&ann, id).await.unwrap().seq, 0);
+    assert!(fixture.mail.search(&cat, all.clone()).await.unwrap().is_empty());
+    assert_eq!(fixture.mail.search(&bob, all).await.unwrap().len(), 1);
+    assert_eq!(fixture.mail.message(&bob, id).await.unwrap().seq, 1);
+    assert_eq!(fixture.mail.message(&ann, id).await.unwrap().seq, 0);
 }

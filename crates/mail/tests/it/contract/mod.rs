@@ -1,8 +1,8 @@
-//! The contract suite: every scenario on every store. What they share is in [`crate::place`].
+//! The contract suite: every scenario on every store. What they share is in [`crate::fixture`].
 
 use std::pin::Pin;
 
-use crate::place::Place;
+use crate::fixture::StoreFixture;
 use crate::postgres::Server;
 
 mod consuming;
@@ -17,7 +17,7 @@ mod waiting;
 pub(crate) struct Scenario {
     name: &'static str,
     limits: mail::Limits,
-    run: fn(Place) -> Pin<Box<dyn Future<Output = ()>>>,
+    run: fn(StoreFixture) -> Pin<Box<dyn Future<Output = ()>>>,
 }
 
 /// One server for all scenarios, a space for each: starting one takes seconds.
@@ -35,8 +35,8 @@ async fn every_scenario_on_postgresql() {
     ];
     for scenario in lists.into_iter().flatten() {
         eprintln!("{}", scenario.name);
-        let place = Place::postgres(&server, scenario.name, scenario.limits).await;
-        (scenario.run)(place).await;
+        let fixture = StoreFixture::postgres(&server, scenario.name, scenario.limits).await;
+        (scenario.run)(fixture).await;
     }
 }
 
@@ -46,13 +46,13 @@ macro_rules! scenarios {
         mod memory {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                super::$name($crate::place::Place::memory(super::LIMITS()).await).await;
+                super::$name($crate::fixture::StoreFixture::memory(super::LIMITS()).await).await;
             })*
         }
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                super::$name($crate::place::Place::sqlite(super::LIMITS()).await).await;
+                super::$name($crate::fixture::StoreFixture::sqlite(super::LIMITS()).await).await;
             })*
         }
         /// The scenarios as a list, for the store that is too dear to start for each.
@@ -60,7 +60,7 @@ macro_rules! scenarios {
             vec![$(crate::contract::Scenario {
                 name: concat!(module_path!(), "::", stringify!($name)),
                 limits: LIMITS(),
-                run: |place| Box::pin($name(place)),
+                run: |fixture| Box::pin($name(fixture)),
             }),*]
         }
     };

@@ -3,7 +3,7 @@
 use mail::{AgentName, Profile, Standing};
 
 use super::scenarios;
-use crate::place::{Place, limits as LIMITS, refusal};
+use crate::fixture::{StoreFixture, limits as LIMITS, refusal};
 
 scenarios! {
     entering_again_is_idempotent_and_keeps_what_is_not_said
@@ -13,13 +13,13 @@ scenarios! {
     who_is_connected_is_active
 }
 
-async fn entering_again_is_idempotent_and_keeps_what_is_not_said(place: Place) {
-    let bob = place.agent("bob", "dev").await;
+async fn entering_again_is_idempotent_and_keeps_what_is_not_said(fixture: StoreFixture) {
+    let bob = fixture.agent("bob", "dev").await;
     let profile = Profile { intent: Some("fixing".into()), module: Some("auth".into()), ..Profile::default() };
-    assert!(!place.mail.register(&bob.agent, profile).await.unwrap());
-    let same = place.agent("bob", "dev").await;
+    assert!(!fixture.mail.register(&bob.agent, profile).await.unwrap());
+    let same = fixture.agent("bob", "dev").await;
     assert_eq!(same.fence, bob.fence);
-    let agents = place.mail.agents().await.unwrap();
+    let agents = fixture.mail.agents().await.unwrap();
     assert_eq!(agents.len(), 1);
     assert_eq!(
         (agents[0].intent.as_str(), agents[0].module.as_str(), agents[0].role.as_str()),
@@ -28,22 +28,22 @@ async fn entering_again_is_idempotent_and_keeps_what_is_not_said(place: Place) {
     assert_eq!(agents[0].holder.as_ref().unwrap().worktree, "/w/bob");
 }
 
-async fn a_second_holder_is_refused_with_both_named(place: Place) {
-    place.agent("bob", "dev").await;
-    let refused = refusal(place.enter("bob", "dev", "/other", false).await);
+async fn a_second_holder_is_refused_with_both_named(fixture: StoreFixture) {
+    fixture.agent("bob", "dev").await;
+    let refused = refusal(fixture.enter("bob", "dev", "/other", false).await);
     assert_eq!(refused.to_string(), "the name bob is held by /w/bob on here; this is /other on here");
 }
 
-async fn a_takeover_fences_the_old_holder_in_every_call(place: Place) {
-    let (ann, old) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "x").await.unwrap();
-    assert_eq!(place.check(&old).await, ["x"]);
-    let new = place.enter("bob", "dev", "/other", true).await.unwrap();
+async fn a_takeover_fences_the_old_holder_in_every_call(fixture: StoreFixture) {
+    let (ann, old) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "x").await.unwrap();
+    assert_eq!(fixture.check(&old).await, ["x"]);
+    let new = fixture.enter("bob", "dev", "/other", true).await.unwrap();
     assert!(new.fence > old.fence);
-    let mail = &place.mail;
+    let mail = &fixture.mail;
     let ids = ["msg_x".to_owned()];
     for refused in [
-        refusal(place.send(&old, "ann", "x").await),
+        refusal(fixture.send(&old, "ann", "x").await),
         refusal(mail.check(&old, Default::default()).await),
         refusal(mail.ack(&old, &ids, Default::default(), None).await),
         refusal(mail.confirm(&old).await),
@@ -51,26 +51,26 @@ async fn a_takeover_fences_the_old_holder_in_every_call(place: Place) {
     ] {
         assert_eq!(refused.to_string(), "the name bob was taken over by /other on here");
     }
-    assert_eq!(place.check(&new).await, ["x (again)"]);
-    refusal(place.enter("bob", "dev", "/w/bob", false).await);
+    assert_eq!(fixture.check(&new).await, ["x (again)"]);
+    refusal(fixture.enter("bob", "dev", "/w/bob", false).await);
 }
 
-async fn two_agents_never_speak_as_each_other(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "from ann").await.unwrap();
-    place.send(&bob, "ann", "from bob").await.unwrap();
-    let got = place.mail.check(&bob, Default::default()).await.unwrap().messages;
+async fn two_agents_never_speak_as_each_other(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "from ann").await.unwrap();
+    fixture.send(&bob, "ann", "from bob").await.unwrap();
+    let got = fixture.mail.check(&bob, Default::default()).await.unwrap().messages;
     assert_eq!((got.len(), got[0].message.from.as_str()), (1, "ann"));
-    let got = place.mail.check(&ann, Default::default()).await.unwrap().messages;
+    let got = fixture.mail.check(&ann, Default::default()).await.unwrap().messages;
     assert_eq!((got.len(), got[0].message.from.as_str()), (1, "bob"));
 }
 
-async fn who_is_connected_is_active(place: Place) {
-    let bob = place.agent("bob", "dev").await;
-    place.mail.register(&AgentName::new("old").unwrap(), Profile::default()).await.unwrap();
-    place.pass(std::time::Duration::from_secs(3600));
-    let _here = place.mail.attach(&bob);
+async fn who_is_connected_is_active(fixture: StoreFixture) {
+    let bob = fixture.agent("bob", "dev").await;
+    fixture.mail.register(&AgentName::new("old").unwrap(), Profile::default()).await.unwrap();
+    fixture.pass(std::time::Duration::from_secs(3600));
+    let _here = fixture.mail.attach(&bob);
     let standing: Vec<_> =
-        place.mail.agents().await.unwrap().iter().map(|agent| (agent.name.to_string(), agent.standing)).collect();
+        fixture.mail.agents().await.unwrap().iter().map(|agent| (agent.name.to_string(), agent.standing)).collect();
     assert_eq!(standing, [("bob".to_owned(), Standing::Active), ("old".to_owned(), Standing::Offline)]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mail::{Floor, Priority, Refusal, SendRequest, WaitRequest};
 
 use super::scenarios;
-use crate::place::{LONG, Place, again, limits as LIMITS, refusal, texts};
+use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, refusal, texts};
 
 scenarios! {
     a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it
@@ -20,14 +20,14 @@ scenarios! {
     no_wake_is_lost_between_looking_and_waiting
 }
 
-async fn a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let mut waiters = Vec::new();
     for _ in 0..3 {
-        waiters.push(place.block(&again(&bob), Floor::All).await);
+        waiters.push(fixture.block(&again(&bob), Floor::All).await);
     }
     for text in ["a", "b", "c"] {
-        place.send(&ann, "bob", text).await.unwrap();
+        fixture.send(&ann, "bob", text).await.unwrap();
     }
     let mut got = Vec::new();
     for waiter in waiters {
@@ -37,62 +37,62 @@ async fn a_blocked_waiter_is_woken_and_exactly_one_of_three_gets_it(place: Place
     }
     got.sort();
     assert_eq!(got, ["a", "b", "c"]);
-    assert!(place.wait(&again(&bob), Duration::ZERO, Floor::All).await.messages.is_empty());
+    assert!(fixture.wait(&again(&bob), Duration::ZERO, Floor::All).await.messages.is_empty());
 }
 
-async fn a_message_from_before_the_wait_ends_it_at_once(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "early").await.unwrap();
-    assert_eq!(texts(&place.wait(&bob, LONG, Floor::All).await.messages), ["early"]);
+async fn a_message_from_before_the_wait_ends_it_at_once(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "early").await.unwrap();
+    assert_eq!(texts(&fixture.wait(&bob, LONG, Floor::All).await.messages), ["early"]);
     // A check takes what a wait would have, and the wait never shows it again.
-    place.send(&ann, "bob", "next").await.unwrap();
-    assert_eq!(place.check(&bob).await, ["next"]);
-    assert!(place.wait(&bob, Duration::from_millis(20), Floor::All).await.messages.is_empty());
+    fixture.send(&ann, "bob", "next").await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["next"]);
+    assert!(fixture.wait(&bob, Duration::from_millis(20), Floor::All).await.messages.is_empty());
 }
 
-async fn names_roles_groups_and_everyone_all_wake(place: Place) {
-    let (ann, bob) = (place.agent("ann", "lead").await, place.agent("bob", "dev").await);
-    place.mail.create_group(&ann, "crew", "").await.unwrap();
-    place.mail.add_member(&ann, "crew", mail::member("role", "dev").unwrap()).await.unwrap();
+async fn names_roles_groups_and_everyone_all_wake(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "lead").await, fixture.agent("bob", "dev").await);
+    fixture.mail.create_group(&ann, "crew", "").await.unwrap();
+    fixture.mail.add_member(&ann, "crew", mail::member("role", "dev").unwrap()).await.unwrap();
     for to in ["bob", "@bob", "role:dev", "@dev", "crew", "@everyone"] {
-        let waiter = place.block(&bob, Floor::All).await;
-        place.send(&ann, to, to).await.unwrap();
+        let waiter = fixture.block(&bob, Floor::All).await;
+        fixture.send(&ann, to, to).await.unwrap();
         assert_eq!(texts(&waiter.await.unwrap().messages), [to]);
     }
-    let waiter = place.block(&bob, Floor::All).await;
+    let waiter = fixture.block(&bob, Floor::All).await;
     let request = mail::BroadcastRequest { content: "broadcast".into(), ..Default::default() };
-    place.mail.broadcast(&ann, request).await.unwrap();
+    fixture.mail.broadcast(&ann, request).await.unwrap();
     assert_eq!(texts(&waiter.await.unwrap().messages), ["broadcast"]);
 }
 
-async fn a_message_below_the_floor_is_counted_and_does_not_end_the_wait(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let waiter = place.block(&bob, Floor::HighAndAbove).await;
-    place.send_with(&ann, "bob", "low", Priority::Low).await.unwrap();
-    place.send(&ann, "bob", "normal").await.unwrap();
-    let nothing = place.wait(&again(&bob), Duration::from_millis(20), Floor::HighAndAbove).await;
+async fn a_message_below_the_floor_is_counted_and_does_not_end_the_wait(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let waiter = fixture.block(&bob, Floor::HighAndAbove).await;
+    fixture.send_with(&ann, "bob", "low", Priority::Low).await.unwrap();
+    fixture.send(&ann, "bob", "normal").await.unwrap();
+    let nothing = fixture.wait(&again(&bob), Duration::from_millis(20), Floor::HighAndAbove).await;
     assert_eq!((nothing.messages.len(), nothing.below_floor, nothing.remaining), (0, 2, 2));
     assert!(!waiter.is_finished());
-    place.send_with(&ann, "bob", "high", Priority::High).await.unwrap();
+    fixture.send_with(&ann, "bob", "high", Priority::High).await.unwrap();
     let waited = waiter.await.unwrap();
     assert_eq!((texts(&waited.messages), waited.below_floor), (vec!["high".to_owned()], 2));
-    assert_eq!(place.check(&bob).await, ["normal", "low"]);
+    assert_eq!(fixture.check(&bob).await, ["normal", "low"]);
 }
 
-async fn a_wait_without_mail_ends_by_its_time(place: Place) {
-    let bob = place.agent("bob", "dev").await;
-    let waited = place.wait(&bob, Duration::from_millis(50), Floor::All).await;
+async fn a_wait_without_mail_ends_by_its_time(fixture: StoreFixture) {
+    let bob = fixture.agent("bob", "dev").await;
+    let waited = fixture.wait(&bob, Duration::from_millis(50), Floor::All).await;
     assert!(waited.messages.is_empty() && waited.waited >= Duration::from_millis(50));
-    assert_eq!(place.mail.waiting(), 0);
+    assert_eq!(fixture.mail.waiting(), 0);
 }
 
-async fn a_wait_that_is_dropped_leaves_nothing_in_nobodys_hands(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn a_wait_that_is_dropped_leaves_nothing_in_nobodys_hands(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     // Dropped at any moment: while blocked, while claiming, with the answer on its way.
     for round in 0..50 {
-        let waiter = place.block(&bob, Floor::All).await;
+        let waiter = fixture.block(&bob, Floor::All).await;
         let text = format!("{round}");
-        let send = place.send(&ann, "bob", &text);
+        let send = fixture.send(&ann, "bob", &text);
         let (sent, ()) = tokio::join!(send, async {
             for _ in 0..round {
                 tokio::task::yield_now().await;
@@ -105,45 +105,45 @@ async fn a_wait_that_is_dropped_leaves_nothing_in_nobodys_hands(place: Place) {
             assert_eq!(seen, [text.as_str()]);
             continue;
         }
-        let waited = place.wait(&again(&bob), LONG, Floor::All).await;
+        let waited = fixture.wait(&again(&bob), LONG, Floor::All).await;
         assert_eq!((texts(&waited.messages), waited.messages[0].attempt), (vec![text], 1));
     }
 }
 
-async fn a_takeover_ends_the_waits_of_the_old_holder(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let (mail, session) = (place.mail.clone(), bob.clone());
+async fn a_takeover_ends_the_waits_of_the_old_holder(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let (mail, session) = (fixture.mail.clone(), bob.clone());
     let request = WaitRequest { timeout: LONG, ..WaitRequest::default() };
     let waiter = tokio::spawn(async move { mail.wait(&session, request).await });
-    while place.mail.waiting() == 0 {
+    while fixture.mail.waiting() == 0 {
         tokio::task::yield_now().await;
     }
-    let new = place.enter("bob", "dev", "/elsewhere", true).await.unwrap();
+    let new = fixture.enter("bob", "dev", "/elsewhere", true).await.unwrap();
     assert!(matches!(refusal(waiter.await.unwrap()), Refusal::Fenced { .. }));
-    place.send(&ann, "bob", "x").await.unwrap();
-    assert_eq!(place.check(&new).await, ["x"]);
+    fixture.send(&ann, "bob", "x").await.unwrap();
+    assert_eq!(fixture.check(&new).await, ["x"]);
 }
 
-async fn a_wait_with_a_cursor_only_looks(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "one").await.unwrap();
-    let seen = place.mail.wait_after(&bob, 0, Floor::All, 10, LONG).await.unwrap();
-    assert_eq!((seen.messages[0].content.as_str(), seen.messages[0].seq, seen.tip), ("one", 1, 1));
-    let seen = place.mail.wait_after(&bob, 1, Floor::All, 10, Duration::from_millis(20)).await.unwrap();
+async fn a_wait_with_a_cursor_only_looks(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "one").await.unwrap();
+    let seen = fixture.mail.wait_after(&bob, 0, Floor::All, 10, LONG).await.unwrap();
+    assert_eq!((seen.messages[0].content.as_str(), seen.messages[0].seq, seen.latest_seq), ("one", 1, 1));
+    let seen = fixture.mail.wait_after(&bob, 1, Floor::All, 10, Duration::from_millis(20)).await.unwrap();
     assert!(seen.messages.is_empty());
-    let (mail, session) = (place.mail.clone(), bob.clone());
+    let (mail, session) = (fixture.mail.clone(), bob.clone());
     let waiter = tokio::spawn(async move { mail.wait_after(&session, 1, Floor::All, 10, LONG).await.unwrap() });
-    place.send(&ann, "bob", "two").await.unwrap();
+    fixture.send(&ann, "bob", "two").await.unwrap();
     assert_eq!(waiter.await.unwrap().messages[0].content, "two");
-    assert_eq!(place.check(&bob).await, ["one", "two"], "looking has leased nothing");
+    assert_eq!(fixture.check(&bob).await, ["one", "two"], "looking has leased nothing");
 }
 
-async fn a_subscription_gives_everything_once_and_in_order(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "0").await.unwrap();
-    let mut all = place.mail.subscribe(&bob, Floor::All, Some(0)).await.unwrap();
-    let mut new = place.mail.subscribe(&bob, Floor::HighAndAbove, None).await.unwrap();
-    let (mail, sender) = (place.mail.clone(), ann.clone());
+async fn a_subscription_gives_everything_once_and_in_order(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "0").await.unwrap();
+    let mut all = fixture.mail.subscribe(&bob, Floor::All, Some(0)).await.unwrap();
+    let mut new = fixture.mail.subscribe(&bob, Floor::HighAndAbove, None).await.unwrap();
+    let (mail, sender) = (fixture.mail.clone(), ann.clone());
     let sending = tokio::spawn(async move {
         for text in 1..200 {
             let priority = if text % 10 == 0 { Priority::High } else { Priority::Low };
@@ -161,9 +161,9 @@ async fn a_subscription_gives_everything_once_and_in_order(place: Place) {
     sending.await.unwrap();
 }
 
-async fn no_wake_is_lost_between_looking_and_waiting(place: Place) {
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let (mail, sender) = (place.mail.clone(), ann.clone());
+async fn no_wake_is_lost_between_looking_and_waiting(fixture: StoreFixture) {
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let (mail, sender) = (fixture.mail.clone(), ann.clone());
     let sending = tokio::spawn(async move {
         for text in 0..300 {
             let (to, content) = (vec!["bob".to_owned()], text.to_string());
@@ -172,7 +172,7 @@ async fn no_wake_is_lost_between_looking_and_waiting(place: Place) {
     });
     for text in 0..300 {
         // Each wait races with a send; a lost wake would end it by its time, empty.
-        let waited = place.wait(&bob, LONG, Floor::All).await;
+        let waited = fixture.wait(&bob, LONG, Floor::All).await;
         assert_eq!(texts(&waited.messages), [text.to_string()]);
     }
     sending.await.unwrap();

@@ -17,7 +17,7 @@ use mail::{CheckRequest, Clock, Limits, SendRequest};
 use rusqlite::Connection;
 
 use crate::crash::{MAILBOXES, found};
-use crate::place::{Hand, Place, open_sqlite};
+use crate::fixture::{ManualClock, StoreFixture, open_sqlite};
 use disk::{Disk, Event, Files, Left, Random};
 
 const SENDERS: usize = 4;
@@ -74,10 +74,10 @@ async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
     vfs::watch(&disk);
     let limits = Limits { mailbox_messages: 1_000_000, ..Limits::default() };
     let store = Arc::new(open_sqlite(&folder.join(DATABASE), Clock::system(), &limits).unwrap());
-    let place = Place::with(store.clone(), limits, Hand(Clock::manual(0).1), Box::new(())).await;
+    let fixture = StoreFixture::with(store.clone(), limits, ManualClock(Clock::manual(0).1), Box::new(())).await;
     let mut work = tokio::task::JoinSet::new();
     for index in 0..MAILBOXES {
-        let (mail, session) = (place.mail.clone(), place.agent(&format!("b{index}"), "box").await);
+        let (mail, session) = (fixture.mail.clone(), fixture.agent(&format!("b{index}"), "box").await);
         // Leases and confirmations in between, which wait for no sync.
         work.spawn(async move {
             for _ in 0..SENDS {
@@ -87,7 +87,7 @@ async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
         });
     }
     for index in 0..SENDERS {
-        let (mail, session) = (place.mail.clone(), place.agent(&format!("s{index}"), "load").await);
+        let (mail, session) = (fixture.mail.clone(), fixture.agent(&format!("s{index}"), "load").await);
         let disk = Arc::clone(&disk);
         work.spawn(async move {
             for count in 0..SENDS {

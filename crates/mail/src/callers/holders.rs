@@ -52,7 +52,7 @@ impl Holders {
         if let Some(refusal) = self.fenced(session) {
             return Some(refusal);
         }
-        if !mail.is_unsure() || !self.is_due(session) {
+        if !mail.may_lose_wakes() || !self.is_due(session) {
             return None;
         }
         // A store that is away says so to whoever needs it.

@@ -16,9 +16,9 @@ const CALLS: usize = 64;
 
 /// The hand-outs that no later call has confirmed yet.
 #[derive(Default)]
-pub(super) struct Handed(Mutex<HashMap<SessionId, Vec<Given>>>);
+pub(super) struct HandOuts(Mutex<HashMap<SessionId, Vec<HandOut>>>);
 
-struct Given {
+struct HandOut {
     /// Names what the call was handed.
     handed: u64,
     call: Context,
@@ -26,7 +26,7 @@ struct Given {
     _watch: oneshot::Sender<()>,
 }
 
-impl Handed {
+impl HandOuts {
     /// An answer with messages goes out: watches whether its client gives it up.
     pub(super) fn out(self: &Arc<Self>, mail: &Arc<Mail>, session: &Session, cx: &Context, handed: u64) {
         let (watch, ended) = oneshot::channel();
@@ -35,7 +35,7 @@ impl Handed {
         if of_session.len() >= CALLS {
             of_session.remove(0);
         }
-        of_session.push(Given { handed, call: cx.clone(), _watch: watch });
+        of_session.push(HandOut { handed, call: cx.clone(), _watch: watch });
         drop(given);
         let (this, mail, session, cx) = (Arc::clone(self), Arc::clone(mail), session.id.clone(), cx.clone());
         tokio::spawn(async move {
@@ -83,7 +83,7 @@ impl Handed {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<Given>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<HandOut>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

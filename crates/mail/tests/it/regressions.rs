@@ -6,80 +6,80 @@ use std::time::Duration;
 
 use mail::{Clock, DeliveryState, Floor, Outcome, Priority, Refusal, SendRequest, Standing};
 
-use crate::place::{EPOCH, Hand, LONG, Place, again, limits, open_sqlite, reached, refusal, texts};
+use crate::fixture::{EPOCH, LONG, ManualClock, StoreFixture, again, limits, open_sqlite, reached, refusal, texts};
 
-async fn place() -> Place {
-    Place::sqlite(limits()).await
+async fn fixture() -> StoreFixture {
+    StoreFixture::sqlite(limits()).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_01_push_reaches_a_subscriber() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let mut pushed = place.mail.subscribe(&bob, Floor::All, None).await.unwrap();
-    place.send(&ann, "bob", "pushed").await.unwrap();
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let mut pushed = fixture.mail.subscribe(&bob, Floor::All, None).await.unwrap();
+    fixture.send(&ann, "bob", "pushed").await.unwrap();
     assert_eq!(pushed.next().await.unwrap().content, "pushed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_02_registering_a_second_time_disables_nothing() {
-    let place = place().await;
-    let ann = place.agent("ann", "dev").await;
+    let fixture = fixture().await;
+    let ann = fixture.agent("ann", "dev").await;
     let mut sessions = Vec::new();
     for _ in 0..3 {
-        sessions.push(place.agent("bob", "dev").await);
+        sessions.push(fixture.agent("bob", "dev").await);
     }
     for session in &sessions {
-        let waiter = place.block(session, Floor::All).await;
-        place.send(&ann, "bob", "x").await.unwrap();
+        let waiter = fixture.block(session, Floor::All).await;
+        fixture.send(&ann, "bob", "x").await.unwrap();
         assert_eq!(waiter.await.unwrap().messages.len(), 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_03_a_name_a_group_and_everyone_wake_as_a_role_does() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "lead").await, place.agent("bob", "dev").await);
-    place.mail.create_group(&ann, "crew", "").await.unwrap();
-    place.mail.add_member(&ann, "crew", mail::member("agent", "bob").unwrap()).await.unwrap();
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "lead").await, fixture.agent("bob", "dev").await);
+    fixture.mail.create_group(&ann, "crew", "").await.unwrap();
+    fixture.mail.add_member(&ann, "crew", mail::member("agent", "bob").unwrap()).await.unwrap();
     for to in ["@bob", "@crew", "@everyone", "@dev"] {
-        let waiter = place.block(&bob, Floor::All).await;
-        place.send(&ann, to, to).await.unwrap();
+        let waiter = fixture.block(&bob, Floor::All).await;
+        fixture.send(&ann, to, to).await.unwrap();
         assert_eq!(texts(&waiter.await.unwrap().messages), [to]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_04_a_check_sees_all_of_ones_own_mail_and_none_of_ones_own_sending() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let by_name = place.send(&ann, "bob", "by name").await.unwrap();
-    place.send(&ann, "role:dev", "by role").await.unwrap();
-    place.send(&bob, "role:dev", "bob's own").await.unwrap();
-    let got = place.mail.check(&bob, Default::default()).await.unwrap().messages;
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let by_name = fixture.send(&ann, "bob", "by name").await.unwrap();
+    fixture.send(&ann, "role:dev", "by role").await.unwrap();
+    fixture.send(&bob, "role:dev", "bob's own").await.unwrap();
+    let got = fixture.mail.check(&bob, Default::default()).await.unwrap().messages;
     assert_eq!(texts(&got), ["by name", "by role"]);
     assert!(got.iter().all(|one| one.message.from == ann.agent), "sent under the sender's own name");
-    place.check(&bob).await;
-    let status = place.mail.delivery_status(&ann, by_name.id.as_str()).await.unwrap();
+    fixture.check(&bob).await;
+    let status = fixture.mail.delivery_status(&ann, by_name.id.as_str()).await.unwrap();
     assert_eq!((&status[0].recipient, status[0].state), (&bob.agent, DeliveryState::Read));
-    assert_eq!(place.check(&ann).await, ["bob's own"], "one's reading marks nothing of others'");
+    assert_eq!(fixture.check(&ann).await, ["bob's own"], "one's reading marks nothing of others'");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_05_a_check_and_a_wait_never_give_the_same_message() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for round in 0..30 {
-        let waiter = place.block(&bob, Floor::All).await;
+        let waiter = fixture.block(&bob, Floor::All).await;
         let text = round.to_string();
         let other = again(&bob);
-        let (sent, checked) = tokio::join!(place.send(&ann, "bob", &text), place.check(&other));
+        let (sent, checked) = tokio::join!(fixture.send(&ann, "bob", &text), fixture.check(&other));
         sent.unwrap();
         if checked.is_empty() {
             assert_eq!(texts(&waiter.await.unwrap().messages), [text]);
         } else {
             assert_eq!(checked, [text]);
-            place.send(&ann, "bob", "for the waiter").await.unwrap();
+            fixture.send(&ann, "bob", "for the waiter").await.unwrap();
             assert_eq!(texts(&waiter.await.unwrap().messages), ["for the waiter"]);
         }
     }
@@ -92,20 +92,20 @@ async fn defect_06_nothing_is_dropped_at_a_thousand_and_a_restart_forgets_nothin
     let open = async || {
         let (clock, hand) = Clock::manual(EPOCH);
         let store = Arc::new(open_sqlite(&path, clock, &limits()).unwrap());
-        Place::with(store, limits(), Hand(hand), Box::new(())).await
+        StoreFixture::with(store, limits(), ManualClock(hand), Box::new(())).await
     };
-    let place = open().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = open().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for index in 0..1_100 {
-        place.send(&ann, "bob", &index.to_string()).await.unwrap();
+        fixture.send(&ann, "bob", &index.to_string()).await.unwrap();
     }
-    place.mail.close().await;
-    let place = open().await;
+    fixture.mail.close().await;
+    let fixture = open().await;
     // Mail from before the connection ends a wait too.
-    assert_eq!(texts(&place.wait(&bob, LONG, Floor::All).await.messages), ["0"]);
+    assert_eq!(texts(&fixture.wait(&bob, LONG, Floor::All).await.messages), ["0"]);
     let mut got = 1;
     loop {
-        let more = place.check(&bob).await;
+        let more = fixture.check(&bob).await;
         if more.is_empty() {
             break;
         }
@@ -118,10 +118,10 @@ async fn defect_06_nothing_is_dropped_at_a_thousand_and_a_restart_forgets_nothin
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_07_a_waiter_that_was_cut_off_is_not_deaf_afterwards() {
     let Some(server) = crate::postgres::Server::start() else { return };
-    let place = Place::postgres(&server, "deaf", limits()).await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = StoreFixture::postgres(&server, "deaf", limits()).await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for round in 0..5 {
-        let waiter = place.block(&bob, Floor::All).await;
+        let waiter = fixture.block(&bob, Floor::All).await;
         server.cut_connections().await;
         let text = round.to_string();
         // One that fails may have been stored all the same.
@@ -131,86 +131,86 @@ async fn defect_07_a_waiter_that_was_cut_off_is_not_deaf_afterwards() {
             idempotency_key: Some(text.clone()),
             ..SendRequest::default()
         };
-        while place.mail.send(&ann, request.clone()).await.is_err() {}
+        while fixture.mail.send(&ann, request.clone()).await.is_err() {}
         assert_eq!(texts(&waiter.await.unwrap().messages), [text]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_08_an_unknown_recipient_is_an_error() {
-    let place = place().await;
-    let ann = place.agent("ann", "dev").await;
+    let fixture = fixture().await;
+    let ann = fixture.agent("ann", "dev").await;
     for to in ["nobody", "@nobody", "role:nobody", "group:nobody", "agent:nobody", "agent:nobody:0a1b"] {
-        assert!(matches!(refusal(place.send(&ann, to, "x").await), Refusal::UnknownRecipient { .. }), "{to}");
+        assert!(matches!(refusal(fixture.send(&ann, to, "x").await), Refusal::UnknownRecipient { .. }), "{to}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_09_what_was_fetched_and_never_seen_comes_again() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    let sent = place.send(&ann, "bob", "important").await.unwrap();
-    assert_eq!(place.check(&bob).await, ["important"]);
-    let status = place.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    let sent = fixture.send(&ann, "bob", "important").await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["important"]);
+    let status = fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap();
     assert_eq!(status[0].state, DeliveryState::Fetched, "fetching is not reading");
-    place.mail.end_session(&bob.id).await;
-    assert_eq!(place.check(&again(&bob)).await, ["important (again)"]);
+    fixture.mail.end_session(&bob.id).await;
+    assert_eq!(fixture.check(&again(&bob)).await, ["important (again)"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_10_a_broadcast_is_one_message_and_its_filters_apply() {
-    let place = place().await;
-    let ann = place.agent("ann", "dev").await;
-    place.agent("bob", "dev").await;
-    place.agent("cat", "dev").await;
+    let fixture = fixture().await;
+    let ann = fixture.agent("ann", "dev").await;
+    fixture.agent("bob", "dev").await;
+    fixture.agent("cat", "dev").await;
     let request = mail::BroadcastRequest { content: "all".into(), exclude: vec!["cat".into()], ..Default::default() };
-    let sent = place.mail.broadcast(&ann, request).await.unwrap().unwrap();
+    let sent = fixture.mail.broadcast(&ann, request).await.unwrap().unwrap();
     assert_eq!(reached(&sent), ["bob"]);
-    assert_eq!(place.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap().len(), 1);
+    assert_eq!(fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_11_priority_is_stored_orders_and_filters() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send_with(&ann, "bob", "low", Priority::Low).await.unwrap();
-    place.send_with(&ann, "bob", "critical", Priority::Critical).await.unwrap();
-    assert_eq!(texts(&place.wait(&bob, LONG, Floor::Critical).await.messages), ["critical"]);
-    let nothing = place.wait(&bob, Duration::from_millis(20), Floor::NormalAndAbove).await;
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send_with(&ann, "bob", "low", Priority::Low).await.unwrap();
+    fixture.send_with(&ann, "bob", "critical", Priority::Critical).await.unwrap();
+    assert_eq!(texts(&fixture.wait(&bob, LONG, Floor::Critical).await.messages), ["critical"]);
+    let nothing = fixture.wait(&bob, Duration::from_millis(20), Floor::NormalAndAbove).await;
     assert_eq!((nothing.messages.len(), nothing.below_floor), (0, 1));
-    let got = place.mail.check(&bob, Default::default()).await.unwrap().messages;
+    let got = fixture.mail.check(&bob, Default::default()).await.unwrap().messages;
     assert_eq!(got[0].message.priority, Priority::Low);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_12_a_send_is_one_transaction() {
     // To 20 mailboxes, one of them full: all others have it together with its record, or nobody.
-    let place = Place::sqlite(mail::Limits { mailbox_messages: 2, ..limits() }).await;
-    let ann = place.agent("ann", "lead").await;
+    let fixture = StoreFixture::sqlite(mail::Limits { mailbox_messages: 2, ..limits() }).await;
+    let ann = fixture.agent("ann", "lead").await;
     for index in 0..20 {
-        place.agent(&format!("a{index}"), "crowd").await;
+        fixture.agent(&format!("a{index}"), "crowd").await;
     }
     for _ in 0..2 {
-        place.send(&ann, "a7", "fill").await.unwrap();
+        fixture.send(&ann, "a7", "fill").await.unwrap();
     }
-    let sent = place.send(&ann, "role:crowd", "x").await.unwrap();
+    let sent = fixture.send(&ann, "role:crowd", "x").await.unwrap();
     assert_eq!((sent.recipients.len(), sent.failed.len()), (19, 1));
-    assert_eq!(place.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap().len(), 19);
-    let unread: u64 = place.mail.agents().await.unwrap().iter().map(|agent| agent.unread).sum();
+    assert_eq!(fixture.mail.delivery_status(&ann, sent.id.as_str()).await.unwrap().len(), 19);
+    let unread: u64 = fixture.mail.agents().await.unwrap().iter().map(|agent| agent.unread).sum();
     assert_eq!(unread, 21);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_13_no_caller_stops_the_others() {
-    let place = place().await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = fixture().await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let mut waiters = Vec::new();
     for _ in 0..200 {
-        waiters.push(place.block(&again(&bob), Floor::Critical).await);
+        waiters.push(fixture.block(&again(&bob), Floor::Critical).await);
     }
     let mut work = tokio::task::JoinSet::new();
     for index in 0..20 {
-        let (mail, ann, bob) = (place.mail.clone(), ann.clone(), again(&bob));
+        let (mail, ann, bob) = (fixture.mail.clone(), ann.clone(), again(&bob));
         work.spawn(async move {
             for count in 0..10 {
                 let request = mail::SendRequest {
@@ -232,16 +232,16 @@ async fn defect_13_no_caller_stops_the_others() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_14_a_blocked_waiter_is_active() {
-    let place = place().await;
-    let bob = place.agent("bob", "dev").await;
-    let _connection = place.mail.attach(&bob);
-    let waiter = place.block(&bob, Floor::All).await;
-    place.pass(Duration::from_secs(3600));
-    let agents = place.mail.agents().await.unwrap();
+    let fixture = fixture().await;
+    let bob = fixture.agent("bob", "dev").await;
+    let _connection = fixture.mail.attach(&bob);
+    let waiter = fixture.block(&bob, Floor::All).await;
+    fixture.pass(Duration::from_secs(3600));
+    let agents = fixture.mail.agents().await.unwrap();
     assert_eq!(agents[0].standing, Standing::Active);
-    let sent = place.send(&bob, "bob", "x").await.unwrap();
+    let sent = fixture.send(&bob, "bob", "x").await.unwrap();
     assert_eq!(sent.recipients[0].standing, Standing::Active);
     assert_eq!(waiter.await.unwrap().messages.len(), 1);
-    let settled = place.mail.ack(&bob, &[sent.id.to_string()], Outcome::Acked, None).await.unwrap();
+    let settled = fixture.mail.ack(&bob, &[sent.id.to_string()], Outcome::Acked, None).await.unwrap();
     assert_eq!(settled[0].state, Some(DeliveryState::Acked));
 }

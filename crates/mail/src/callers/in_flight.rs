@@ -12,15 +12,15 @@ use crate::service::token;
 type Tokens = Mutex<HashMap<String, Vec<u64>>>;
 
 /// A call of a run; dropped with it.
-pub struct UnderWay {
+pub struct InFlight {
     tokens: Arc<Tokens>,
     run: String,
     own: u64,
     unseen: Vec<u64>,
 }
 
-impl UnderWay {
-    pub(super) fn begin(tokens: &Arc<Tokens>, caller: &Caller) -> UnderWay {
+impl InFlight {
+    pub(super) fn begin(tokens: &Arc<Tokens>, caller: &Caller) -> InFlight {
         let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
         let own = token();
         let mut all = tokens.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,7 @@ impl UnderWay {
         let unseen = of_run.clone();
         of_run.push(own);
         drop(all);
-        UnderWay { tokens: Arc::clone(tokens), run, own, unseen }
+        InFlight { tokens: Arc::clone(tokens), run, own, unseen }
     }
 
     /// Names what the call is handed.
@@ -42,7 +42,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(of_run) = all.get_mut(&self.run) {

@@ -7,24 +7,24 @@ use std::time::Duration;
 
 use mail::store::change::{Change, Changed, Claim};
 use mail::store::query::{Found, Query};
-use mail::store::{Along, Arrival, BoxFuture, Companions, Ear, News, Store};
+use mail::store::{Arrival, BoxFuture, CommitHook, InTransaction, Store, WakeDelivery, WakeListener};
 use mail::{Floor, Session, SessionId, StoreError};
 
-use crate::place::{Hand, Place, limits, texts};
+use crate::fixture::{ManualClock, StoreFixture, limits, texts};
 
-/// What becomes of all that is to be done along.
-type Meddle = fn(&[Arrival], Vec<Along>) -> Vec<Along>;
+/// What becomes of what is to be done in the transaction.
+type Tamper = fn(&[Arrival], Vec<InTransaction>) -> Vec<InTransaction>;
 
-/// A store that counts what passes, and meddles.
-struct Meddling {
+/// A store that counts what passes, and changes what its commit hook asks for.
+struct HookedStore {
     inner: Arc<dyn Store>,
     claims: AtomicUsize,
     reads: AtomicUsize,
     along: Arc<AtomicUsize>,
-    meddle: Meddle,
+    tamper: Tamper,
 }
 
-impl Store for Meddling {
+impl Store for HookedStore {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
         self.claims.fetch_add(usize::from(matches!(change, Change::Claim(_))), Ordering::SeqCst);
         self.inner.write(change)
@@ -35,21 +35,21 @@ impl Store for Meddling {
         self.inner.read(query)
     }
 
-    fn listen(&self, ear: Ear) {
+    fn listen(&self, ear: WakeListener) {
         self.inner.listen(ear);
     }
 
-    fn accompany(&self, companions: Companions) {
-        let (meddle, count) = (self.meddle, self.along.clone());
-        self.inner.accompany(Arc::new(move |arrivals| {
-            let along = companions(arrivals);
+    fn on_commit(&self, hook: CommitHook) {
+        let (tamper, count) = (self.tamper, self.along.clone());
+        self.inner.on_commit(Arc::new(move |arrivals| {
+            let along = hook(arrivals);
             count.fetch_add(along.len(), Ordering::SeqCst);
-            meddle(arrivals, along)
+            tamper(arrivals, along)
         }));
     }
 
-    fn news(&self) -> News {
-        self.inner.news()
+    fn wake_delivery(&self) -> WakeDelivery {
+        self.inner.wake_delivery()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -57,35 +57,35 @@ impl Store for Meddling {
     }
 }
 
-impl Meddling {
-    fn before(sound: &Place, meddle: Meddle) -> Arc<Meddling> {
+impl HookedStore {
+    fn before(sound: &StoreFixture, tamper: Tamper) -> Arc<HookedStore> {
         let inner = sound.store.clone();
-        Arc::new(Meddling {
+        Arc::new(HookedStore {
             inner,
             claims: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             along: Arc::default(),
-            meddle,
+            tamper,
         })
     }
 }
 
 /// Wakes waiters until one of them had left what it wants done along, which it does a moment after its first look. Gives
 /// how many claims that one made by itself. Each gets its message, for the first time.
-async fn claims_of_a_wake(sound: Place, meddle: Meddle) -> usize {
-    let store = Meddling::before(&sound, meddle);
-    let place = Place::with(store.clone(), limits(), Hand(sound.hand.0.clone()), Box::new(())).await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+async fn claims_of_a_wake(sound: StoreFixture, tamper: Tamper) -> usize {
+    let store = HookedStore::before(&sound, tamper);
+    let fixture = StoreFixture::with(store.clone(), limits(), ManualClock(sound.clock.0.clone()), Box::new(())).await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for round in 0.. {
         let before = [&store.claims, &*store.along].map(|count| count.load(Ordering::SeqCst));
-        let waiter = place.block(&bob, Floor::All).await;
+        let waiter = fixture.block(&bob, Floor::All).await;
         tokio::task::yield_now().await;
-        place.send(&ann, "bob", &round.to_string()).await.unwrap();
+        fixture.send(&ann, "bob", &round.to_string()).await.unwrap();
         let got = waiter.await.unwrap().messages;
         assert_eq!((texts(&got), got[0].attempt), (vec![round.to_string()], 1));
         let [claims, along] = [&store.claims, &*store.along].map(|count| count.load(Ordering::SeqCst));
         if along > before[1] {
-            assert!(place.wait(&bob, Duration::ZERO, Floor::All).await.messages.is_empty());
+            assert!(fixture.wait(&bob, Duration::ZERO, Floor::All).await.messages.is_empty());
             return claims - before[0];
         }
     }
@@ -96,27 +96,28 @@ const ONLY_THE_FIRST_LOOK: usize = 1;
 
 #[tokio::test]
 async fn memory_hands_out_with_what_brings_it() {
-    assert_eq!(claims_of_a_wake(Place::memory(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
+    assert_eq!(claims_of_a_wake(StoreFixture::memory(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
 }
 
 #[tokio::test]
 async fn sqlite_hands_out_with_what_brings_it() {
-    assert_eq!(claims_of_a_wake(Place::sqlite(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
+    assert_eq!(claims_of_a_wake(StoreFixture::sqlite(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
 }
 
 /// A subscriber's look is made along too: whoever is told asks nothing of the store after the first look.
 #[tokio::test]
 async fn a_subscriber_is_told_with_what_brings_it() {
-    for sound in [Place::memory(limits()).await, Place::sqlite(limits()).await] {
-        let store = Meddling::before(&sound, |_, along| along);
-        let place = Place::with(store.clone(), limits(), Hand(sound.hand.0.clone()), Box::new(())).await;
-        let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-        let mut told = place.mail.subscribe(&bob, Floor::All, None).await.unwrap();
+    for sound in [StoreFixture::memory(limits()).await, StoreFixture::sqlite(limits()).await] {
+        let store = HookedStore::before(&sound, |_, along| along);
+        let fixture =
+            StoreFixture::with(store.clone(), limits(), ManualClock(sound.clock.0.clone()), Box::new(())).await;
+        let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+        let mut told = fixture.mail.subscribe(&bob, Floor::All, None).await.unwrap();
         for round in 0.. {
             let before = [&store.reads, &*store.along].map(|count| count.load(Ordering::SeqCst));
             let send = async {
                 tokio::task::yield_now().await;
-                place.send(&ann, "bob", &round.to_string()).await.unwrap()
+                fixture.send(&ann, "bob", &round.to_string()).await.unwrap()
             };
             let (message, _) = tokio::join!(told.next(), send);
             assert_eq!(message.unwrap().content, round.to_string());
@@ -132,21 +133,21 @@ async fn a_subscriber_is_told_with_what_brings_it() {
 
 #[tokio::test]
 async fn what_is_not_done_along_is_done_after() {
-    for place in [Place::memory(limits()).await, Place::sqlite(limits()).await] {
-        assert!(claims_of_a_wake(place, |_, _| Vec::new()).await > ONLY_THE_FIRST_LOOK);
+    for fixture in [StoreFixture::memory(limits()).await, StoreFixture::sqlite(limits()).await] {
+        assert!(claims_of_a_wake(fixture, |_, _| Vec::new()).await > ONLY_THE_FIRST_LOOK);
     }
 }
 
 /// The change itself is made all the same, and those who wait have their message.
 #[tokio::test]
 async fn what_fails_along_fails_alone() {
-    let claims = claims_of_a_wake(Place::sqlite(limits()).await, |arrivals, mut along| {
+    let claims = claims_of_a_wake(StoreFixture::sqlite(limits()).await, |arrivals, mut along| {
         let session = Session { agent: arrivals[0].agent.clone(), id: SessionId::mint(), fence: 1 };
         // A token that SQLite cannot keep: the whole transaction fails.
         let token = u64::MAX;
         let claim =
             Claim { session, token, floor: Floor::All, max: 1, max_bytes: 1, confirm: false, unseen: Vec::new() };
-        let fails = Along::change(claim, |_| panic!("it cannot be committed"));
+        let fails = InTransaction::change(claim, |_| panic!("it cannot be committed"));
         if !along.is_empty() {
             along.push(fails);
         }

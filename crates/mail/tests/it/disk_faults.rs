@@ -1,4 +1,4 @@
-//! What a store says when the disk or the file is not as it should be: a clear error, and nothing lost.
+//! Faults of the disk and of the file: each is a clear error, and nothing is lost.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::process::{Command, Stdio};
 
 use mail::{Clock, Floor, Limits, MailError, SearchRequest, StoreError};
 
-use crate::place::{EPOCH, Hand, Place, open_sqlite, texts};
+use crate::fixture::{EPOCH, ManualClock, StoreFixture, open_sqlite, texts};
 
 const ON_A_SMALL_DISK: &str = "MAIL_TEST_SMALL_DISK";
 
-async fn open(path: &Path) -> Place {
+async fn open(path: &Path) -> StoreFixture {
     let limits = Limits::default();
     let (clock, hand) = Clock::manual(EPOCH);
     let store = std::sync::Arc::new(open_sqlite(path, clock, &limits).unwrap());
-    Place::with(store, limits, Hand(hand), Box::new(())).await
+    StoreFixture::with(store, limits, ManualClock(hand), Box::new(())).await
 }
 
 fn refused(path: &Path) -> StoreError {
@@ -25,9 +25,9 @@ fn refused(path: &Path) -> StoreError {
 async fn a_newer_version_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mail.db");
-    let place = open(&path).await;
-    place.agent("ann", "dev").await;
-    place.mail.close().await;
+    let fixture = open(&path).await;
+    fixture.agent("ann", "dev").await;
+    fixture.mail.close().await;
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch("PRAGMA user_version = 99").unwrap();
     drop(db);
@@ -60,34 +60,34 @@ async fn a_database_of_another_program_is_left_alone() {
 async fn a_locked_database_is_a_clear_error_and_works_afterwards() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mail.db");
-    let place = open(&path).await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = open(&path).await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = place.send(&ann, "bob", "while locked").await.unwrap_err();
+    let error = fixture.send(&ann, "bob", "while locked").await.unwrap_err();
     assert!(matches!(error, MailError::Store(StoreError::Locked)) && error.is_retryable(), "{error}");
     other.execute_batch("ROLLBACK").unwrap();
-    place.send(&ann, "bob", "afterwards").await.unwrap();
-    assert_eq!(place.check(&bob).await, ["afterwards"]);
+    fixture.send(&ann, "bob", "afterwards").await.unwrap();
+    assert_eq!(fixture.check(&bob).await, ["afterwards"]);
 }
 
 #[tokio::test]
 async fn what_is_written_into_a_removed_file_is_not_called_stored() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("mail.db");
-    let place = open(&path).await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
-    place.send(&ann, "bob", "before").await.unwrap();
+    let fixture = open(&path).await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
+    fixture.send(&ann, "bob", "before").await.unwrap();
     // As `git clean` would.
     for name in ["mail.db", "mail.db-wal", "mail.db-shm"] {
         std::fs::remove_file(dir.path().join(name)).unwrap();
     }
     let is_gone = |error: MailError| matches!(error, MailError::Store(StoreError::Gone));
-    assert!(is_gone(place.send(&ann, "bob", "into nothing").await.unwrap_err()));
-    assert!(is_gone(place.mail.inbox(&bob.agent).await.unwrap_err()));
+    assert!(is_gone(fixture.send(&ann, "bob", "into nothing").await.unwrap_err()));
+    assert!(is_gone(fixture.mail.inbox(&bob.agent).await.unwrap_err()));
     // Another file in its place is another store.
     std::fs::write(&path, b"").unwrap();
-    let error = place.send(&ann, "bob", "into nothing").await.unwrap_err();
+    let error = fixture.send(&ann, "bob", "into nothing").await.unwrap_err();
     assert!(is_gone(error.clone()) && !error.is_retryable(), "{error}");
     assert!(error.hints()[0].contains("hob stop"), "{:?}", error.hints());
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "it is left alone");
@@ -101,7 +101,7 @@ async fn a_full_disk_and_a_read_only_one_are_clear_errors_and_lose_nothing() {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", script]).arg(dir.path());
     command.arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "trouble::on_a_small_disk", "--nocapture"]).env(ON_A_SMALL_DISK, dir.path());
+    command.args(["--exact", "disk_faults::on_a_small_disk", "--nocapture"]).env(ON_A_SMALL_DISK, dir.path());
     let output = command.stdin(Stdio::null()).output();
     let said = output.map(|output| String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned());
     let said = said.unwrap_or_default();
@@ -125,11 +125,11 @@ fn fill(dir: &Path) {
 async fn on_a_small_disk() {
     let Some(dir) = std::env::var_os(ON_A_SMALL_DISK) else { return };
     let dir = Path::new(&dir);
-    let place = open(&dir.join("mail.db")).await;
-    let (ann, bob) = (place.agent("ann", "dev").await, place.agent("bob", "dev").await);
+    let fixture = open(&dir.join("mail.db")).await;
+    let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let mut stored = 0;
     let error = loop {
-        match place.send(&ann, "bob", &format!("{stored} {}", "x".repeat(20_000))).await {
+        match fixture.send(&ann, "bob", &format!("{stored} {}", "x".repeat(20_000))).await {
             Ok(_) => stored += 1,
             Err(error) => break error,
         }
@@ -138,23 +138,23 @@ async fn on_a_small_disk() {
     assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
     // To the last byte; what has its name is let in all the same, and finds what the search index cannot take up.
     fill(dir);
-    while place.send(&ann, "bob", "tiny").await.is_ok() {
+    while fixture.send(&ann, "bob", "tiny").await.is_ok() {
         stored += 1;
         assert!(stored < 2_000);
     }
     for _ in 0..10 {
-        let bob = place.agent("bob", "dev").await;
+        let bob = fixture.agent("bob", "dev").await;
         let search = SearchRequest { query: "0".to_owned(), limit: 10, ..SearchRequest::default() };
-        let found = place.mail.search(&bob, search).await.unwrap();
+        let found = fixture.mail.search(&bob, search).await.unwrap();
         assert!(found.len() == 1 && found[0].message.content.starts_with("0 x"), "{found:?}");
     }
     std::fs::remove_file(dir.join("ballast")).unwrap();
-    place.mail.close().await;
+    fixture.mail.close().await;
     // Room again: everything that was acknowledged is there, and sending works.
     assert!(Command::new("mount").args(["-o", "remount,size=8m"]).arg(dir).status().unwrap().success());
-    let place = open(&dir.join("mail.db")).await;
-    place.send(&ann, "bob", "room again").await.unwrap();
-    let counts = place.mail.inbox(&bob.agent).await.unwrap();
+    let fixture = open(&dir.join("mail.db")).await;
+    fixture.send(&ann, "bob", "room again").await.unwrap();
+    let counts = fixture.mail.inbox(&bob.agent).await.unwrap();
     assert_eq!(counts.total(), stored + 1);
     // As a kill leaves it, with its log, on a disk that is full by now: there is no room to open it as it should be, and it
     // is read all the same.
@@ -162,31 +162,31 @@ async fn on_a_small_disk() {
     for name in ["mail.db", "mail.db-wal"] {
         std::fs::copy(dir.join(name), dir.join("killed").join(name)).unwrap();
     }
-    place.mail.close().await;
+    fixture.mail.close().await;
     fill(dir);
-    let place = open(&dir.join("killed/mail.db")).await;
+    let fixture = open(&dir.join("killed/mail.db")).await;
     for _ in 0..2 {
-        let bob = place.agent("bob", "dev").await;
-        assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
-        assert_eq!(place.mail.look(&bob, stored, Floor::All, 10).await.unwrap().messages[0].content, "room again");
-        let error = place.send(&ann, "bob", "no room").await.unwrap_err();
+        let bob = fixture.agent("bob", "dev").await;
+        assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
+        assert_eq!(fixture.mail.look(&bob, stored, Floor::All, 10).await.unwrap().messages[0].content, "room again");
+        let error = fixture.send(&ann, "bob", "no room").await.unwrap_err();
         assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
     }
     // Room again: it is written to without being opened anew, and whoever waits is woken.
     std::fs::remove_file(dir.join("ballast")).unwrap();
-    let bob = place.agent("bob", "dev").await;
-    let waiter = place.block(&ann, Floor::All).await;
-    place.send(&bob, "ann", "room at last").await.unwrap();
+    let bob = fixture.agent("bob", "dev").await;
+    let waiter = fixture.block(&ann, Floor::All).await;
+    fixture.send(&bob, "ann", "room at last").await.unwrap();
     assert_eq!(texts(&waiter.await.unwrap().messages), ["room at last"]);
-    assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
-    place.mail.close().await;
+    assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
+    fixture.mail.close().await;
     std::fs::remove_dir_all(dir.join("killed")).unwrap();
     assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(dir).status().unwrap().success());
     let error = refused(&dir.join("mail.db"));
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
     assert!(Command::new("mount").args(["-o", "remount,rw"]).arg(dir).status().unwrap().success());
-    let place = open(&dir.join("mail.db")).await;
-    assert_eq!(place.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
-    place.store.close().await;
+    let fixture = open(&dir.join("mail.db")).await;
+    assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().total(), stored + 1);
+    fixture.store.close().await;
     eprintln!("both told");
 }

@@ -19,63 +19,63 @@ pub(crate) const EPOCH: u64 = 1_795_000_000_000;
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A store under test and what belongs to it.
-pub(crate) struct Place {
+pub(crate) struct StoreFixture {
     pub(crate) mail: Arc<Mail>,
     pub(crate) store: Arc<dyn Store>,
     /// Sets the store's clock.
-    pub(crate) hand: Hand,
+    pub(crate) clock: ManualClock,
     /// What must live as long as the store.
     _kept: Box<dyn std::any::Any + Send + Sync>,
 }
 
 /// Moves the clock of a store.
 #[derive(Clone)]
-pub(crate) struct Hand(pub(crate) Arc<AtomicU64>);
+pub(crate) struct ManualClock(pub(crate) Arc<AtomicU64>);
 
 /// Limits that tests reach quickly.
 pub(crate) fn limits() -> Limits {
     Limits { grace: Duration::from_millis(100), ..Limits::default() }
 }
 
-impl Place {
-    pub(crate) async fn memory(limits: Limits) -> Place {
+impl StoreFixture {
+    pub(crate) async fn memory(limits: Limits) -> StoreFixture {
         let (clock, hand) = Clock::manual(EPOCH);
         let store = Arc::new(MemoryStore::new(clock, limits.clone()));
-        Place::with(store, limits, Hand(hand), Box::new(())).await
+        StoreFixture::with(store, limits, ManualClock(hand), Box::new(())).await
     }
 
-    pub(crate) async fn sqlite(limits: Limits) -> Place {
+    pub(crate) async fn sqlite(limits: Limits) -> StoreFixture {
         let dir = tempfile::tempdir().unwrap();
         let (clock, hand) = Clock::manual(EPOCH);
         let store = Arc::new(open_sqlite(&dir.path().join("mail.db"), clock, &limits).unwrap());
-        Place::with(store, limits, Hand(hand), Box::new(dir)).await
+        StoreFixture::with(store, limits, ManualClock(hand), Box::new(dir)).await
     }
 
-    pub(crate) async fn postgres(server: &crate::postgres::Server, space: &str, limits: Limits) -> Place {
+    pub(crate) async fn postgres(server: &crate::postgres::Server, space: &str, limits: Limits) -> StoreFixture {
         let (clock, hand) = Clock::manual(EPOCH);
         let store = Arc::new(server.store(space, "one", Some(clock), &limits).await);
-        Place::with(store, limits, Hand(hand), Box::new(())).await
+        StoreFixture::with(store, limits, ManualClock(hand), Box::new(())).await
     }
 
     pub(crate) async fn with(
         store: Arc<dyn Store>,
         limits: Limits,
-        hand: Hand,
+        clock: ManualClock,
         kept: Box<dyn std::any::Any + Send + Sync>,
-    ) -> Place {
+    ) -> StoreFixture {
         let options = MailOptions { limits, poll: Duration::from_millis(200), ..MailOptions::new(store.clone()) };
         let mail = Mail::open(options).await.unwrap();
-        Place { mail, store, hand, _kept: kept }
+        StoreFixture { mail, store, clock, _kept: kept }
     }
 
     /// Moves the store's clock forward.
     pub(crate) fn pass(&self, time: Duration) {
-        self.hand.0.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
+        self.clock.0.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
     }
 
     /// Moves it backward.
     pub(crate) fn back(&self, time: Duration) {
-        self.hand.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
+        self.clock.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
     }
 
     /// An agent that is there, in a worktree of its own.

@@ -1,48 +1,45 @@
-//! The desk between connections and the mail: who calls, under which name, in which of their lives; and the mail itself,
+//! The callers between connections and the mail: who calls, under which name, in which of their lives; and the mail itself,
 //! opened when it is first needed.
 //!
 //! A caller's name comes from what it asked for or from its worktree ([`crate::identity`]); the right to it goes by
 //! where the kernel says that the caller's process stands, never by what it says itself. Over HTTP, where there is no such
-//! process, an agent's token says who calls and where it stands ([`crate::tokens`]). Start with [`Desk::enter`].
+//! process, an agent's token says who calls and where it stands ([`crate::tokens`]). Start with [`Callers::enter`].
 
-mod handed;
-
+mod hand_outs;
 mod holders;
-mod under_way;
+mod in_flight;
+mod lazy_mail;
+mod process_end;
+mod subscriptions;
+mod worktree;
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp::tool::{Context, ToolError};
 use project::{Caller, Known};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use tokio::io::unix::AsyncFd;
 use tokio::sync::{Mutex as AsyncMutex, watch};
-use tokio::task::JoinHandle;
 
-use self::handed::Handed;
+use self::hand_outs::HandOuts;
 use self::holders::Holders;
-pub use self::under_way::UnderWay;
-use crate::error::{MailError, Refusal, StoreError};
+pub use self::in_flight::InFlight;
+use self::lazy_mail::LazyMail;
+pub use self::lazy_mail::{Opener, away};
+use self::subscriptions::Subscriptions;
+use crate::error::{MailError, Refusal, failed, refused};
 use crate::identity::{Identities, Identity, NoIdentity};
 use crate::model::{AgentName, DeliveryState, Holder, Profile, Role, Session, SessionId};
 use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail};
 use crate::tokens::{Token, Tokens};
-use crate::tools::{failed, refused};
 
 /// How long an agent that comes by requests, without a connection between them, may think before its next one.
 const BETWEEN_REQUESTS: Duration = Duration::from_secs(600);
 
-/// Opens the mail; called until it worked once.
-pub type Opener = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<Mail>, MailError>> + Send>> + Send + Sync>;
-
-/// What a desk is made from.
-pub struct DeskOptions {
+/// What [`Callers`] are made from.
+pub struct CallersOptions {
     /// Opens the mail.
     pub open: Opener,
     /// Where the identities are.
@@ -56,19 +53,17 @@ pub struct DeskOptions {
 }
 
 /// Between connections and the mail.
-pub struct Desk {
-    open: Opener,
-    mail: AsyncMutex<Option<Arc<Mail>>>,
+pub struct Callers {
+    mail: LazyMail,
     identities: Identities,
     space: String,
     host: String,
     tokens: Tokens,
     present: Mutex<HashMap<u64, Present>>,
     holders: Holders,
-    /// The subscription of each connection that has one.
-    subscriptions: AsyncMutex<HashMap<u64, JoinHandle<()>>>,
-    handed: Arc<Handed>,
-    under_way: Arc<Mutex<HashMap<String, Vec<u64>>>>,
+    subscriptions: Arc<Subscriptions>,
+    handed: Arc<HandOuts>,
+    in_flight: Arc<Mutex<HashMap<String, Vec<u64>>>>,
 }
 
 /// A caller that has its name. Dropped with its connection.
@@ -104,43 +99,39 @@ pub struct Registered {
     pub taken_from: Option<String>,
 }
 
-impl Desk {
-    /// A desk. Nothing is opened yet.
-    pub fn new(options: DeskOptions) -> Arc<Desk> {
-        Arc::new(Desk {
-            open: options.open,
-            mail: AsyncMutex::default(),
+impl Callers {
+    /// Nothing is opened yet.
+    pub fn new(options: CallersOptions) -> Arc<Callers> {
+        Arc::new(Callers {
+            mail: LazyMail::new(options.open),
             identities: Identities::new(options.identities),
             space: options.space,
             host: options.host,
             tokens: Tokens::new(options.tokens),
             present: Mutex::default(),
             holders: Holders::default(),
-            subscriptions: AsyncMutex::default(),
+            subscriptions: Arc::default(),
             handed: Arc::default(),
-            under_way: Arc::default(),
+            in_flight: Arc::default(),
         })
     }
 
     /// The mail, opened if need be. What fails is tried again by the next call.
+    ///
+    /// # Errors
+    /// When it cannot be opened now.
     pub async fn mail(&self) -> Result<Arc<Mail>, ToolError> {
-        let mut mail = self.mail.lock().await;
-        if let Some(mail) = &*mail {
-            return Ok(mail.clone());
-        }
-        let opened = (self.open)().await.map_err(failed)?;
-        *mail = Some(opened.clone());
-        Ok(opened)
+        self.mail.get().await.map_err(failed)
     }
 
     /// The mail, if it was opened.
     pub async fn opened(&self) -> Option<Arc<Mail>> {
-        self.mail.lock().await.clone()
+        self.mail.opened().await
     }
 
     /// Whether it was opened, as far as can be told without waiting.
     pub fn is_open(&self) -> bool {
-        self.mail.try_lock().is_ok_and(|mail| mail.is_some())
+        self.mail.is_open()
     }
 
     /// Who calls, with the right to its name.
@@ -170,13 +161,12 @@ impl Desk {
         // Whoever has a file was registered here once; a new database only does not know it yet.
         let create = identity.is_some();
         let profile = identity.map(|identity| profile(&identity, None)).transpose()?.unwrap_or_default();
-        let unknown = !create;
         let taken = self.take(cx, caller, agent, holder.clone(), create, profile).await;
-        let (mail, session, ..) = taken.map_err(|error| match unknown && error.to_string().contains("no agent") {
-            true => error.hint(
+        let (mail, session, ..) = taken.map_err(|error| match &error {
+            MailError::Refused(Refusal::UnknownAgent { .. }) if !create => failed(error).hint(
                 "If the name is right and new, `hob quickstart --name NAME --role ROLE --module MODULE` registers it.",
             ),
-            false => error,
+            _ => failed(error),
         })?;
         self.follow(&session.agent, Path::new(&holder.worktree));
         Ok((mail, session))
@@ -197,9 +187,9 @@ impl Desk {
 
     /// The same for a call that confirms what its session has in hand. What the client gave up unseen goes back before.
     /// What others of the same run are handed that are still under way is not confirmed: nobody can have seen it.
-    pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, UnderWay), ToolError> {
+    pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, InFlight), ToolError> {
         // First of all: calls that were read together begin in their order, before any of them waits.
-        let under_way = UnderWay::begin(&self.under_way, caller(cx)?);
+        let in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
             let mut unheard = present.unheard.lock().await;
@@ -209,7 +199,7 @@ impl Desk {
             }
         }
         self.handed.before_confirming(&mail, &session.id).await.map_err(failed)?;
-        Ok((mail, session, under_way))
+        Ok((mail, session, in_flight))
     }
 
     /// Messages go out in the answer to this call. Should its client give the call up meanwhile, they are handed out again.
@@ -235,8 +225,9 @@ impl Desk {
             ..Identity::default()
         };
         identity.bind(Path::new(&holder.worktree));
-        let profile = Profile { branch: branch(&holder.worktree), ..profile(&identity, said.intent)? };
-        let (_, session, created, taken_from) = self.take(cx, caller, agent, holder.clone(), true, profile).await?;
+        let profile = Profile { branch: worktree::branch(&holder.worktree), ..profile(&identity, said.intent)? };
+        let (_, session, created, taken_from) =
+            self.take(cx, caller, agent, holder.clone(), true, profile).await.map_err(failed)?;
         self.follow(&session.agent, Path::new(&holder.worktree));
         self.identities.save(&identity).map_err(|error| {
             ToolError::user(format!("The agent is registered, but its identity could not be written: {error}."))
@@ -253,10 +244,10 @@ impl Desk {
         holder: Holder,
         create: bool,
         profile: Profile,
-    ) -> Result<(Arc<Mail>, Session, bool, Option<Holder>), ToolError> {
-        let mail = self.mail().await?;
+    ) -> Result<(Arc<Mail>, Session, bool, Option<Holder>), MailError> {
+        let mail = self.mail.get().await?;
         let life = match &caller.run {
-            Some(run) => SessionId::new(run).map_err(failed)?,
+            Some(run) => SessionId::new(run)?,
             None => SessionId::mint(),
         };
         let holder_of = holder.clone();
@@ -266,7 +257,7 @@ impl Desk {
         });
         let takeover = caller.takeover;
         let request = EnterRequest { agent, session: life.clone(), holder, takeover, moved_from, create, profile };
-        let entry = mail.enter(request).await.map_err(failed)?;
+        let entry = mail.enter(request).await?;
         let unheard = match self.present(caller.connection) {
             Some(present) => present.unheard,
             // If the calls had run, what their answers held was never seen. While that cannot be taken back, the session
@@ -305,14 +296,14 @@ impl Desk {
 
     /// Notices the caller's end: of its connection, which may come back, and of its process, which does not.
     fn watch(self: &Arc<Self>, cx: &Context, caller: &Caller) {
-        let (desk, cx, connection) = (self.clone(), cx.clone(), caller.connection);
+        let (callers, cx, connection) = (self.clone(), cx.clone(), caller.connection);
         // Opened now, while the number is surely that process's.
-        let process = process_descriptor(caller.pid);
+        let process = process_end::descriptor(caller.pid);
         tokio::spawn(async move {
             cx.disconnected().await;
-            let Some(present) = desk.lock().remove(&connection) else { return };
+            let Some(present) = callers.lock().remove(&connection) else { return };
             let Present { mail, session, _attached, .. } = present;
-            desk.handed.forget(&session.id);
+            callers.handed.forget(&session.id);
             // From here on the session has its grace.
             drop(_attached);
             let Some(process) = process else { return };
@@ -354,23 +345,8 @@ impl Desk {
     }
 
     /// Gives a connection its subscription, in place of the one it had.
-    pub(crate) async fn set_subscription(
-        self: &Arc<Self>,
-        connection: u64,
-        telling: impl Future<Output = ()> + Send + 'static,
-    ) {
-        let mut subscriptions = self.subscriptions.lock().await;
-        if let Some(former) = subscriptions.remove(&connection) {
-            former.abort();
-            // It has said its last word when this returns; how it ended is no matter.
-            let _ = former.await;
-        }
-        let desk = self.clone();
-        let task = tokio::spawn(async move {
-            telling.await;
-            desk.subscriptions.lock().await.remove(&connection);
-        });
-        subscriptions.insert(connection, task);
+    pub(crate) async fn set_subscription(&self, connection: u64, telling: impl Future<Output = ()> + Send + 'static) {
+        self.subscriptions.set(connection, telling).await;
     }
 
     fn holder(&self, caller: &Caller) -> Result<Holder, ToolError> {
@@ -430,36 +406,7 @@ fn unkept(error: std::io::Error) -> ToolError {
         .hint("It is kept in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
 }
 
-/// A descriptor of the process that becomes readable when it ends (pidfd_open(2)).
-fn process_descriptor(pid: u32) -> Option<AsyncFd<OwnedFd>> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
-    let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK).ok()?;
-    #[allow(unsafe_code)]
-    // SAFETY: the descriptor is owned, so it stays open and its own for as long as the registration.
-    unsafe { AsyncFd::register(descriptor) }.ok()
-}
-
-/// The files that name a branch are a line long, in bytes.
-const BRANCH_MAX: u64 = 8 * 1024;
-
-/// The branch that is checked out, read without running git (gitrepository-layout(5)).
-fn branch(worktree: &str) -> Option<String> {
-    let git = PathBuf::from(worktree).join(".git");
-    let read = |path: &Path| project::regular::read(path, BRANCH_MAX);
-    let dir = match read(&git) {
-        Ok(text) => PathBuf::from(worktree).join(text.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
-    let head = read(&dir.join("HEAD")).ok()?;
-    Some(head.trim().strip_prefix("ref: refs/heads/")?.chars().take(200).collect())
-}
-
 /// Says why a caller has no name, and how it gets one.
 fn nameless(error: NoIdentity) -> ToolError {
     refused(&error, error.hints())
-}
-
-/// A fault that opening can have where no store is at fault.
-pub fn away(reason: impl ToString) -> MailError {
-    MailError::Store(StoreError::Away { reason: reason.to_string() })
 }

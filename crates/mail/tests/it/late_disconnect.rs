@@ -2,21 +2,21 @@
 
 use project::Caller;
 
+use crate::fixture::limits;
 use crate::holders::call_of;
-use crate::place::limits;
-use crate::unwritable::{House, caller};
+use crate::unwritable::{Fixture, caller};
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_whose_end_is_noticed_late_ends_nothing_of_the_next() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (first, line) = call_of(caller("bob", 2));
-    assert_eq!(house.check(&first).await, ["one"]);
+    assert_eq!(fixture.check(&first).await, ["one"]);
     let (next, _) = call_of(Caller { answers_lost: true, ..caller("bob", 3) });
-    assert_eq!(house.check(&next).await, ["one"], "its answer was lost");
+    assert_eq!(fixture.check(&next).await, ["one"], "its answer was lost");
     line.hang_up.send_replace(true);
     tokio::time::sleep(limits().grace * 10).await;
     // What the run has in hand is still its own.
     let (other, _) = call_of(Caller { run: Some("another".to_owned()), ..caller("bob", 4) });
-    assert!(house.check(&other).await.is_empty());
-    assert!(house.check(&next).await.is_empty());
+    assert!(fixture.check(&other).await.is_empty());
+    assert!(fixture.check(&next).await.is_empty());
 }

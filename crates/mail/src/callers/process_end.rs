@@ -1,0 +1,15 @@
+//! The end of a caller's process, by a descriptor of the kernel.
+
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::unix::AsyncFd;
+
+/// A descriptor of the process that becomes readable when it ends (pidfd_open(2)).
+pub(super) fn descriptor(pid: u32) -> Option<AsyncFd<OwnedFd>> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK).ok()?;
+    #[allow(unsafe_code)]
+    // SAFETY: the descriptor is owned, so it stays open and its own for as long as the registration.
+    unsafe { AsyncFd::register(descriptor) }.ok()
+}

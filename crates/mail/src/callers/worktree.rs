@@ -1,0 +1,18 @@
+//! What a caller's worktree says by its files, read without running git.
+
+use std::path::{Path, PathBuf};
+
+/// The most that is read of a file that names a branch, in bytes: they are a line long.
+const BRANCH_MAX: u64 = 8 * 1024;
+
+/// The branch that is checked out (gitrepository-layout(5)).
+pub(super) fn branch(worktree: &str) -> Option<String> {
+    let git = PathBuf::from(worktree).join(".git");
+    let read = |path: &Path| project::regular::read(path, BRANCH_MAX);
+    let dir = match read(&git) {
+        Ok(text) => PathBuf::from(worktree).join(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let head = read(&dir.join("HEAD")).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.chars().take(200).collect())
+}
