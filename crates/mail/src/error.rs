@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do next. A refusal has changed nothing.
+//! What can fail, and what to do next. A refusal has changed nothing. `failed` says an error to a model.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use mcp::tool::ToolError;
 use crate::framing::escaped;
 use crate::model::{AddressError, AgentName, Holder, MessageId, NameError};
 
-/// Why a store did not do, or does not know whether it did, what it was asked.
+/// Why a store did not apply a change or run a query, or does not know whether it did.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// It is not allowed. Nothing has changed.
+    /// The change is not allowed. Nothing has changed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The store cannot be reached. Nothing has changed; later it may work.
+    /// The store is unavailable. Nothing has changed; the same call may work later.
     #[error("the mail store is away: {reason}")]
     Away {
         /// What the engine says.
         reason: String,
     },
-    /// The store went away in the middle of a change. It happened or it did not; doing it again is safe.
+    /// The store became unavailable in the middle of a change, which happened or did not. Repeating it is safe.
     #[error("the mail store went away before it answered: {reason}")]
     Uncertain {
         /// What the engine says.
@@ -46,16 +46,16 @@ pub enum StoreError {
         /// What we know.
         known: i64,
     },
-    /// Its file was removed or replaced while it was open. Nothing has changed: it would have been written into nothing.
+    /// The file was removed or replaced while it was open. Nothing has changed.
     #[error("the file of the mail store was removed or replaced while it was open")]
     Gone,
-    /// The store is damaged, or something else.
+    /// The store is damaged, or the file is not a store.
     #[error("the mail store is damaged, or is none: {reason}")]
     Corrupt {
         /// What the engine says.
         reason: String,
     },
-    /// Something else lies where its file should be, or its file is not what it was. Nothing was opened.
+    /// Something else lies at the path of the file. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
         path: PathBuf,
@@ -64,17 +64,15 @@ pub enum StoreError {
         /// What to do about it.
         next: String,
     },
-    /// The project's mail is elsewhere: what is configured now is another store, or another space, than was used last.
+    /// The configured store or space is not the one that was used last.
     #[error("this project's mail is in {former}; what is configured now is {now}")]
     Elsewhere {
-        /// What was used last.
         former: String,
-        /// What is configured.
         now: String,
         /// What to do about it.
         next: Vec<String>,
     },
-    /// Something that should not be.
+    /// A fault of this program.
     #[error("the mail store failed: {reason}")]
     Failed {
         /// What the engine says.
@@ -82,7 +80,7 @@ pub enum StoreError {
     },
 }
 
-/// Why something is not done. Nothing has changed.
+/// Why a call is refused. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("nobody here is called {address:?}: no agent, group or role")]
@@ -134,7 +132,7 @@ fn names(agents: &[AgentName]) -> String {
 /// What an operation of [`crate::Mail`] fails with. [`MailError::hints`] says what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MailError {
-    /// It is not allowed. Nothing has changed.
+    /// The change is not allowed. Nothing has changed.
     #[error(transparent)]
     Refused(Refusal),
     /// The store did not do it.
@@ -177,7 +175,7 @@ impl MailError {
 }
 
 impl StoreError {
-    /// Whether what is stored can be read all the same.
+    /// Whether the store can still be read.
     pub(crate) fn is_unwritable(&self) -> bool {
         matches!(self, StoreError::DiskFull | StoreError::ReadOnly { .. } | StoreError::Locked)
     }

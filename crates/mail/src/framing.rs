@@ -1,9 +1,8 @@
-//! How what agents wrote is shown to a model: inside a frame that it cannot leave.
+//! How text that agents wrote is shown to a model: inside a frame that the text cannot leave.
 //!
-//! A message is text from outside. Its reader is told so, and told where it begins and ends by a mark that its writer
-//! could not know; every line of it is set off by `| `, so that no line of it can pass for one of ours; and control
-//! characters, which terminals obey and people do not see, are written out. Single-line fields (an intent, a
-//! description, a snippet) are quoted on one line. Start with [`Framed`].
+//! A message is text from outside, and its reader is told so. A mark that the writer could not know begins and ends the
+//! frame; every line is prefixed with `| `, so that no line passes for one of ours; control characters are written out.
+//! Single-line fields (an intent, a description, a snippet) are quoted on one line. Start with [`Framed`].
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Which agent stands in a worktree: the files in `identities/` of the project's state, one an agent, and the order in which a caller's
-//! name is found. Files say what a name is for; who may speak under it is decided by the store (`Mail::enter`).
+//! Which agent stands in a worktree: one file per agent in `identities/` of the project's state, and the order in which
+//! a caller's name is found. The store decides who may speak under a name (`Mail::enter`).
 
 use std::fs;
 use std::io;
@@ -23,9 +23,7 @@ const SHOWN: usize = 10;
 pub struct Identity {
     /// Its name, which is the file's too.
     pub name: String,
-    /// What it is for.
     pub role: String,
-    /// What it works on.
     #[serde(default)]
     pub module: String,
     /// The space that it was registered in.

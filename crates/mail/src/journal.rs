@@ -1,9 +1,9 @@
-//! What happens to messages, as records of the journal.
+//! The journal's records of mail.
 
 use project::journal::Event;
 use serde::Serialize;
 
-/// Something that happened to a message, or to whom they are for.
+/// What happened to a message or an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
@@ -12,7 +12,6 @@ pub enum Record {
         message: String,
         /// Who wrote it.
         from: String,
-        /// In how many mailboxes it is.
         recipients: u64,
     },
     /// A message waits on this machine's disk for a store that is away.
@@ -24,7 +23,6 @@ pub enum Record {
     /// A message was handed to an agent.
     MailHandedOut {
         message: String,
-        /// To whom.
         agent: String,
         /// 1 the first time.
         attempt: u32,
@@ -38,14 +36,9 @@ pub enum Record {
         state: String,
     },
     /// A message was handed out too often without a confirmation.
-    MailDead {
-        message: String,
-        /// To whom.
-        agent: String,
-    },
+    MailDead { message: String, agent: String },
     /// Mail that was handled long ago was deleted.
     MailPurged {
-        /// How many messages.
         messages: u64,
         /// All of it was handled before this, in milliseconds since 1970.
         before_ms: u64,

@@ -1,4 +1,4 @@
-//! What adding to a group and removing from it have in common: arguments, answer, and how a member is meant.
+//! What adding to a group and removing from a group share: arguments, answer, and how a member is addressed.
 
 use mcp::tool::ToolError;
 use schemars::JsonSchema;

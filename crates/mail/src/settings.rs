@@ -1,5 +1,5 @@
-//! The settings of the mail between agents (`[mail]`), and where the address of its database may come from: the
-//! environment, a private file, or the user's own configuration. Never from `hob.toml`, which others write too.
+//! The settings `[mail]`, and where the database's address may come from: the environment, a private file, or the
+//! user's own configuration. Never from `hob.toml`, which others write too.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,8 +1,8 @@
-//! The spool: sends kept on this machine's disk while the store is away, in a small SQLite file of their own.
+//! The spool: sends kept on this machine's disk while the store is unavailable, in a small SQLite file of their own.
 //!
-//! Nothing in it is called sent. [`crate::service`] hands it on in order once the store is back; since a message keeps the
-//! id under which it was put here, handing it on twice stores it once. It holds as many messages as it was told to, and
-//! refuses more. Owns the file; who is told what is the service's.
+//! A spooled send is not reported as sent. [`crate::service`] hands spooled sends on in order once the store is back;
+//! each keeps its id, so handing one on twice stores it once. The spool holds a fixed number of messages and refuses
+//! more.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -33,7 +33,6 @@ CREATE TABLE IF NOT EXISTS queued (
 CREATE UNIQUE INDEX IF NOT EXISTS queued_key ON queued (space, sender, key) WHERE key IS NOT NULL;
 ";
 
-/// What waits for a store that is away.
 pub struct Spool {
     db: Mutex<Connection>,
     space: String,
@@ -42,7 +41,6 @@ pub struct Spool {
     something: Notify,
 }
 
-/// A send as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Letter {
     id: MessageId,
@@ -61,7 +59,7 @@ impl Spool {
     /// Opens the file, or makes it. It takes up to `limit` messages; with 0 it only hands on what is in it.
     ///
     /// # Errors
-    /// When the file cannot be opened or made, or is none of ours.
+    /// When the file cannot be opened or made, or is not ours.
     pub fn open(path: &Path, space: &Space, limit: u64) -> Result<Spool, StoreError> {
         if !file::is_there(path)? {
             file::make(path, |db| db.execute_batch(TABLES).map_err(explain))?;
@@ -95,7 +93,7 @@ impl Spool {
     /// Puts a send at the end; on disk when this returns. One with a key that waits already is that one: its id.
     ///
     /// # Errors
-    /// The key was used for another message; it is full, for the reason given; the disk fails.
+    /// The key was used for another message; the spool is full, for the reason given; the disk fails.
     pub(crate) fn put(&self, append: &Append, away: &str) -> Result<Option<MessageId>, StoreError> {
         let db = self.db();
         if let Some(known) = self.find(&db, append)? {
@@ -147,7 +145,7 @@ impl Spool {
     /// The first send, with its number.
     pub(crate) fn first(&self) -> Result<Option<(i64, Append)>, StoreError> {
         let db = self.db();
-        // Whatever the project was called when it was put in: it is this project's, and goes where its mail is now.
+        // A send goes where the project's mail is now, whatever the project was called when it was spooled.
         let sql = "SELECT number, key, hash, letter FROM queued ORDER BY number LIMIT 1";
         let row = |row: &rusqlite::Row<'_>| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, [u8; 32]>(2)?, row.get::<_, String>(3)?))

@@ -1,4 +1,4 @@
-//! Points in time as people and programs write them (RFC 3339, in UTC).
+//! Times as people and programs write them (RFC 3339, in UTC).
 
 /// Milliseconds since 1970 as `2026-11-22T01:02:03.456Z`.
 pub fn rfc3339(at: u64) -> String {
@@ -8,8 +8,8 @@ pub fn rfc3339(at: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1000)
 }
 
-/// Milliseconds since 1970 from RFC 3339; also a date alone, which is its midnight, and a time without a zone, which is
-/// UTC. `None`: it is none, or before 1970.
+/// Milliseconds since 1970 from RFC 3339; also from a date alone (its midnight) and a time without a zone (UTC).
+/// `None`: invalid, or before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let number = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<i64>().ok()).flatten();

@@ -1,7 +1,7 @@
-//! Tokens of agents, for those who come over HTTP, where no kernel tells who calls: whoever knows an agent's token is
-//! that agent, standing where the holder of its name stands.
+//! Tokens of agents, for HTTP, where no kernel says who calls. The bearer of an agent's token is that agent, in the
+//! worktree of the name's holder.
 //!
-//! One file an agent, which only its user can read. Start with [`Tokens::find`].
+//! One file per agent, which only its user can read. Start with [`Tokens::find`].
 
 use std::fs;
 use std::io;
@@ -22,9 +22,9 @@ const FILE_MAX: u64 = 16 * 1024;
 /// A token and what it stands for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
-    /// Whoever brings it is this agent.
+    /// The bearer is this agent.
     pub agent: AgentName,
-    /// Where the agent stands: a name belongs to a worktree.
+    /// The worktree of the name's holder.
     pub worktree: PathBuf,
     /// What to bring: `NAME.` and 64 digits. A secret.
     pub secret: String,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// As its file holds it.
+/// The form of a token's file.
 #[derive(Serialize, Deserialize)]
 struct Written {
     token: String,
@@ -48,17 +48,17 @@ struct Written {
 #[derive(Debug)]
 pub struct Tokens {
     dir: PathBuf,
-    /// Held while one is made, so that two who ask at once get the same.
+    /// Held while a token is made, so that two callers at once get the same.
     making: Mutex<()>,
 }
 
 impl Tokens {
-    /// Those in that directory, which need not exist. It has to be outside of any checkout, which could bring its own.
+    /// The directory need not exist. It has to be outside of any checkout, which could bring its own tokens.
     pub fn new(dir: PathBuf) -> Tokens {
         Tokens { dir, making: Mutex::new(()) }
     }
 
-    /// What somebody's token stands for, if it is one. Compared in constant time; a name is no secret.
+    /// The token with this text. Compared in constant time; the name in it is not secret.
     pub fn find(&self, said: &str) -> Option<Token> {
         let (name, _) = said.split_once('.')?;
         let token = self.of(&AgentName::new(name).ok()?).ok()??;
@@ -71,13 +71,13 @@ impl Tokens {
     /// When its file cannot be read.
     pub fn of(&self, agent: &AgentName) -> io::Result<Option<Token>> {
         let Some(text) = private::read(&self.path(agent), FILE_MAX)? else { return Ok(None) };
-        // What is none of ours is no token.
+        // A file that is not ours holds no token.
         let Ok(Written { token, worktree }) = serde_json::from_slice(&text) else { return Ok(None) };
         Ok(Some(Token { agent: agent.clone(), worktree, secret: token }))
     }
 
-    /// The agent's token for whoever stands in that worktree: the one it has, or a new one where it has none, is to have
-    /// another, or has one that stands elsewhere. The former one is worth nothing then.
+    /// The agent's token for that worktree. A new one is made, and a former one revoked, if the agent has none, has one
+    /// for another worktree, or `renew` is set.
     ///
     /// # Errors
     /// When it cannot be kept.
@@ -97,7 +97,7 @@ impl Tokens {
         Ok(token)
     }
 
-    /// The worktree in which the agent's token stands was moved: it stands there now.
+    /// Notes that the worktree of an agent's token was moved.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -109,7 +109,7 @@ impl Tokens {
         }
     }
 
-    /// Makes the agent's token worth nothing; says whether it had one.
+    /// Revokes the agent's token; says whether it had one.
     ///
     /// # Errors
     /// When its file cannot be removed.

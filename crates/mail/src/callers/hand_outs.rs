@@ -1,5 +1,5 @@
-//! What was handed out in answers that their clients may have given up. A client that cancels a call drops the answer
-//! that is on its way (MCP "Cancellation"): it has not seen what it held, so its next call must not confirm that.
+//! Messages that were handed out in answers that their clients may have cancelled. A client that cancels a call drops
+//! the answer that is on its way (MCP "Cancellation"), so its next call must not confirm what that answer held.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::error::MailError;
 use crate::model::{Session, SessionId};
 use crate::service::Mail;
 
-/// How many calls of a session are watched at once: as many as a connection may have in flight.
+/// The most calls of a session that are watched: as many as a connection may have in flight.
 const CALLS: usize = 64;
 
 /// The hand-outs that no later call has confirmed yet.
@@ -19,15 +19,15 @@ const CALLS: usize = 64;
 pub(super) struct HandOuts(Mutex<HashMap<SessionId, Vec<HandOut>>>);
 
 struct HandOut {
-    /// Names what the call was handed.
+    /// The token of the call.
     handed: u64,
     call: Context,
-    /// Ends the watch when it is dropped.
+    /// Dropping it ends the watch.
     _watch: oneshot::Sender<()>,
 }
 
 impl HandOuts {
-    /// An answer with messages goes out: watches whether its client gives it up.
+    /// Watches whether the client cancels an answer with messages.
     pub(super) fn out(self: &Arc<Self>, mail: &Arc<Mail>, session: &Session, cx: &Context, handed: u64) {
         let (watch, ended) = oneshot::channel();
         let mut given = self.lock();
@@ -42,7 +42,7 @@ impl HandOuts {
             tokio::select! {
                 () = cx.cancelled() => {
                     mail.give_up(&session, handed).await;
-                    // Only now: until then a next call has to see to it itself.
+                    // Last, since until then a next call has to free them itself.
                     this.remove(&session, handed);
                 }
                 _ = ended => {}
@@ -50,10 +50,10 @@ impl HandOuts {
         });
     }
 
-    /// A call is about to confirm what its session has in hand: what it never saw goes back before.
+    /// Frees what the session never saw, before a call confirms what it has in hand.
     ///
     /// # Errors
-    /// When the store cannot do that now. Then the call must not confirm.
+    /// When the store cannot do that now. The call must not confirm then.
     pub(super) async fn before_confirming(&self, mail: &Mail, session: &SessionId) -> Result<(), MailError> {
         let mut given = self.lock().remove(session).unwrap_or_default();
         while let Some(one) = given.pop() {

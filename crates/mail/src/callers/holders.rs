@@ -1,5 +1,5 @@
-//! Who holds which name, as far as it was seen here. A store tells whoever changes something that its name was taken over;
-//! those who only look, or are told of what comes, learn it here.
+//! The newest holder of each name, as far as this daemon has seen. A store reports a takeover only to a caller that
+//! changes something; callers that only look or subscribe learn of it here.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Holder, Session};
 use crate::service::Mail;
 
-/// How often the store is asked about a name, where another daemon may have let somebody take it over.
+/// How often the store is asked about a name that may be taken over through another daemon.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The newest holder of each name that entered here.
@@ -47,7 +47,7 @@ impl Holders {
         }
     }
 
-    /// Why a session has not the right to its name any more, as far as it is known.
+    /// Why a session has lost its name, if that is known.
     pub(super) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
         if let Some(refusal) = self.fenced(session) {
             return Some(refusal);
@@ -55,7 +55,7 @@ impl Holders {
         if !mail.may_lose_wakes() || !self.is_due(session) {
             return None;
         }
-        // A store that is away says so to whoever needs it.
+        // An unavailable store is reported by the calls that need it.
         let agent = mail.agent(session.agent.as_str()).await.ok()?;
         self.has(&agent.name, agent.fence, &agent.holder?);
         self.fenced(session)

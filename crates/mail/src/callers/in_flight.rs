@@ -1,5 +1,5 @@
-//! Calls that hand something out and have not answered yet, of each run: a call that begins meanwhile was sent before that
-//! answer could be seen, so it does not confirm what that one is handed.
+//! Calls of each run that hand messages out and have not answered yet. A call that begins meanwhile was sent before
+//! their answers could be seen, so it does not confirm what they hand out.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,10 @@ use project::Caller;
 
 use crate::service::token;
 
-/// The tokens of what they are handed, by run.
+/// The tokens of calls in flight, by run.
 type Tokens = Mutex<HashMap<String, Vec<u64>>>;
 
-/// A call of a run; dropped with it.
+/// A call in flight; dropped when it has answered.
 pub struct InFlight {
     tokens: Arc<Tokens>,
     run: String,
@@ -31,12 +31,12 @@ impl InFlight {
         InFlight { tokens: Arc::clone(tokens), run, own, unseen }
     }
 
-    /// Names what the call is handed.
+    /// The token of this call.
     pub fn token(&self) -> u64 {
         self.own
     }
 
-    /// What the others are handed that were under way when it began.
+    /// The tokens of the calls that were in flight when this one began.
     pub fn unseen(&self) -> Vec<u64> {
         self.unseen.clone()
     }

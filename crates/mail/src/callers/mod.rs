@@ -1,9 +1,9 @@
-//! The callers between connections and the mail: who calls, under which name, in which of their lives; and the mail itself,
-//! opened when it is first needed.
+//! Who calls: under which name, with which right to it, in which session.
 //!
-//! A caller's name comes from what it asked for or from its worktree ([`crate::identity`]); the right to it goes by
-//! where the kernel says that the caller's process stands, never by what it says itself. Over HTTP, where there is no such
-//! process, an agent's token says who calls and where it stands ([`crate::tokens`]). Start with [`Callers::enter`].
+//! A caller's name comes from what it asked for or from its worktree ([`crate::identity`]). The right to the name goes
+//! by the directory in which the kernel says the caller's process stands, never by what the caller claims. Over HTTP,
+//! where there is no such process, an agent's token says who calls and from where ([`crate::tokens`]). Start with
+//! [`Callers::enter`].
 
 mod hand_outs;
 mod holders;
@@ -35,24 +35,22 @@ use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail};
 use crate::tokens::{Token, Tokens};
 
-/// How long an agent that comes by requests, without a connection between them, may think before its next one.
+/// The grace of an agent that comes by single requests, between two of them.
 const BETWEEN_REQUESTS: Duration = Duration::from_secs(600);
 
 /// What [`Callers`] are made from.
 pub struct CallersOptions {
-    /// Opens the mail.
     pub open: Opener,
-    /// Where the identities are.
+    /// The directory of the identities.
     pub identities: PathBuf,
-    /// Where the agents' tokens are: outside of any checkout.
+    /// The directory of the agents' tokens, outside of any checkout.
     pub tokens: PathBuf,
     /// The name of the space, which identities note.
     pub space: String,
-    /// The name of this machine: part of who holds a name.
+    /// The name of this machine, a part of each [`Holder`].
     pub host: String,
 }
 
-/// Between connections and the mail.
 pub struct Callers {
     mail: LazyMail,
     identities: Identities,
@@ -66,12 +64,12 @@ pub struct Callers {
     in_flight: Arc<Mutex<HashMap<String, Vec<u64>>>>,
 }
 
-/// A caller that has its name. Dropped with its connection.
+/// A caller that holds its name; dropped with its connection.
 #[derive(Clone)]
 struct Present {
     mail: Arc<Mail>,
     session: Session,
-    /// What the session has in hand went to it in answers that were lost, and could not be taken back yet.
+    /// True: the session's leases come from answers that were lost, and could not be freed yet.
     unheard: Arc<AsyncMutex<bool>>,
     _attached: Arc<Attachment>,
 }
@@ -80,22 +78,16 @@ struct Present {
 #[derive(Debug, Clone)]
 pub struct Registration {
     pub name: String,
-    /// What it is for.
     pub role: String,
-    /// What it works on.
     pub module: String,
-    /// What it is doing.
     pub intent: Option<String>,
 }
 
-/// What came of it.
 #[derive(Debug, Clone)]
 pub struct Registered {
-    /// As its file has it.
     pub identity: Identity,
-    /// Whether the agent is new.
     pub is_new: bool,
-    /// From whom the name was taken, if it was.
+    /// The former holder, after a takeover.
     pub taken_from: Option<String>,
 }
 
@@ -134,14 +126,14 @@ impl Callers {
         self.mail.is_open()
     }
 
-    /// Who calls, with the right to its name.
+    /// The caller's session, with the right to its name.
     pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let caller = caller(cx)?;
         let returned = match self.present(caller.connection) {
-            // Those that only look ask nothing of the store that would tell.
+            // A call that only looks would not learn of a takeover from the store.
             Some(present) => match self.holders.lost(&present.mail, &present.session).await {
                 None => return Ok((present.mail, present.session)),
-                // It was taken, and taken back from where the caller stands: its own again.
+                // The name was taken over, and taken back from the caller's own worktree.
                 Some(Refusal::Fenced { holder: Some(by), .. }) if self.holder(caller).is_ok_and(|me| me == by) => {
                     Some(present.session.agent)
                 }
@@ -158,7 +150,7 @@ impl Callers {
             }
         };
         let identity = self.identities.get(&agent);
-        // Whoever has a file was registered here once; a new database only does not know it yet.
+        // An agent with an identity was registered once; a new database does not know it yet.
         let create = identity.is_some();
         let profile = identity.map(|identity| profile(&identity, None)).transpose()?.unwrap_or_default();
         let taken = self.take(cx, caller, agent, holder.clone(), create, profile).await;
@@ -172,7 +164,7 @@ impl Callers {
         Ok((mail, session))
     }
 
-    /// Whoever has a name stands there: should its directory have been moved, the name and its token went along.
+    /// The holder of a name stands in this worktree. If its directory was moved, the name and its token move along.
     fn follow(&self, agent: &AgentName, worktree: &Path) {
         let Some(identity) = self.identities.get(agent) else { return };
         let followed = self.identities.follow(&identity, worktree).and_then(|former| match former {
@@ -180,15 +172,15 @@ impl Callers {
             None => Ok(()),
         });
         if let Err(error) = followed {
-            // The next call tries again; until then the former file still tells that it is the same directory.
+            // The next call tries again; the former file still identifies the directory until then.
             tracing::warn!(%error, %agent, "note where an agent stands now");
         }
     }
 
-    /// The same for a call that confirms what its session has in hand. What the client gave up unseen goes back before.
-    /// What others of the same run are handed that are still under way is not confirmed: nobody can have seen it.
+    /// Like [`Callers::enter`], for a call that confirms what its session has in hand. Messages of cancelled answers go
+    /// back first. What calls in flight of the same run are handed is not confirmed, since it cannot have been seen.
     pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, InFlight), ToolError> {
-        // First of all: calls that were read together begin in their order, before any of them waits.
+        // First, so that calls that were read together begin in their order, before any of them waits.
         let in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
@@ -202,7 +194,7 @@ impl Callers {
         Ok((mail, session, in_flight))
     }
 
-    /// Messages go out in the answer to this call. Should its client give the call up meanwhile, they are handed out again.
+    /// Messages go out in the answer to this call. If its client cancels the call, they are handed out again.
     pub(crate) fn hands_out(&self, cx: &Context, mail: &Arc<Mail>, session: &Session, handed: u64) {
         self.handed.out(mail, session, cx, handed);
     }
@@ -260,8 +252,8 @@ impl Callers {
         let entry = mail.enter(request).await?;
         let unheard = match self.present(caller.connection) {
             Some(present) => present.unheard,
-            // If the calls had run, what their answers held was never seen. While that cannot be taken back, the session
-            // can read, but must not confirm.
+            // Answers of the former connection were lost, so their messages were never seen. While those cannot be
+            // freed, the session can read, but must not confirm.
             None if caller.answers_lost => {
                 let is_unheard = !self.is_in_hand(&mail, &entry.session, caller.last_receipt.as_deref()).await
                     && mail.take_back(&life, None).await.is_err();
@@ -282,8 +274,8 @@ impl Callers {
         Ok((mail, entry.session, entry.created, entry.taken_from))
     }
 
-    /// Whether the session has the message in hand. A call that hands out begins by confirming what was handed out
-    /// before: as long as that is unconfirmed, no later call has run.
+    /// Whether the session has the message in hand. A call that hands out confirms earlier hand-outs first: while the
+    /// message is unconfirmed, no later call has run.
     async fn is_in_hand(&self, mail: &Mail, session: &Session, message: Option<&str>) -> bool {
         let Some(message) = message else { return false };
         let Ok(deliveries) = mail.delivery_status(session, message).await else { return false };
@@ -294,17 +286,17 @@ impl Callers {
         })
     }
 
-    /// Notices the caller's end: of its connection, which may come back, and of its process, which does not.
+    /// Watches for the end of the caller's connection, which may come back, and of its process, which does not.
     fn watch(self: &Arc<Self>, cx: &Context, caller: &Caller) {
         let (callers, cx, connection) = (self.clone(), cx.clone(), caller.connection);
-        // Opened now, while the number is surely that process's.
+        // Opened now, while the pid surely names that process.
         let process = process_end::descriptor(caller.pid);
         tokio::spawn(async move {
             cx.disconnected().await;
             let Some(present) = callers.lock().remove(&connection) else { return };
             let Present { mail, session, _attached, .. } = present;
             callers.handed.forget(&session.id);
-            // From here on the session has its grace.
+            // The session's grace begins here.
             drop(_attached);
             let Some(process) = process else { return };
             let ended = tokio::time::timeout(mail.limits().grace, process.readable()).await;
@@ -314,27 +306,26 @@ impl Callers {
         });
     }
 
-    /// The caller's token, made if it has none: whoever brings it over HTTP is the caller.
+    /// The caller's token, made if absent. Its bearer over HTTP is the caller.
     pub async fn token(self: &Arc<Self>, cx: &Context, renew: bool) -> Result<Token, ToolError> {
         let holder = self.holder(caller(cx)?)?;
-        // Whoever does not hold the name does not come beyond this.
+        // Fails for a caller that does not hold the name.
         let (_, session) = self.enter(cx).await?;
         self.tokens.make(&session.agent, holder.worktree.as_ref(), renew).map_err(unkept)
     }
 
-    /// Makes the caller's token worth nothing; says whether it had one.
+    /// Revokes the caller's token; says whether it had one.
     pub async fn revoke_token(self: &Arc<Self>, cx: &Context) -> Result<(AgentName, bool), ToolError> {
         let (_, session) = self.enter(cx).await?;
         let revoked = self.tokens.revoke(&session.agent).map_err(unkept)?;
         Ok((session.agent, revoked))
     }
 
-    /// The tokens of the agents.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
     }
 
-    /// Why a session has not the right to its name any more, as far as it is known here.
+    /// Why a session has lost its name, if this daemon knows of it.
     pub(crate) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
         self.holders.lost(mail, session).await
     }
@@ -355,7 +346,7 @@ impl Callers {
         }
         let worktree = match &caller.stands_in {
             Some(worktree) => worktree,
-            // This very process, without a daemon between.
+            // This process itself, without a daemon.
             None if caller.pid == 0 => &caller.worktree,
             None => {
                 let error = ToolError::user("The kernel does not tell in which directory the calling process stands.");
@@ -365,7 +356,7 @@ impl Callers {
         Ok(Holder { host: self.host.clone(), worktree: worktree.display().to_string() })
     }
 
-    /// What somebody is told who came with the token of all.
+    /// The error for a caller with the token of the whole project.
     fn nobody(&self) -> ToolError {
         let error =
             ToolError::user("The token of this connection is the project's, which says of nobody that it is an agent.");
@@ -406,7 +397,7 @@ fn unkept(error: std::io::Error) -> ToolError {
         .hint("It is kept in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
 }
 
-/// Says why a caller has no name, and how it gets one.
+/// The error for a caller without a name.
 fn nameless(error: NoIdentity) -> ToolError {
     refused(&error, error.hints())
 }

@@ -1,4 +1,4 @@
-//! The end of a caller's process, by a descriptor of the kernel.
+//! The end of a caller's process, as a pidfd.
 
 use std::os::fd::OwnedFd;
 

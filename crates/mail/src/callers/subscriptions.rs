@@ -1,4 +1,4 @@
-//! The subscription of each connection that has one.
+//! At most one subscription for each connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a caller's worktree says by its files, read without running git.
+//! What the files of a caller's worktree say, read without running git.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `mail/import`: agents, groups and messages of another system, taken over by its log.
+//! `mail/import`: takes over agents, groups and messages of another system from its log.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ struct TakenOver {
     known: u64,
     /// Could not be taken over, and why.
     skipped: Vec<String>,
-    /// The same for people.
+    /// For people.
     text: String,
 }
 
@@ -84,7 +84,7 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
         }
     }
     for group in &found.groups {
-        // Groups belong to whoever makes them here.
+        // The importer becomes the creator of a group.
         let made = match &importer {
             Ok(session) => make_group(mail, session, group).await.map_err(|error| error.to_string()),
             Err(why) => Err(why.clone()),
@@ -119,7 +119,7 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
     done
 }
 
-/// Makes a group with its members; says whether it is new.
+/// Makes a group with its members; whether it is new.
 async fn make_group(mail: &Mail, session: &Session, group: &import::FoundGroup) -> Result<bool, crate::MailError> {
     let is_new = match mail.create_group(session, &group.name, &group.description).await {
         Ok(_) => true,
@@ -132,7 +132,7 @@ async fn make_group(mail: &Mail, session: &Session, group: &import::FoundGroup) 
     Ok(is_new)
 }
 
-/// A message as the store takes it. The log does not tell who read what: it is history, so all of it counts as read.
+/// A message for the store. The log does not say who read what, so everything counts as read.
 fn letter(
     agents: &[import::FoundAgent],
     groups: &[import::FoundGroup],

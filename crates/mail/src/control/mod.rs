@@ -1,4 +1,4 @@
-//! The mail's own methods beside MCP's: `subscribe` and its notifications on every connection that stands, `mail/confirm`,
+//! Methods of our own beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
 //! `mail/token`, `mail/place` and `mail/import` on control connections.
 
 mod import;

@@ -1,4 +1,4 @@
-//! `mail/place`: where the mail is, and the decision where it goes on if what is configured is another place.
+//! `mail/place`: where the mail is, and the decision where it goes on when another place is configured.
 
 use std::sync::Arc;
 
@@ -25,7 +25,6 @@ enum Decision {
     Switch,
 }
 
-/// Where the mail is.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlaceView {
     /// In words.

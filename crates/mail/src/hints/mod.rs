@@ -3,8 +3,8 @@
 //!
 //! The rungs, in order: a blocked `wait_for_message` or a subscription needs none, since the message itself arrives;
 //! then the context that the agent's host takes from hooks ([`hook_context`]); then pushes that a host takes
-//! ([`Ladder`]). Nothing is typed into terminals. Each attempt is made at most once for a message and a rung, only while
-//! the message waits (looked up just before), and stands in `delivery_status`.
+//! ([`Ladder`]). Nothing is typed into terminals. Each attempt is made at most once for a message and a rung, only
+//! while the message waits (looked up just before), and stands in `delivery_status`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -60,7 +60,7 @@ impl HookEvent {
 /// event before.
 ///
 /// # Errors
-/// When the store is away.
+/// When the store is unavailable.
 pub async fn hook_context(mail: &Mail, agent: &AgentName, event: HookEvent) -> Result<Option<String>, MailError> {
     let due = due(mail, agent, event.rung(), event.floor()).await?;
     if due.is_empty() {
@@ -101,7 +101,7 @@ impl Ladder {
     /// Tells the agent of what waits and it was not told of in this way. Returns the rung that was taken, if any was.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn climb(&self, mail: &Mail, agent: &AgentName, floor: Floor) -> Result<Option<String>, MailError> {
         for push in self.rungs.iter().filter(|push| push.reaches(agent)) {
             let due = due(mail, agent, push.rung(), floor).await?;

@@ -106,7 +106,7 @@ async fn what_an_agent_has_in_hand_is_no_news_to_it() {
     let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
     let host = Scripted::new("channel:a", true);
     let ladder = Ladder::new(vec![host.clone()]);
-    // Whoever waits gets the message itself.
+    // A waiter gets the message itself.
     let waiting = {
         let (mail, bob) = (mail.clone(), bob.clone());
         tokio::spawn(async move { mail.wait(&bob, Default::default()).await.unwrap() })

@@ -1,9 +1,9 @@
 //! Where a project's mail is: in a file of its own, or in a space of a database that many machines share.
 //!
-//! What is configured may change by the way: another origin, another name in the settings, a daemon that was started with
-//! the database's address in its environment or without. A store that was used is on record ([`note`]) beside the
-//! identities; what was delivered there goes along where that is safe ([`crate::store::postgres`] says when), and
-//! otherwise no call is served before somebody has decided: every one says where the mail is and how to go on there or here.
+//! The configured place may change unnoticed: another origin, another name in the settings, a daemon started with or
+//! without the database's address in its environment. The place that was used is on record ([`note`]) beside the
+//! identities. Mail goes along to the configured place where that is safe ([`crate::store::postgres`] says when).
+//! Otherwise no call is served until a person has decided; every call says where the mail is and how to go on.
 //!
 //! Start with [`Home::open`]. [`Home::look`] tells without opening anything; [`Home::choose`] is the decision.
 
@@ -358,7 +358,6 @@ impl Home {
         perhaps
     }
 
-    /// The agents whose identities are here.
     fn own(&self) -> Own {
         let own = self.identities().all().into_iter();
         let own = own.map(|one| (one.name, one.worktree.map(|worktree| worktree.display().to_string())));
@@ -403,7 +402,7 @@ fn is_of_path(place: &Place) -> bool {
     Space::noted(&place.space).is_of_path()
 }
 
-/// How to go on in a database whose address is not configured any more.
+/// The hint for a database whose address is no longer configured.
 fn to_former(former: &Place, file: &Path) -> Vec<String> {
     vec![
         format!(
@@ -416,7 +415,7 @@ fn to_former(former: &Place, file: &Path) -> Vec<String> {
     ]
 }
 
-/// What to answer where the mail does not go along, and where it is then.
+/// The error when the mail cannot be moved, with where it is.
 fn not_along(why: Why, now: &Place, noted: Option<&Place>, file: &Path) -> (StoreError, Option<Place>) {
     match why {
         Why::AnotherDatabase => {

@@ -1,5 +1,5 @@
 //! The record of where a project's mail is: a small file beside the identities, which only its owner can have written.
-//! The project's own file needs none; what is in it speaks for itself.
+//! Mail in the project's own file needs no record.
 
 use std::io;
 use std::path::Path;
@@ -14,13 +14,12 @@ const FILE: &str = "mail-place.json";
 /// How long it may be, in bytes.
 const LONGEST: u64 = 16 * 1024;
 
-/// Where the mail is, and in place of what, if somebody decided that it stays.
+/// Where the mail is; with the place that was refused, if a person decided that it stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Where it is.
     #[serde(flatten)]
     pub place: Place,
-    /// What was configured when it was decided that it stays where it is.
+    /// The place that was configured when a person decided that the mail stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<Place>,
 }
@@ -38,7 +37,7 @@ pub struct Place {
     pub id: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub space: String,
-    /// What it is called, for people.
+    /// For people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub called: String,
 }

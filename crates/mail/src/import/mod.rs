@@ -1,8 +1,8 @@
 //! What a `.thrum` directory holds: agents, groups and messages, read from its log of events (`events.jsonl`, and one
-//! file of messages an agent). Only reads and understands; [`crate::Mail`] takes it in.
+//! file of messages per agent). [`crate::Mail`] stores them.
 //!
-//! The log is merged from several machines, so that an event may stand in it twice and in any order: events count once
-//! by their id, and are applied by time. What is not imported is dropped as it is read.
+//! The log is merged from several machines, so an event may stand in it twice and in any order. Events count once by
+//! their id and are applied by time. What is not imported is dropped while it is read.
 
 mod place;
 
@@ -47,16 +47,13 @@ pub struct FoundAgent {
     pub id: String,
     /// The name it goes by here: legal, and made from the id where that is not.
     pub name: String,
-    /// What it is for.
     pub role: String,
-    /// What it works on.
     pub module: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundGroup {
     pub name: String,
-    /// What it is for.
     pub description: String,
     /// Who made it, by the name here.
     pub created_by: String,
@@ -69,12 +66,12 @@ pub struct FoundMessage {
     pub id: String,
     /// Who wrote it, by the name here.
     pub from: String,
-    /// Whom it names: agents, roles and groups, as addresses.
+    /// The recipients, as addresses.
     pub to: Vec<String>,
     pub content: String,
     /// When, in milliseconds since 1970.
     pub at: u64,
-    /// What it answers.
+    /// The message that this one answers.
     pub reply_to: Option<String>,
 }
 
@@ -270,7 +267,7 @@ impl Events {
     }
 }
 
-/// Says whether there was room for all of it.
+/// Whether there was room for everything.
 fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Result<bool> {
     let mut reader = BufReader::new(regular::open(path)?);
     let mut line = Vec::new();

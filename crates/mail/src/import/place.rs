@@ -1,5 +1,5 @@
-//! Where the log of a `.thrum` directory is, and what may be read of it. A checkout brings links and a `redirect` that lead
-//! anywhere: they are followed within the repository, and what is elsewhere is read only for who names it.
+//! Where the log of a `.thrum` directory is, and what may be read of it. A checkout can bring links and a `redirect`
+//! that lead anywhere: they are followed within the repository; a log elsewhere is read only when the user names it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Addresses: how they are written, and what they mean in a space. The meaning is settled inside the sending
-//! transaction, from what the store says is there.
+//! Addresses: how they are written, and what they mean in a space. The sending transaction settles the meaning, from
+//! the agents and groups that the store has then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use super::group::{Member, MemberKind};
 use super::ids::{AgentName, EVERYONE};
 use super::message::{Resolution, ResolvedKind};
 
-/// An address, taken apart.
+/// A parsed address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// As written, cut to a readable length.
     pub written: String,
-    /// What it must name, when that was said.
+    /// The kind, if the address says one.
     pub kind: Option<ResolvedKind>,
     pub name: String,
-    /// The role of an imported id (`agent:role:hash`), if it is one.
+    /// The role in an imported id (`agent:role:hash`).
     pub alias_role: Option<String>,
 }
 
-/// An address that cannot be one.
+/// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{written:?} is no address")]
 pub struct AddressError {
@@ -28,7 +28,7 @@ pub struct AddressError {
 }
 
 impl Address {
-    /// Takes an address apart: `@planner`, `planner`, `agent:x`, `group:x`, `role:x`, `agent:role:hash`.
+    /// Parses `@planner`, `planner`, `agent:x`, `group:x`, `role:x`, `agent:role:hash`.
     pub fn parse(text: &str) -> Result<Address, AddressError> {
         let written: String = text.trim().chars().take(200).collect();
         let bare = written.strip_prefix('@').unwrap_or(&written).to_owned();
@@ -64,25 +64,24 @@ impl Address {
         }
     }
 
-    /// One agent.
     pub fn agent(name: &AgentName) -> Address {
         Address { written: name.to_string(), kind: Some(ResolvedKind::Agent), name: name.to_string(), alias_role: None }
     }
 
-    /// The names that a store must look up to know what this means: of agents, of roles, of imported ids, of groups.
+    /// The names that a store must look up to resolve this: of agents, roles, imported ids, groups.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.alias_role.as_deref())
     }
 }
 
-/// What a store knows about the names in question.
+/// What a store knows about some names.
 #[derive(Debug, Default)]
 pub struct Directory {
-    /// Agents by name, with their roles: those named, those of a role named, those of the groups named.
+    /// The named agents and those of named roles and groups, with their roles.
     pub agents: BTreeMap<AgentName, String>,
-    /// Imported ids and whose they are.
+    /// Imported ids with their agents.
     pub aliases: BTreeMap<String, AgentName>,
-    /// The groups named, with their members. `everyone` needs no entry, but then all agents.
+    /// The named groups with their members. `everyone` has no entry, but needs all agents above.
     pub groups: BTreeMap<String, Vec<Member>>,
 }
 
@@ -96,7 +95,7 @@ impl Directory {
     }
 }
 
-/// What an address means here: whom it reaches, and how it was understood. `None`: nobody has that name.
+/// How an address is understood, and whom it reaches. `None`: the name is unknown.
 pub fn resolve(
     address: &Address,
     directory: &Directory,

@@ -1,4 +1,4 @@
-//! Agents: who they are, who speaks for them, and whether they are there.
+//! Agents: who they are, who holds their names, and whether they are active.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::clock::Millis;
 use super::ids::{AgentName, Role, SessionId};
 use crate::framing::one_line;
 
-/// Where an agent lives: host and worktree, as the kernel says, never as claimed. One holder may have many connections.
+/// The holder of a name: host and worktree, as the kernel says, never as claimed. A holder may have many connections.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Holder {
     pub host: String,
@@ -16,7 +16,7 @@ pub struct Holder {
 
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A path is somebody's own words, too.
+        // A path can be chosen by another user, too.
         write!(f, "{} on {}", one_line(&self.worktree, 500), one_line(&self.host, 100))
     }
 }
@@ -24,9 +24,7 @@ impl std::fmt::Display for Holder {
 /// What an agent says about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// What it is for.
     pub role: Option<Role>,
-    /// What it works on.
     pub module: Option<String>,
     /// What it is doing, in a sentence.
     pub intent: Option<String>,
@@ -39,9 +37,7 @@ pub struct Profile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     pub name: AgentName,
-    /// What it is for.
     pub role: Role,
-    /// What it works on.
     pub module: String,
     /// What it is doing. Written by an agent: data, never instructions.
     pub intent: String,
@@ -50,7 +46,6 @@ pub struct Agent {
     pub registered_at: Millis,
     /// When it last did something; 0: never.
     pub seen_at: Millis,
-    /// Whether it is there.
     pub standing: Standing,
     /// Messages that wait for it, those handed out and not confirmed among them.
     pub unread: u64,
@@ -64,13 +59,11 @@ pub struct Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// It is there.
     Active,
-    /// It is not.
     Offline,
 }
 
-/// Who calls: an agent in one of its lives, with the right to its name. Made by [`crate::Mail::enter`].
+/// A caller: an agent in one session, with the right to its name. Made by [`crate::Mail::enter`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Session {
     pub agent: AgentName,

@@ -1,4 +1,4 @@
-//! Time, as stores see it. One clock decides: the store's own. Times are shown and age messages; they never order them.
+//! Time as stores see it. The store's own clock decides. Times are shown and age messages; they never order them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Milliseconds since 1970.
 pub type Millis = u64;
 
-/// Where a store without a clock of its own takes the time from.
+/// The clock of a store that has none of its own.
 #[derive(Debug, Clone)]
 pub struct Clock(Source);
 
@@ -23,7 +23,7 @@ impl Clock {
         Clock(Source::System)
     }
 
-    /// A clock that stands still until it is set, and the hand that sets it.
+    /// A clock that stands still, and the number that sets it.
     pub fn manual(at: Millis) -> (Clock, Arc<AtomicU64>) {
         let hand = Arc::new(AtomicU64::new(at));
         (Clock(Source::Manual(Arc::clone(&hand))), hand)

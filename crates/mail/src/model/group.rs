@@ -1,5 +1,5 @@
 //! Groups: named sets of agents and roles. A message's recipients are frozen when it is sent; later changes of a group
-//! never touch it. Groups hold no groups.
+//! do not affect it. Groups do not nest.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,6 @@ pub struct Member {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberKind {
-    /// One agent.
     Agent,
     /// All agents of a role.
     Role,

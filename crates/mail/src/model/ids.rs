@@ -1,4 +1,4 @@
-//! Names and ids as types: what is legal is decided once, here.
+//! Names and ids as types: this file alone decides what is valid.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -13,11 +13,11 @@ use super::clock::Millis;
 /// The longest name.
 const MAX_NAME: usize = 64;
 
-/// Names that no agent may take: they mean everybody, the system itself, or the person whose authority no agent has.
+/// Names that no agent may take: they mean everybody, the system, or the user.
 const RESERVED: &[&str] =
     &["all", "assistant", "broadcast", "daemon", "everyone", "hob", "human", "system", "thrum", "user"];
 
-/// A name that is none.
+/// An invalid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name:?} is no name for {what}: {why}")]
 pub struct NameError {
@@ -89,7 +89,7 @@ text_type! {
     MessageId
 }
 text_type! {
-    /// One life of an agent as its front-end sees it: kept across daemon restarts, new for a restarted agent.
+    /// A session of an agent: kept across daemon restarts, new for a restarted agent.
     SessionId
 }
 text_type! {
@@ -97,7 +97,7 @@ text_type! {
     Space
 }
 
-/// The group that nobody makes and nobody deletes.
+/// The built-in group of all agents.
 pub const EVERYONE: &str = "everyone";
 
 impl AgentName {
@@ -133,7 +133,6 @@ impl GroupName {
         GroupName(EVERYONE.into())
     }
 
-    /// Whether it is the group of all agents.
     pub fn is_everyone(&self) -> bool {
         &*self.0 == EVERYONE
     }
@@ -167,7 +166,7 @@ impl SessionId {
         SessionId(format!("said-{digits}").into())
     }
 
-    /// A new one, for those whose front-end mints none.
+    /// A new id, for callers whose front-end mints none.
     pub fn mint() -> SessionId {
         SessionId(format!("ses_{}", ulid(0)).into())
     }
@@ -192,7 +191,7 @@ impl MessageId {
 }
 
 impl Space {
-    /// The space of that name. Its prefix is no other's: whoever may choose a name joins only those that chose the same.
+    /// The space of a chosen name. The prefix is its own, so a chosen name never equals that of an origin or a path.
     pub fn named(name: &str) -> Space {
         Space(format!("n_{}", name.trim().chars().take(200).collect::<String>()).into())
     }

@@ -1,4 +1,4 @@
-//! What is bounded. A limit refuses and names itself; it never drops.
+//! Limits. A limit refuses and names itself; nothing is dropped silently.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Limits {
     pub mailbox_messages: u64,
     /// Bytes of the messages waiting in one mailbox.
     pub mailbox_bytes: u64,
-    /// How often a message is handed out without a confirmation before it is dead.
+    /// Hand-outs without a confirmation after which a message is dead.
     pub attempts: u32,
     /// How long handled mail is kept.
     pub keep: Duration,

@@ -36,7 +36,7 @@ pub struct MessageView {
     pub at: Millis,
     /// The first message of its conversation.
     pub thread: MessageId,
-    /// What it answers.
+    /// The message that this one answers.
     pub reply_to: Option<MessageId>,
     /// What the sender attached.
     pub metadata: Map<String, Value>,
@@ -65,15 +65,15 @@ impl HandedOut {
 pub enum DeliveryState {
     /// Durably in the mailbox.
     Stored,
-    /// Somebody tried to make the recipient look.
+    /// The recipient was given a hint.
     Hinted,
     /// Handed out, not confirmed.
     Fetched,
     /// Confirmed by the session's next call.
     Read,
-    /// The recipient says that it is done with it.
+    /// The recipient is done with the message.
     Acked,
-    /// The recipient says that it will not act on it.
+    /// The recipient will not act on the message.
     Rejected,
     /// Handed out too often without a confirmation; the sender has a report.
     Dead,
@@ -150,7 +150,7 @@ pub struct Delivery {
     pub state: DeliveryState,
     /// When it was stored.
     pub stored_at: Millis,
-    /// When somebody first tried to make the recipient look.
+    /// When the recipient was first given a hint.
     pub hinted_at: Option<Millis>,
     /// When it was last handed out.
     pub fetched_at: Option<Millis>,
@@ -194,7 +194,6 @@ pub struct Resolution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResolvedKind {
-    /// One agent.
     Agent,
     Group,
     Role,

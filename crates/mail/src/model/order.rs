@@ -1,5 +1,5 @@
-//! The order of a mailbox: urgency first, then sequence, and nothing starves, since a waiting message rises one level
-//! every ten minutes. Every store brings candidates by declared priority and lets this decide.
+//! The order of a mailbox: urgency first, then sequence. A waiting message rises one level every ten minutes, so none
+//! starves. Stores bring candidates by declared priority; [`pick`] decides.
 
 use super::clock::Millis;
 use super::priority::Priority;

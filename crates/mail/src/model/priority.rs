@@ -1,4 +1,4 @@
-//! How urgent a message is, and the floor below which a waiter does not want to be woken.
+//! How urgent a message is, and the floor below which a waiter is not woken.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Priority {
         self as u8
     }
 
-    /// The priority of that level; beyond the highest, the highest.
+    /// The priority of a level; too high a level is the highest.
     pub fn from_level(level: u8) -> Priority {
         Priority::ALL[usize::from(level.min(3))]
     }

@@ -1,4 +1,4 @@
-//! Claiming for a caller who may go away in the middle: what was claimed for nobody goes back as if untouched.
+//! Claims for callers that may go away in the middle: messages that no caller took go back as if never handed out.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -14,7 +14,7 @@ use crate::error::{MailError, StoreError};
 use crate::store::change::{Claim, Claimed, HandBack};
 use crate::store::{InTransaction, Store};
 
-/// How long it is tried at least to clear up an uncertain claim, before it is handed back unseen.
+/// The shortest time for clearing up an uncertain claim, before it is handed back unseen.
 const CLEAR_UP: Duration = Duration::from_secs(5);
 
 /// Names one call.
@@ -25,8 +25,8 @@ pub(crate) fn token() -> u64 {
     u64::from_le_bytes(bytes) >> 1
 }
 
-/// Claims in a task of its own: whatever happens to the caller, somebody hears the answer. Until the deadline it sits
-/// through a store that is away.
+/// Claims in a task of its own, which hears the answer even if the caller goes away. Until the deadline the task
+/// retries an unavailable store.
 pub(super) async fn claim_for_caller(
     store: &Arc<dyn Store>,
     runtime: &Handle,
@@ -38,10 +38,10 @@ pub(super) async fn claim_for_caller(
     accept(&mut coming).await
 }
 
-/// Where what was claimed will come.
 pub(super) type Coming = oneshot::Receiver<Result<Handout, MailError>>;
 
-/// A claim that is made along with what wakes the caller, or begun in that moment. What comes of it comes to [`accept`].
+/// A claim that is made in the transaction that wakes the caller, or begun right after it. [`accept`] takes its
+/// outcome.
 pub(super) struct ClaimOnWake {
     store: Arc<dyn Store>,
     runtime: Handle,
@@ -73,7 +73,7 @@ impl OnWake for ClaimOnWake {
                 handout.claimed = claimed;
                 handout
             });
-            // When nobody takes it, it is dropped and goes back.
+            // A handout that is not taken is dropped, and its messages go back.
             let _ = on_wake.answer.send(handout.map_err(MailError::Refused));
         })
     }
@@ -83,8 +83,7 @@ impl OnWake for ClaimOnWake {
     }
 }
 
-/// A claim that the store may not have made along after all: it is then begun, by a task, since the store may be in the
-/// middle of something.
+/// Begins the claim when it is dropped uncommitted, in a task, since the store may be in the middle of something.
 struct BeginUnlessCommitted(Option<Box<ClaimOnWake>>);
 
 impl Drop for BeginUnlessCommitted {
@@ -96,7 +95,7 @@ impl Drop for BeginUnlessCommitted {
     }
 }
 
-/// Gives what was claimed to the caller, who has it from then on. Cancel safe: until then it goes back.
+/// Gives the claimed messages to the caller. Cancel safe: messages of a dropped future go back.
 pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
     match coming.await {
         Ok(handout) => Ok(handout?.accept()),
@@ -104,15 +103,14 @@ pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
     }
 }
 
-/// Who hears what came of a claim.
 type Answer = oneshot::Sender<Result<Handout, MailError>>;
 
-/// Hands the claim to the store now, and waits for its answer in a task.
+/// Hands the claim to the store at once, and waits for the answer in a task.
 fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Instant, answer: Answer) {
     let handout = Handout::new(store, runtime, &claim);
     let mut filling = Box::pin(async move {
         let filled = handout.fill(claim, deadline, &answer).await;
-        // When nobody takes it, it is dropped and goes back.
+        // A handout that is not taken is dropped, and its messages go back.
         let _ = answer.send(filled);
     });
     // A store's own thread may be the one that wakes.
@@ -132,15 +130,14 @@ pub(super) struct Handout {
 }
 
 impl Handout {
-    /// Nothing yet.
     fn new(store: &Arc<dyn Store>, runtime: &Handle, claim: &Claim) -> Handout {
         let back = HandBack { session: claim.session.id.clone(), token: claim.token };
         Handout { claimed: Claimed::default(), back, store: Arc::clone(store), runtime: runtime.clone() }
     }
 
-    /// Claims, again and again over a store that is away for a moment, for as long as the caller is there. A refused claim
-    /// of that kind has taken nothing; an uncertain one is made again with the same token, which gives the same messages.
-    /// When that stays uncertain they are handed back, so that no later call confirms what nobody has seen.
+    /// Claims, and retries a store that is briefly unavailable for as long as the caller is there. An uncertain claim
+    /// is repeated with the same token, which gives the same messages. A claim that stays uncertain is handed back, so
+    /// that no later call confirms what was never seen.
     async fn fill(mut self, claim: Claim, deadline: Instant, caller: &Answer) -> Result<Handout, MailError> {
         let mut patience = Patience::until(deadline);
         let mut was_uncertain = false;

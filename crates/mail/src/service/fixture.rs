@@ -1,4 +1,4 @@
-//! Mail over a memory store, and agents in it: for the tests beside the code.
+//! Mail over a memory store, with agents in it, for the unit tests.
 
 use std::sync::Arc;
 

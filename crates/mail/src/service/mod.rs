@@ -1,5 +1,5 @@
-//! Mail as its users have it: sending, receiving, waiting, groups, looking back. It sits between the tools and a
-//! [`Store`]; the store is the truth, this knows who is connected and who waits.
+//! Mail as its users have it: sending, receiving, waiting, groups, looking back. The service sits between the tools and
+//! a [`Store`]: the store holds the truth, the service knows who is connected and who waits.
 //!
 //! Start with [`Mail::open`]; then [`send`] and [`receive`].
 
@@ -32,34 +32,30 @@ use crate::spool::Spool;
 use crate::store::query::Roster;
 use crate::store::{Operation, Store, WakeDelivery, query};
 
-/// How long to let pass before an uncertain change is made again, at first; and when to leave it at that.
+/// Pauses before an uncertain change is repeated: the first, and the one at which to give up.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Takes what happens.
+/// Takes the records of what happens.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// Says of an agent whether its program is here, though it may not have used the mail yet.
+/// Whether an agent's program is connected, though it may not have used the mail yet.
 pub type IsHere = Arc<dyn Fn(&AgentName) -> bool + Send + Sync>;
 
-/// What a mail service is made from.
 pub struct MailOptions {
-    /// Where everything is.
     pub store: Arc<dyn Store>,
-    /// The limits that the store has too.
+    /// The same limits as the store's.
     pub limits: Limits,
-    /// Who hears of what happens.
     pub journal: Option<Journal>,
-    /// How often those who wait look by themselves, where a wake may be lost.
+    /// How often waiters poll where a wake may be lost.
     pub poll: Duration,
-    /// Where sends wait while the store is away. Without one they are refused then.
+    /// Where sends wait while the store is unavailable. Without a spool they are refused then.
     pub spool: Option<Arc<Spool>>,
-    /// Who is here without having said anything.
     pub is_here: Option<IsHere>,
 }
 
 impl MailOptions {
-    /// Default limits, nobody hears of anything.
+    /// With default limits and no journal.
     pub fn new(store: Arc<dyn Store>) -> MailOptions {
         MailOptions {
             store,
@@ -72,7 +68,6 @@ impl MailOptions {
     }
 }
 
-/// The mail of one space.
 pub struct Mail {
     store: Arc<dyn Store>,
     limits: Limits,
@@ -87,10 +82,10 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Opens the mail. What sessions of a former life had in hand waits for them for a grace, then it is free.
+    /// Opens the mail. Messages leased to sessions of a former daemon wait for them for a grace, then are free.
     ///
     /// # Errors
-    /// When the store is away or broken.
+    /// When the store is unavailable or broken.
     pub async fn open(options: MailOptions) -> Result<Arc<Mail>, MailError> {
         let mail = Arc::new(Mail {
             store: options.store,
@@ -111,7 +106,7 @@ impl Mail {
         Ok(mail)
     }
 
-    /// Hears of news, without keeping the mail alive by it.
+    /// Listens for news, without keeping the mail alive.
     fn listen(self: &Arc<Mail>) {
         let waits = Arc::clone(&self.waits);
         self.store.on_commit(Arc::new(move |arrivals| waits.on_commit(arrivals)));
@@ -127,7 +122,7 @@ impl Mail {
         }));
     }
 
-    /// Wakes those in whose mailbox something is new since the last time.
+    /// Wakes the waiters whose mailbox has another version than last time.
     pub(crate) async fn look_for_news(&self) {
         let agents = self.waits.agents();
         if agents.is_empty() {
@@ -135,7 +130,7 @@ impl Mail {
         }
         match self.store.look(query::Versions { agents }).await {
             Ok(versions) => self.waits.wake_by_versions(versions),
-            // The next look, or the safety poll, tries again.
+            // The next poll tries again.
             Err(error) => tracing::warn!(%error, "look for new mail"),
         }
     }
@@ -149,23 +144,25 @@ impl Mail {
         self.store.wake_delivery() == WakeDelivery::BestEffort
     }
 
-    /// How many waiters are blocked now.
+    /// How many waiters are blocked.
     pub fn waiting(&self) -> usize {
         self.waits.count()
     }
 
-    /// Finishes what was begun. Waiters get nothing more; leases stay, for the next life.
+    /// Finishes what was begun. Waiters get nothing more; leases stay, for the next daemon.
     pub async fn close(&self) {
         self.store.close().await;
     }
 
-    /// Makes a change that may be made twice: an uncertain one is made again. Once it is uncertain, only the store's own
-    /// word on this very change ends that: that the store is away later on says nothing of what it did before.
+    /// Applies a change that is safe to repeat, and repeats it while its outcome is uncertain. Once it is uncertain,
+    /// only the store's answer to this very change ends that: a store that is unavailable later says nothing of what it
+    /// did before.
     pub(crate) async fn retry_uncertain<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
         self.retry_uncertain_or(operation, |_| None).await
     }
 
-    /// The same for a change that is refused where it was made before: `done` says what such a refusal means then.
+    /// Like [`Mail::retry_uncertain`], for a change that is refused when it was applied before: `done` says what such a
+    /// refusal means then.
     pub(crate) async fn retry_uncertain_or<O: Operation + Clone>(
         &self,
         operation: O,
@@ -213,7 +210,7 @@ impl Mail {
         Ok(roster)
     }
 
-    /// Whether an agent is there: connected, or seen a little while ago.
+    /// Whether an agent is active: connected, or seen lately.
     pub(crate) fn is_active(&self, agent: &AgentName, now: u64, seen_at: u64) -> bool {
         let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
         lately

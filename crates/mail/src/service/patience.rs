@@ -1,11 +1,11 @@
-//! Sitting through a store that is away for a moment: a database that restarts gives nobody who waits an error, and one
-//! that is gone is told.
+//! Retrying while a store is briefly unavailable: waiters survive a restart of the database, and learn of one that
+//! stays away.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long it is worth sitting through.
+/// The longest time to retry.
 const AWAY: Duration = Duration::from_secs(15);
 /// How long to let pass before the next try, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
@@ -17,7 +17,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// As long as it is worth it, but not beyond the deadline.
+    /// Never beyond the deadline.
     pub(super) fn until(deadline: Instant) -> Patience {
         Patience { end: deadline.min(Instant::now() + AWAY), pause: PAUSES[0] }
     }
@@ -27,7 +27,7 @@ impl Patience {
         self.end = self.end.max(Instant::now() + least);
     }
 
-    /// Lets some time pass, more each time. False, at once: it is at its end.
+    /// Pauses, longer each time. False, at once: the time is up.
     pub(super) async fn again(&mut self) -> bool {
         let next = Instant::now() + self.pause;
         if next >= self.end {

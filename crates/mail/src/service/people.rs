@@ -1,4 +1,4 @@
-//! Agents and groups: taking a name, listing who there is, and putting them together.
+//! Agents and groups: taking a name, listing, and changing groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,48 +17,44 @@ use crate::store::query;
 /// The longest intent or description.
 const TEXT_BYTES: usize = 4_000;
 
-/// Takes a name.
 #[derive(Debug, Clone)]
 pub struct EnterRequest {
     pub agent: AgentName,
-    /// The life it is taken for.
+    /// The session that takes the name.
     pub session: SessionId,
-    /// Who takes it, by the kernel's word.
+    /// The caller's host and worktree, as the kernel says.
     pub holder: Holder,
-    /// Whether to take it from another holder.
+    /// Whether to take the name from another holder.
     pub takeover: bool,
-    /// Where the holder was before its directory was moved: from there it takes the name along.
+    /// The holder as it was before its directory was moved.
     pub moved_from: Option<Holder>,
-    /// Whether to register the agent if there is none of that name.
+    /// Whether to register an agent that does not exist.
     pub create: bool,
-    /// What to write down about it; what is absent stays.
+    /// Absent fields stay as they are.
     pub profile: Profile,
 }
 
-/// A name that was taken.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// What further calls are made with.
     pub session: Session,
-    /// Whether the agent is new.
     pub created: bool,
-    /// From whom the name was taken.
+    /// The former holder, after a takeover.
     pub taken_from: Option<Holder>,
 }
 
-/// A group with the agents that it stands for now.
+/// A group with the agents that it reaches now.
 #[derive(Debug, Clone)]
 pub struct Expanded {
     pub group: Group,
-    /// The agents, by name.
+    /// By name.
     pub agents: Vec<AgentName>,
 }
 
 impl Mail {
-    /// Takes a name for a session, and registers the agent if that is wanted. Doing it again changes nothing.
+    /// Takes a name for a session, and registers the agent if asked to. Repeating it changes nothing.
     ///
     /// # Errors
-    /// There is no such agent; another holder has the name; the store is away.
+    /// There is no such agent; another holder has the name; the store is unavailable.
     pub async fn enter(self: &Arc<Mail>, request: EnterRequest) -> Result<Entry, MailError> {
         check_profile(&request.profile)?;
         let enter = Enter {
@@ -85,8 +81,8 @@ impl Mail {
         Ok(Entry { session, created: entered.created, taken_from: entered.taken_from })
     }
 
-    /// The fence of a name that whoever asks for it has already, with all that is to be written down: what cannot be
-    /// written now can still be read by it.
+    /// The fence of a name that the caller holds already, with nothing new to note: on a store that cannot be written,
+    /// such a caller can still read.
     async fn entered_already(&self, request: &EnterRequest) -> Option<u64> {
         let agent = self.agent(request.agent.as_str()).await.ok()?;
         let Profile { role, module, intent, branch, alias } = &request.profile;
@@ -98,10 +94,10 @@ impl Mail {
         (is_noted && agent.holder.as_ref() == Some(&request.holder)).then_some(agent.fence)
     }
 
-    /// Registers an agent that nobody speaks for yet, or changes what is written down about one: for imports.
+    /// Registers an agent without a holder, or changes its profile: for imports.
     ///
     /// # Errors
-    /// When the store is away, or the profile is not allowed.
+    /// When the profile is not allowed, or the store is unavailable.
     pub async fn register(&self, agent: &AgentName, profile: Profile) -> Result<bool, MailError> {
         check_profile(&profile)?;
         let enter =
@@ -112,7 +108,7 @@ impl Mail {
     /// All agents with their standing, by name.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn agents(&self) -> Result<Vec<Agent>, MailError> {
         Ok(self.roster().await?.agents)
     }
@@ -120,7 +116,7 @@ impl Mail {
     /// One agent.
     ///
     /// # Errors
-    /// When there is none of that name, with the nearest names; or the store is away.
+    /// When there is none of that name, with the nearest names; or the store is unavailable.
     pub async fn agent(&self, name: &str) -> Result<Agent, MailError> {
         let found = self.roster().await?.agents.into_iter().find(|agent| agent.name.as_str() == name);
         match found {
@@ -135,7 +131,7 @@ impl Mail {
     /// Makes a group.
     ///
     /// # Errors
-    /// There is one of that name; the name is none; the store is away.
+    /// The name is taken or invalid, or the store is unavailable.
     pub async fn create_group(&self, session: &Session, name: &str, description: &str) -> Result<GroupName, MailError> {
         check_text("description", description)?;
         let name = GroupName::new(name)?;
@@ -146,7 +142,7 @@ impl Mail {
             None
         });
         match made.await {
-            // It was made by the attempt whose answer was lost, if it is as it was asked for.
+            // The attempt whose answer was lost has made it, if the group is as asked for.
             Err(error) if in_doubt.load(Ordering::Relaxed) => {
                 let group = self.group(name.as_str()).await?.group;
                 (group.created_by == session.agent && group.description == description).then_some(name).ok_or(error)
@@ -155,23 +151,23 @@ impl Mail {
         }
     }
 
-    /// Deletes a group. What was sent to it stays where it is.
+    /// Deletes a group. Messages sent to it stay.
     ///
     /// # Errors
-    /// There is none of that name; it is `everyone`; the store is away.
+    /// There is no such group; the group is `everyone`; the store is unavailable.
     pub async fn delete_group(&self, session: &Session, name: &str) -> Result<GroupName, MailError> {
         let name = GroupName::new(name)?;
         let delete = DeleteGroup { session: session.clone(), name: name.clone() };
-        // Gone after an attempt whose answer was lost: it is as it was asked for.
+        // The attempt whose answer was lost has deleted it.
         let is_gone = |refusal: &Refusal| matches!(refusal, Refusal::UnknownGroup { .. }).then_some(());
         self.group_change(session, delete, is_gone).await?;
         Ok(name)
     }
 
-    /// Adds an agent or a role to a group; says whether it was not there before.
+    /// Adds an agent or a role to a group; says whether the member is new.
     ///
     /// # Errors
-    /// There is no such group or agent; the group is `everyone`; the store is away.
+    /// There is no such group or agent; the group is `everyone`; the store is unavailable.
     pub async fn add_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
         self.group_change(session, AddMember { session: session.clone(), group, member: bare(member) }, |_| None).await
@@ -180,7 +176,7 @@ impl Mail {
     /// Removes an agent or a role from a group; says whether it was there.
     ///
     /// # Errors
-    /// There is no such group; the group is `everyone`; the store is away.
+    /// There is no such group; the group is `everyone`; the store is unavailable.
     pub async fn remove_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
         self.group_change(session, RemoveMember { session: session.clone(), group, member: bare(member) }, |_| None)
@@ -203,15 +199,15 @@ impl Mail {
     /// All groups; `everyone` is first.
     ///
     /// # Errors
-    /// When the store is away.
+    /// When the store is unavailable.
     pub async fn groups(&self) -> Result<Vec<Group>, MailError> {
         Ok(self.store.look(query::Groups { name: None }).await?)
     }
 
-    /// A group, and whom it stands for now.
+    /// A group, and the agents that it reaches now.
     ///
     /// # Errors
-    /// When there is none of that name, with the nearest names; or the store is away.
+    /// When there is none of that name, with the nearest names; or the store is unavailable.
     pub async fn group(&self, name: &str) -> Result<Expanded, MailError> {
         let name = GroupName::new(name.trim_start_matches('@'))?;
         let Some(group) = self.store.look(query::Groups { name: Some(name.clone()) }).await?.pop() else {

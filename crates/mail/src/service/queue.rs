@@ -1,4 +1,5 @@
-//! Sending while the store is away, for those who chose it: into the [`Spool`], and from there in order when it is back.
+//! Sending while the store is unavailable, where that is switched on: into the [`Spool`], and from there in order once
+//! the store is back.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,19 +13,19 @@ use crate::model::{AgentName, Clock, MessageId, Priority};
 use crate::spool::Spool;
 use crate::store::change::{Append, Import};
 
-/// Between two attempts, at first and at last.
+/// Pauses between two attempts: the first and the longest.
 const SOON: Duration = Duration::from_millis(250);
 const LATER: Duration = Duration::from_secs(5);
-/// How often a queue without news is looked at, so that it goes with its mail.
+/// How often an idle queue checks whether its mail was dropped.
 const LOOK: Duration = Duration::from_secs(3600);
 
 impl Mail {
-    /// The spool, if a send has to go into it: because others wait there already.
+    /// The spool, if other sends wait there already, so that order is kept.
     pub(super) fn crowded_spool(&self) -> Option<&Arc<Spool>> {
         self.spool.as_ref().filter(|spool| spool.is_crowded())
     }
 
-    /// Puts a send into the spool instead of the store, which is away.
+    /// Puts a send into the spool instead of the unavailable store.
     pub(super) async fn queue(&self, spool: &Arc<Spool>, append: Append, away: String) -> Result<Sent, MailError> {
         let (spool, from) = (Arc::clone(spool), append.sender.agent.clone());
         let (id, thread) = (append.id.clone(), append.reply_to.clone());
@@ -36,7 +37,7 @@ impl Mail {
             self.record(|| Record::MailQueued { message: id.to_string(), from: from.to_string() });
         }
         Ok(Sent {
-            // Of an answer its conversation is only known to the store.
+            // Only the store knows the conversation of a reply.
             thread: thread.unwrap_or_else(|| id.clone()),
             id,
             at: Clock::system().now(),
@@ -48,7 +49,7 @@ impl Mail {
         })
     }
 
-    /// Hands on what waits, in order, until all is stored or the store is away.
+    /// Hands the spooled sends on, in order, until all are stored or the store is unavailable.
     async fn hand_on(&self, spool: &Arc<Spool>) -> Result<(), StoreError> {
         loop {
             let first = Arc::clone(spool);
@@ -70,12 +71,12 @@ impl Mail {
         }
     }
 
-    /// Tells a sender what became of a message that was queued and that nobody can have.
+    /// Tells a sender that a queued message cannot be delivered.
     async fn report_undelivered(&self, append: &Append, refusal: &Refusal) -> Result<(), StoreError> {
         let sender = append.sender.agent.clone();
         let id = MessageId::new(&format!("{}-report", append.id));
         let report = Import {
-            // The same however often it is tried.
+            // Trying again would not help.
             id: id.unwrap_or_else(|_| append.id.clone()),
             sender: AgentName::system(),
             recipients: vec![(sender.clone(), false)],
@@ -96,7 +97,7 @@ impl Mail {
     }
 }
 
-/// Hands on what is in the spool, for as long as the mail is there.
+/// Hands on what is in the spool, for as long as the mail lives.
 pub(super) fn start(mail: &Arc<Mail>) {
     let Some(spool) = mail.spool.clone() else { return };
     let weak: Weak<Mail> = Arc::downgrade(mail);

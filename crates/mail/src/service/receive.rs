@@ -1,7 +1,7 @@
-//! Receiving: taking what is there, waiting for more, and saying that one is done with it.
+//! Receiving: taking what is there, waiting for more, and settling what was received.
 //!
-//! Messages are handed out under a lease to the session that asked, and that session's next call confirms them. A
-//! waiter registers before it looks, so no wake is lost; several may wait, and each message goes to one of them.
+//! Messages are handed out under a lease to the session that asked; that session's next call confirms them. A waiter
+//! registers before it looks, so no wake is lost. Several may wait; each message goes to one of them.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::{MailError, Refusal};
 use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
 use crate::store::change::{Claim, Claimed, Confirm, Settle};
 
-/// How much text one call hands out, unless it is one long message.
+/// The most text of one call, in bytes; one message may be longer.
 const HAND_OUT_BYTES: u64 = 1 << 20;
 /// The most messages of one call.
 const MOST: usize = 500;
@@ -27,13 +27,14 @@ const MOST_IDS: usize = 1_000;
 /// Takes what is there.
 #[derive(Debug, Clone)]
 pub struct CheckRequest {
-    /// At most so many messages; 1 to 500.
+    /// 1 to 500.
     pub limit: usize,
-    /// At most so many bytes of text, but one message at least.
+    /// The most bytes of text; one message is always handed out.
     pub max_bytes: u64,
     /// Names what this call is handed; minted without.
     pub token: Option<u64>,
-    /// What calls of the session that are still under way are handed: nobody can have seen it, so it is not read now.
+    /// Tokens of calls of the session that are still in flight: their messages cannot have been seen and are not
+    /// confirmed.
     pub unseen: Vec<u64>,
 }
 
@@ -46,7 +47,7 @@ impl Default for CheckRequest {
 /// What was there.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
-    /// The messages, most urgent first.
+    /// Most urgent first.
     pub messages: Vec<HandedOut>,
     /// How many more wait.
     pub remaining: u64,
@@ -61,13 +62,14 @@ pub struct WaitRequest {
     pub timeout: Duration,
     /// The least urgency that ends the wait.
     pub floor: Floor,
-    /// At most so many messages; 1 to 500.
+    /// 1 to 500.
     pub max: usize,
-    /// At most so many bytes of text, but one message at least.
+    /// The most bytes of text; one message is always handed out.
     pub max_bytes: u64,
     /// Names what this call is handed; minted without.
     pub token: Option<u64>,
-    /// What calls of the session that are still under way are handed: nobody can have seen it, so it is not read now.
+    /// Tokens of calls of the session that are still in flight: their messages cannot have been seen and are not
+    /// confirmed.
     pub unseen: Vec<u64>,
 }
 
@@ -87,9 +89,8 @@ impl Default for WaitRequest {
 /// How a wait ended: without messages, by its time.
 #[derive(Debug, Clone, Default)]
 pub struct Waited {
-    /// The messages, most urgent first.
+    /// Most urgent first.
     pub messages: Vec<HandedOut>,
-    /// How long it took.
     pub waited: Duration,
     /// How many more wait, whatever their urgency.
     pub remaining: u64,
@@ -103,7 +104,7 @@ impl Mail {
     /// Hands out what is there. What the session had in hand before is read now.
     ///
     /// # Errors
-    /// The name was taken over, or the store is away.
+    /// The name was taken over, or the store is unavailable.
     pub async fn check(&self, session: &Session, request: CheckRequest) -> Result<Checked, MailError> {
         self.seen.mark(&session.agent);
         let claim = Claim {
@@ -120,11 +121,11 @@ impl Mail {
         Ok(Checked { messages: claimed.messages, remaining: claimed.remaining, handed })
     }
 
-    /// Waits until there is something urgent enough, and hands it out. What the session had in hand before is read
-    /// now. Dropping the future is safe: what was handed out to nobody waits again, as if untouched.
+    /// Waits until a message is urgent enough, and hands it out. Confirms what the session had in hand. Cancel safe:
+    /// messages that no caller took wait again.
     ///
     /// # Errors
-    /// The name was taken over, before or meanwhile; too many wait; the store is away.
+    /// The name was taken over, before or meanwhile; too many wait; the store is unavailable.
     pub async fn wait(&self, session: &Session, request: WaitRequest) -> Result<Waited, MailError> {
         self.seen.mark(&session.agent);
         let begin = Instant::now();
@@ -138,12 +139,12 @@ impl Mail {
             confirm: true,
             unseen: request.unseen,
         };
-        // Registered before the first look, so that whatever comes after that look rings.
+        // Registered before the first look, so that a later arrival wakes this waiter.
         let ticket = self.waits.register(&session.agent, request.floor)?;
         let mut is_over = false;
         let mut claimed = self.claim(claim.clone(), deadline).await?;
-        // Only the first look is the start of a call: what another call of this session got meanwhile is not confirmed by
-        // our waiting on.
+        // Only the first look is the start of a call: what another call of this session got meanwhile is not confirmed
+        // by waiting on.
         claim.confirm = false;
         loop {
             if !claimed.messages.is_empty() || is_over {
@@ -160,8 +161,8 @@ impl Mail {
         }
     }
 
-    /// Claims when there may be something, and when the time is up, which it tells too: the last look gives the counts,
-    /// and takes what came in that very moment.
+    /// Claims after a wake, or when the time is up (true): the last look gives the counts, and takes what came in that
+    /// moment.
     async fn claim_when_woken(
         &self,
         ticket: &Ticket,
@@ -170,7 +171,7 @@ impl Mail {
     ) -> Result<(Claimed, bool), MailError> {
         let (on_wake, mut coming) = ClaimOnWake::new(&self.store, &self.runtime, claim.clone(), deadline);
         ticket.set_on_wake(on_wake);
-        // A bell may still ring: for what came before the action was left.
+        // A wake may still come for news from before `set_on_wake`.
         let is_over = tokio::select! {
             biased;
             claimed = accept(&mut coming) => return Ok((self.noted(&claim.session, claimed?), false)),
@@ -182,10 +183,10 @@ impl Mail {
         Ok((self.noted(&claim.session, accept(&mut coming).await?), is_over))
     }
 
-    /// Says of messages that one is done with them, or will not act on them. Confirms what the session has in hand.
+    /// Settles messages as done or declined. Confirms what the session has in hand.
     ///
     /// # Errors
-    /// The name was taken over, or the store is away. An unknown id is no error, but has no state.
+    /// The name was taken over, or the store is unavailable. An unknown id is no error, but has no state.
     pub async fn ack(
         &self,
         session: &Session,
@@ -196,7 +197,7 @@ impl Mail {
         self.settle(session, ids, outcome, note, Vec::new()).await
     }
 
-    /// The same, but for what calls that are still under way are handed.
+    /// Like [`Mail::ack`], but does not confirm what calls in flight are handed.
     ///
     /// # Errors
     /// As [`Mail::ack`].
@@ -228,16 +229,16 @@ impl Mail {
         Ok(settled)
     }
 
-    /// What the session has in hand is read: whoever asked for it has shown it to its reader. For front-ends that
-    /// make no further call, such as a command that prints and ends.
+    /// Confirms what the session has in hand. For front-ends that make no further call, such as a command that prints
+    /// and ends.
     ///
     /// # Errors
-    /// The name was taken over, or the store is away.
+    /// The name was taken over, or the store is unavailable.
     pub async fn confirm(&self, session: &Session) -> Result<u64, MailError> {
         self.retry_uncertain(Confirm { session: session.clone() }).await
     }
 
-    /// Claims; until the deadline it sits through a store that is away.
+    /// Claims; retries an unavailable store until the deadline.
     async fn claim(&self, claim: Claim, deadline: Instant) -> Result<Claimed, MailError> {
         let session = claim.session.clone();
         let claimed = claim_for_caller(&self.store, &self.runtime, claim, deadline).await?;

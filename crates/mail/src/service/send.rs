@@ -1,4 +1,4 @@
-//! Sending: to names, roles and groups, and to everybody. `Ok` means that it is on disk.
+//! Sending to names, roles and groups, and to everybody. `Ok` means that the message is on disk.
 
 use std::collections::BTreeSet;
 
@@ -19,16 +19,14 @@ const KEY_BYTES: usize = 200;
 /// A message to send.
 #[derive(Debug, Clone, Default)]
 pub struct SendRequest {
-    /// The addresses. None: whoever wrote the message that this one answers.
+    /// Addresses. Empty: the author of the message that this one answers.
     pub to: Vec<String>,
     pub content: String,
-    /// The id of the message that it answers.
+    /// The id of the message that this one answers.
     pub reply_to: Option<String>,
-    /// How urgent it is.
     pub priority: Priority,
-    /// What goes with it.
     pub metadata: Map<String, Value>,
-    /// Makes repeating the call harmless.
+    /// Makes repeating the call safe.
     pub idempotency_key: Option<String>,
 }
 
@@ -36,13 +34,12 @@ pub struct SendRequest {
 #[derive(Debug, Clone, Default)]
 pub struct BroadcastRequest {
     pub content: String,
-    /// How urgent it is.
     pub priority: Priority,
-    /// Whether it is for those only who are active now.
+    /// Only to agents that are active now.
     pub active_only: bool,
-    /// The names of agents that it is not for.
+    /// Agents to leave out.
     pub exclude: Vec<String>,
-    /// Makes repeating the call harmless.
+    /// Makes repeating the call safe.
     pub idempotency_key: Option<String>,
 }
 
@@ -55,24 +52,20 @@ pub struct Sent {
     pub at: Millis,
     /// How the addresses were understood.
     pub resolved: Vec<Resolution>,
-    /// Who has it.
     pub recipients: Vec<SentTo>,
-    /// Whose mailbox was full.
+    /// Agents whose mailbox was full.
     pub failed: Vec<AgentName>,
-    /// Whether an earlier call with this key had sent it already.
+    /// Whether an earlier call with this key had sent the message.
     pub is_replay: bool,
-    /// Whether it is not sent yet, but waits on this machine's disk for a store that is away.
+    /// Whether the message is not sent yet, but waits in the spool.
     pub is_queued: bool,
 }
 
-/// Who has a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentTo {
-    /// Whose mailbox.
     pub agent: AgentName,
-    /// Its place there.
+    /// Its sequence number there.
     pub seq: u64,
-    /// Whether the agent is there.
     pub standing: Standing,
 }
 
@@ -80,8 +73,8 @@ impl Mail {
     /// Sends a message.
     ///
     /// # Errors
-    /// Nobody has the name; too many or too full; too long; the key was used for something else; the store is away.
-    /// Nothing was sent then, unless the store says that it does not know.
+    /// An unknown name; too many recipients, or all mailboxes full; too long; the key was used for something else; the
+    /// store is unavailable. Nothing was sent then, unless the error is [`StoreError::Uncertain`].
     pub async fn send(&self, session: &Session, request: SendRequest) -> Result<Sent, MailError> {
         self.seen.mark(&session.agent);
         let reply_to = request.reply_to.as_deref().map(MessageId::new).transpose()?;
@@ -109,7 +102,7 @@ impl Mail {
         self.append(append).await
     }
 
-    /// Sends a message to everybody but its sender. `None`: there is nobody.
+    /// Sends a message to everybody but its sender. `None`: there is no recipient.
     ///
     /// # Errors
     /// As [`Mail::send`].
@@ -155,14 +148,14 @@ impl Mail {
         }
         let from = append.sender.agent.clone();
         if let Some(spool) = self.crowded_spool() {
-            // What was queued before goes before.
+            // Earlier sends go first.
             return self.queue(spool, append, "messages wait for the mail store".to_owned()).await;
         }
         let id = append.id.clone();
         let spare = self.spool.as_ref().filter(|_| append.among.is_none()).map(|spool| (spool, append.clone()));
         let appended = match (self.retry_uncertain(append).await, spare) {
             (Err(MailError::Store(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. }))), Some(spare)) => {
-                // Should it have been stored all the same, it is not stored again: its id is known then.
+                // If it was stored nevertheless, its id is known and it is not stored again.
                 return self.queue(spare.0, spare.1, error.to_string()).await;
             }
             (Err(MailError::Store(StoreError::Uncertain { reason })), None) => {
@@ -199,7 +192,7 @@ impl Mail {
         }
     }
 
-    /// Who wrote the message; of one's own message, who got it.
+    /// The author of the message; of one's own message, its recipient.
     async fn other_side(&self, session: &Session, id: &MessageId) -> Result<Address, MailError> {
         let agent = session.agent.clone();
         let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
@@ -216,7 +209,7 @@ impl Mail {
         }
     }
 
-    /// Adds to a refusal what the name may have meant.
+    /// Adds the nearest names to a refusal.
     pub(crate) async fn with_neighbours(&self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::UnknownRecipient { address, .. } => {

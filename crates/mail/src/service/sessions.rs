@@ -1,5 +1,5 @@
-//! The lives of agents: which sessions are connected, and what happens when one ends. A lease lasts as long as its
-//! session; no timer runs while that lives.
+//! Which sessions are connected, and what happens when one ends. A lease lasts as long as its session; no timer runs
+//! while the session is connected.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,20 +13,19 @@ use crate::model::{AgentName, Session, SessionId};
 use crate::store::change::Release;
 use crate::store::query;
 
-/// The sessions that this daemon knows.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<HashMap<SessionId, Life>>);
 
 struct Life {
     agent: Option<AgentName>,
     connections: usize,
-    /// Rises with every connection, so that a grace that began before it is over.
+    /// Rises with every connection, which ends an earlier grace.
     round: u64,
-    /// How long it may be without one.
+    /// How long the session may be without a connection.
     grace: Duration,
 }
 
-/// A connection of a session. When the last one is dropped the session has a grace to come back, then it has ended.
+/// A connection of a session. After the last one is dropped, the session has a grace to come back, then it has ended.
 pub struct Attachment {
     mail: Weak<Mail>,
     session: SessionId,
@@ -65,12 +64,12 @@ impl Sessions {
 }
 
 impl Mail {
-    /// Says that a connection of this session stands, for as long as what this returns is kept.
+    /// Counts a connection of this session, until the result is dropped.
     pub fn attach(self: &Arc<Mail>, session: &Session) -> Attachment {
         self.attach_with(session, self.limits.grace)
     }
 
-    /// The same for a session that may be without a connection for so long.
+    /// Like [`Mail::attach`], with a grace of its own.
     pub fn attach_with(self: &Arc<Mail>, session: &Session, grace: Duration) -> Attachment {
         let mut lives = self.sessions.lives();
         let life = lives.entry(session.id.clone()).or_insert(Life { agent: None, connections: 0, round: 0, grace });
@@ -83,26 +82,26 @@ impl Mail {
         Attachment { mail: Arc::downgrade(self), session: session.id.clone() }
     }
 
-    /// The session has ended for certain: its process is gone. What it had in hand is free at once.
+    /// Ends a session whose process is gone. What it had in hand is free at once.
     pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
         self.sessions.lives().remove(session);
         self.release(session.clone(), None).await;
     }
 
-    /// The session gave up a call when its answer was on the way, and never saw it: what it held is free again.
+    /// Frees what a cancelled call was handed: the session never saw its answer.
     pub async fn give_up(self: &Arc<Mail>, session: &SessionId, handed: u64) {
         self.release(session.clone(), Some(handed)).await;
     }
 
-    /// Frees what the session had in hand, or what of it one call was handed: none of it was seen. The session goes on.
+    /// Frees what the session had in hand, or what one call was handed, since it was never seen. The session goes on.
     ///
     /// # Errors
-    /// When the store cannot do that now. Then nothing that would confirm it may be done.
+    /// When the store cannot do that now. The session must not confirm anything then.
     pub async fn take_back(&self, session: &SessionId, handed: Option<u64>) -> Result<(), MailError> {
         Ok(self.release_once(session, handed).await?)
     }
 
-    /// Sessions of a former life of the daemon may come back; those that do not within the grace have ended.
+    /// Sessions of a former daemon may come back; those that do not within the grace have ended.
     pub(crate) async fn expect_former_sessions(self: &Arc<Mail>) -> Result<(), MailError> {
         for session in self.store.look(query::Leases).await? {
             let round = {
@@ -145,8 +144,7 @@ impl Mail {
         Ok(())
     }
 
-    /// Frees what the session had in hand, or what of it one call was handed. A store that is away is asked until it is
-    /// back.
+    /// Frees what the session had in hand, or what one call was handed. Retries an unavailable store until it is back.
     async fn release(self: &Arc<Mail>, session: SessionId, token: Option<u64>) {
         let mut pause = Duration::from_millis(100);
         loop {
@@ -167,7 +165,7 @@ impl Mail {
                     pause = (pause * 2).min(Duration::from_secs(10));
                 }
             }
-            // The session may have come back in the meantime; then what it has in hand is its own.
+            // The session may have come back meanwhile; it then keeps what it has in hand.
             if token.is_none() && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
                 return;
             }

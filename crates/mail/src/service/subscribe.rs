@@ -1,4 +1,4 @@
-//! Subscriptions: everything that comes into a mailbox, from a cursor on, in order, without taking it.
+//! Subscriptions: everything that comes into a mailbox after a cursor, in order, without taking it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,25 +16,22 @@ use crate::store::{InTransaction, query};
 
 /// How many messages are read ahead.
 const AHEAD: usize = 32;
-/// How much of the text of each is kept, in bytes: a subscriber that reads slowly is to cost little.
+/// How much of each text is kept, in bytes, so that a slow subscriber costs little.
 const TEXT_KEPT: usize = 1024;
 
 /// What a wait with a cursor saw.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// Messages after the cursor, in order; none when the time was up.
+    /// Messages after the cursor, in order; empty when the time was up.
     pub messages: Vec<MessageView>,
-    /// How long it took.
     pub waited: Duration,
-    /// How many more there are.
     pub remaining: u64,
-    /// How many later ones are not urgent enough.
+    /// How many later messages are below the floor.
     pub below_floor: u64,
-    /// The mailbox's last sequence number.
     pub latest_seq: u64,
 }
 
-/// Everything that comes into a mailbox, in order. Leases nothing and confirms nothing.
+/// All arrivals of a mailbox, in order. Nothing is leased or confirmed.
 pub struct Subscription {
     mail: Arc<Mail>,
     session: Session,
@@ -42,7 +39,7 @@ pub struct Subscription {
     after: u64,
     ticket: Ticket,
     read: VecDeque<MessageView>,
-    /// Up to here only what waits to be read.
+    /// Up to this sequence number, only messages that wait to be read.
     waiting_until: u64,
 }
 
@@ -50,7 +47,7 @@ impl Subscription {
     /// The next message, with the beginning of its text: 1 KiB at most. Cancel safe: nothing is skipped.
     ///
     /// # Errors
-    /// When the store is away; calling again goes on.
+    /// When the store is unavailable; calling again goes on.
     pub async fn next(&mut self) -> Result<MessageView, MailError> {
         loop {
             if let Some(message) = self.read.pop_front() {
@@ -62,7 +59,7 @@ impl Subscription {
             let found = self.mail.store.look(self.fetch(is_waiting)).await?;
             self.take(found.messages);
             match (self.read.is_empty(), is_waiting) {
-                // What waited has been told; from here on everything is.
+                // The waiting messages were told; from here on every message is.
                 (true, true) => self.after = self.waiting_until,
                 (true, false) => {
                     let news = self.news().await;
@@ -73,7 +70,7 @@ impl Subscription {
         }
     }
 
-    /// Waits for news, and reads them along with what brings them. `None`: there is something to look for.
+    /// Waits for news, and reads them in the transaction that brings them. `None`: look for them.
     async fn news(&self) -> Option<query::Fetched> {
         let (answer, mut coming) = oneshot::channel();
         self.ticket.set_on_wake(FetchOnWake { fetch: self.fetch(false), answer });
@@ -88,7 +85,7 @@ impl Subscription {
         coming.await.ok()
     }
 
-    /// The cursor: everything that comes is after it, and everything before was given.
+    /// Everything up to the cursor was given.
     pub fn cursor(&self) -> u64 {
         self.read.front().map_or(self.after, |next| next.seq - 1)
     }
@@ -114,7 +111,7 @@ impl Subscription {
     }
 }
 
-/// A look that is made along with what wakes a subscriber.
+/// A look in the transaction that wakes a subscriber.
 struct FetchOnWake {
     fetch: query::Fetch,
     answer: oneshot::Sender<query::Fetched>,
@@ -123,7 +120,7 @@ struct FetchOnWake {
 impl OnWake for FetchOnWake {
     fn in_transaction(self: Box<Self>) -> InTransaction {
         let FetchOnWake { fetch, answer } = *self;
-        // A subscriber that is gone needs nothing.
+        // The subscriber may be gone.
         InTransaction::query(fetch, move |found| _ = answer.send(found))
     }
 
@@ -132,11 +129,11 @@ impl OnWake for FetchOnWake {
 }
 
 impl Mail {
-    /// Subscribes to the caller's mailbox: what is there after the cursor, then all that comes. Without a cursor,
-    /// only what comes from now on.
+    /// Subscribes to the caller's mailbox: messages after the cursor, then all that arrive. Without a cursor, only
+    /// later arrivals.
     ///
     /// # Errors
-    /// When too many wait, or the store is away.
+    /// When too many wait, or the store is unavailable.
     pub async fn subscribe(
         self: &Arc<Mail>,
         session: &Session,
@@ -152,10 +149,10 @@ impl Mail {
         Ok(subscription)
     }
 
-    /// The same, with what waits to be read for a beginning.
+    /// Like [`Mail::subscribe`], but begins with the messages that wait to be read.
     ///
     /// # Errors
-    /// When too many wait, or the store is away.
+    /// When too many wait, or the store is unavailable.
     pub async fn subscribe_waiting(
         self: &Arc<Mail>,
         session: &Session,
@@ -171,7 +168,7 @@ impl Mail {
         Ok(subscription)
     }
 
-    /// Registered before anything is read, so that nothing falls in between.
+    /// Registered before the first read, so that no arrival is missed.
     fn subscription(self: &Arc<Mail>, session: &Session, floor: Floor) -> Result<Subscription, MailError> {
         Ok(Subscription {
             mail: Arc::clone(self),
@@ -184,10 +181,10 @@ impl Mail {
         })
     }
 
-    /// Waits until there is something urgent enough after the cursor. It only looks: nothing is leased or confirmed.
+    /// Waits until a message after the cursor is urgent enough. Nothing is leased or confirmed.
     ///
     /// # Errors
-    /// When too many wait, or the store is away.
+    /// When too many wait, or the store is unavailable.
     pub async fn wait_after(
         &self,
         session: &Session,
@@ -223,8 +220,8 @@ impl Mail {
     }
 }
 
-/// A cursor beyond the mailbox's end is of another mailbox, such as one before the database was replaced: whoever waited
-/// there would hear nothing for long.
+/// A cursor beyond the mailbox's end belongs to another mailbox, such as one from before the database was replaced:
+/// waiting there would miss mail.
 fn known_cursor(after: u64, latest: u64) -> Result<u64, Refusal> {
     if after <= latest {
         return Ok(after);

@@ -1,5 +1,5 @@
-//! What is done on the side: writing down who was seen, deleting what was handled long ago, and looking for news where
-//! a wake may be lost.
+//! Periodic work: noting which agents were seen, purging what was handled long ago, and polling where a wake may be
+//! lost.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,15 +11,15 @@ use super::Mail;
 use crate::model::AgentName;
 use crate::store::change::{Purge, Touch};
 
-/// Who was seen lately is written down this long after the first was.
+/// Agents seen lately are noted in the store this long after the first of them.
 const WRITE_AFTER: Duration = Duration::from_secs(20);
-/// How often handled mail is looked through, and how much of it one transaction deletes.
+/// How often handled mail is purged, and how many messages one transaction deletes.
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 const PURGE_STEP: usize = 500;
-/// How often a daemon among several says who is connected to it, and looks for those that went silent.
+/// How often one of several daemons notes its connected agents, and looks for daemons that went silent.
 const ROLL_CALL: Duration = Duration::from_secs(30);
 
-/// Who was seen when, as long as it is not written down.
+/// Agents that were seen and are not noted in the store yet.
 #[derive(Default)]
 pub(crate) struct Seen {
     state: Mutex<State>,
@@ -52,7 +52,7 @@ impl Seen {
     }
 }
 
-/// Starts what runs on the side, for as long as the mail is there.
+/// Starts the periodic tasks, for as long as the mail lives.
 pub(crate) fn start(mail: &Arc<Mail>) {
     let weak = Arc::downgrade(mail);
     mail.runtime.spawn(async move {
@@ -66,7 +66,7 @@ pub(crate) fn start(mail: &Arc<Mail>) {
     let (weak, seen) = (Arc::downgrade(mail), Arc::clone(&mail.seen));
     mail.runtime.spawn(async move {
         while weak.strong_count() > 0 {
-            // The time-out lets go of mail that nobody has any more.
+            // The timeout ends the task of mail that was dropped.
             let noticed = tokio::time::timeout(PURGE_EVERY, seen.something.notified()).await;
             if noticed.is_err() {
                 continue;

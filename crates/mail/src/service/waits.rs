@@ -1,8 +1,8 @@
-//! Who waits for mail, and waking them. A wake is only a hint: the waiter looks into the store, and whoever registers
-//! before looking misses nothing.
+//! Waiters, and waking them. A wake is only a hint: the waiter then looks into the store. A waiter that registers
+//! before it looks misses nothing.
 //!
-//! A waiter may leave what it would do first when woken, an action. The store does it along with the change that brings
-//! the news, or else whoever wakes begins it on the spot: that saves the way to the waiter and back.
+//! A waiter may leave an [`OnWake`], its first step after a wake. The store takes that step in the transaction that
+//! brings the news, or the waking thread begins it: either saves the way to the waiter and back.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
@@ -15,9 +15,9 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Floor};
 use crate::store::{Arrival, InTransaction};
 
-/// Waiters that one daemon bears.
+/// The most waiters of one daemon.
 const MOST: usize = 20_000;
-/// Errands that are done along with one transaction: whoever made it waits for them. The others are begun after it.
+/// The most first steps that one transaction takes, since its caller waits for them. The others are begun after it.
 const IN_TRANSACTION: usize = 32;
 
 /// All waiters.
@@ -33,7 +33,7 @@ struct State {
 
 #[derive(Default)]
 struct Mailbox {
-    /// What the store said last of what is new; only compared.
+    /// The last known version of the mailbox.
     version: Option<u64>,
     waiters: Vec<Waiter>,
 }
@@ -45,16 +45,16 @@ struct Waiter {
     on_wake: Option<Box<dyn OnWake>>,
 }
 
-/// What a waiter would do first when it is woken. It tells the waiter by itself what came of it.
+/// A waiter's first step after a wake. It tells the waiter its outcome itself.
 pub(crate) trait OnWake: Send {
-    /// To be done along with what brings the news.
+    /// The step as part of the transaction that brings the news.
     fn in_transaction(self: Box<Self>) -> InTransaction;
-    /// Begins it, after the news. Must not block.
+    /// Begins the step after the news. Must not block.
     fn begin(self: Box<Self>);
 }
 
 impl Waiter {
-    /// Rings, unless there is an action: that tells by itself.
+    /// Rings, unless there is a first step, which tells the waiter itself.
     fn wake(&mut self, actions: &mut Vec<Box<dyn OnWake>>) {
         match self.on_wake.take() {
             Some(on_wake) => actions.push(on_wake),
@@ -72,22 +72,22 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Returns when there may be something new since the last return. Cancel safe: a wake not taken stays.
+    /// Returns when there may be news since the last return. Cancel safe: a wake that was not taken stays.
     pub(crate) async fn woken(&self) {
         self.bell.notified().await;
     }
 
-    /// Forgets a wake: whoever looks now sees what it was for.
+    /// Forgets a wake: a look after this sees what the wake was for.
     pub(crate) fn forget(&self) {
         let _ = pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Leaves an action for the next wake, which then rings no bell.
+    /// Sets the first step after the next wake, which then rings no bell.
     pub(crate) fn set_on_wake(&self, on_wake: impl OnWake + 'static) {
         self.with(|waiter| waiter.on_wake = Some(Box::new(on_wake)));
     }
 
-    /// Takes the action back. False: it has been begun.
+    /// Takes the first step back. False: it has begun.
     pub(crate) fn take_on_wake(&self) -> bool {
         self.with(|waiter| waiter.on_wake.take()).flatten().is_some()
     }
@@ -116,7 +116,7 @@ impl Waits {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a waiter for mail of at least that urgency.
+    /// Registers a waiter.
     pub(crate) fn register(self: &Arc<Waits>, agent: &AgentName, floor: Floor) -> Result<Ticket, Refusal> {
         let mut state = self.state();
         if state.count >= MOST {
@@ -130,7 +130,7 @@ impl Waits {
         Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, bell })
     }
 
-    /// What those whom arrivals concern want done along with them. They are rung by [`Waits::wake`] all the same.
+    /// The first steps of the waiters that arrivals concern. [`Waits::wake`] rings those waiters nevertheless.
     pub(crate) fn on_commit(&self, arrivals: &[Arrival]) -> Vec<InTransaction> {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for arrival in arrivals {
@@ -143,8 +143,8 @@ impl Waits {
         actions.into_iter().map(|on_wake| on_wake.in_transaction()).collect()
     }
 
-    /// Wakes those whom arrivals concern. Of several who wait for one mailbox all look, and the store gives each
-    /// message to one of them.
+    /// Wakes the waiters that arrivals concern. All waiters of one mailbox look, and the store gives each message to
+    /// one of them.
     pub(crate) fn wake(&self, arrivals: &[Arrival]) {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for arrival in arrivals {
@@ -157,7 +157,7 @@ impl Waits {
         actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
-    /// Wakes those whose mailbox has another tip than last time, or has none on record.
+    /// Wakes the waiters whose mailbox has another version than last time, or none on record.
     pub(crate) fn wake_by_versions(&self, versions: BTreeMap<AgentName, u64>) {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for (agent, version) in versions {
@@ -171,7 +171,7 @@ impl Waits {
         actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
-    /// Those for whom somebody waits.
+    /// The agents that have waiters.
     pub(crate) fn agents(&self) -> Vec<AgentName> {
         self.state().by_agent.keys().cloned().collect()
     }

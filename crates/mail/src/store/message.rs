@@ -1,4 +1,4 @@
-//! What an engine stores of a message, made from the change that brings it: the same for every engine with rows.
+//! A message's row before it is stored, made from the change that brings it: the same for every engine.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,10 @@ use super::change::{Append, Import};
 use super::rules::append;
 use crate::model::{AgentName, Clock, Kind, MessageId, Millis, Priority};
 
-/// A message's row before it has a number.
 pub(crate) struct NewMessage<'a> {
     pub(super) id: MessageId,
     pub(super) kind: Kind,
     pub(super) sender: AgentName,
-    /// The addresses as written.
     pub(super) to: Vec<String>,
     pub(super) content: Cow<'a, str>,
     pub(super) priority: Priority,
@@ -41,7 +39,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// Mail that was sent elsewhere, before.
+    /// Mail that another system had.
     pub(super) fn imported(import: &'a Import, thread: &'a MessageId) -> NewMessage<'a> {
         NewMessage {
             id: import.id.clone(),
@@ -58,7 +56,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// What tells a sender that a recipient never confirmed its message.
+    /// A report to a sender: a recipient never confirmed its message.
     pub(super) fn report(
         message: &'a MessageId,
         thread: &'a MessageId,
@@ -86,7 +84,6 @@ impl<'a> NewMessage<'a> {
     }
 }
 
-/// What a report about a dead message says.
 fn report_text(message: &MessageId, recipient: &AgentName, attempts: u32) -> String {
     format!(
         "Your message {message} to {recipient} was handed out {attempts} times and never confirmed, so it is dead: \

@@ -1,20 +1,20 @@
 //! The store: one trait, and what every engine behind it promises.
 //!
-//! A store holds one space. Everything that changes it is a [`Change`], everything that looks is a [`Query`]; both are
-//! closed lists, so an engine is two `match`es, and faults can be put in front of any engine in one place.
+//! A store holds one space. A [`Change`] changes it, a [`Query`] looks; both are closed lists, so that faults can be
+//! put in front of any engine in one place. `rules` says what a change does; an engine stores rows.
 //!
-//! What holds, whatever the engine (the contract suite in `crates/mail/tests` checks each on all of them):
+//! Every engine promises the following; the contract suite in `crates/mail/tests` checks each promise on all of them:
 //!
-//! 1. A change is atomic. When it returns, an append, a settlement or anything about groups and names is on disk.
-//!    Leases and confirmations may lag behind in a crash of the machine: then a message is handed out once more, since
-//!    the session it was handed to has died with the machine.
+//! 1. A change is atomic. When an append, a settlement or a change of groups and names returns, it is on disk. Leases
+//!    and confirmations may be lost in a crash of the machine: the message is then handed out once more, since the
+//!    session that had it died with the machine.
 //! 2. Recipients are settled and frozen in the appending transaction. Appending the same id again, or the same key with
 //!    the same content, gives the first result again.
-//! 3. A mailbox's sequence numbers become visible in order: who has seen n will find nothing new at or below n.
+//! 3. A mailbox's sequence numbers become visible in order: a reader that has seen n finds nothing new at or below n.
 //! 4. Queries have no effect.
 //! 5. Delivery states only move forward; doing something twice is doing it once.
 //! 6. A waiting message is leased to at most one session.
-//! 7. Whoever listens hears of everything after it is visible. A wake may come twice, late or for nothing.
+//! 7. A listener hears of everything after it is visible. A wake may come twice, late or for nothing.
 //! 8. One clock, the store's, gives all times; no time orders anything.
 //! 9. What a limit refuses changes nothing.
 
@@ -41,67 +41,63 @@ use crate::model::{AgentName, Priority};
 /// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Called when there may be something new.
+/// Called when there may be news.
 pub type WakeListener = Arc<dyn Fn(Wake) + Send + Sync>;
 
-/// Holds the agents, groups, messages and deliveries of one space. See the module for what it promises.
+/// The agents, groups, messages and deliveries of one space. The module lists the promises.
 pub trait Store: Send + Sync + 'static {
-    /// Makes a change.
+    /// Applies a change.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] when it is not allowed; nothing has changed then. [`StoreError::Uncertain`] when the
-    /// store went away in the middle: doing it again is safe. Everything else: it did not happen.
+    /// [`StoreError::Refused`] when the change is not allowed; nothing has changed then. [`StoreError::Uncertain`] when
+    /// the store became unavailable in the middle: repeating the change is safe. With every other error, it did not
+    /// happen.
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>>;
 
-    /// Looks something up.
+    /// Runs a query.
     ///
     /// # Errors
-    /// When the store is away or broken.
+    /// When the store is unavailable or broken.
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>>;
 
-    /// Sets who hears of news, in place of whoever did before.
+    /// Sets the listener, in place of the former one.
     fn listen(&self, ear: WakeListener);
 
-    /// Sets who is asked what to do along with changes that bring news, in place of whoever was before. A store may leave
-    /// it out: those who wait are woken all the same, and ask then.
+    /// Sets the commit hook, in place of the former one. A store may ignore the hook: waiters are then woken and ask.
     fn on_commit(&self, _companions: CommitHook) {}
 
-    /// How sure wakes are.
     fn wake_delivery(&self) -> WakeDelivery;
 
-    /// Finishes what was begun and lets go of everything. Later calls fail.
+    /// Finishes what was begun and closes the store. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// How a store's wakes arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeDelivery {
-    /// From the same process: none is lost, nobody else writes.
+    /// From the same process, which alone writes: none is lost.
     Reliable,
-    /// Over a network: one may be lost, so waiters look now and then.
+    /// Over a network: a wake may be lost, so waiters poll.
     BestEffort,
 }
 
-/// There may be something new.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {
-    /// In these mailboxes.
     Mail(Vec<Arrival>),
-    /// Somewhere: look at the tips of those you wait for.
+    /// Somewhere: compare the versions of the mailboxes that have waiters.
     Look,
 }
 
-/// Something new in a mailbox: a message, or one that was leased and is free again.
+/// A new message in a mailbox, or one that was leased and is free again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
-    /// Whose mailbox.
     pub agent: AgentName,
-    /// The most urgent of what is new.
+    /// The highest priority among the news.
     pub priority: Priority,
 }
 
 impl dyn Store {
-    /// Makes a change and gives its own result.
+    /// Applies a change; gives its own type of answer.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -110,7 +106,7 @@ impl dyn Store {
         Ok(O::out(changed).expect("a change answers with its own result"))
     }
 
-    /// Looks something up and gives its own result.
+    /// Runs a query; gives its own type of answer.
     ///
     /// # Errors
     /// As [`Store::read`].

@@ -1,16 +1,14 @@
-//! Everything that can be asked of a store, with what it answers. No query has an effect.
+//! Every query of a store, with its answer. Queries have no effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Agent, AgentName, Delivery, Floor, Group, GroupName, MessageId, MessageView, Millis, SessionId};
 
-/// A query with its own type of answer.
 pub trait Lookup: Send + 'static {
-    /// What it answers.
+    /// The message that this one answers.
     type Out;
-    /// As one of all queries.
     fn into_query(self) -> Query;
-    /// Its answer, if it is one.
+    /// `None` for the answer of another operation.
     fn out(found: Found) -> Option<Self::Out>;
 }
 
@@ -20,7 +18,6 @@ macro_rules! queries {
         #[derive(Debug, Clone)]
         pub enum Query { $($(#[$doc])* $name($name)),* }
 
-        /// What queries answer.
         #[derive(Debug, Clone)]
         pub enum Found { $($(#[$doc])* $name($out)),* }
 
@@ -76,7 +73,6 @@ pub struct Groups {
     pub name: Option<GroupName>,
 }
 
-/// How full a mailbox is.
 #[derive(Debug, Clone)]
 pub struct Inbox {
     pub agent: AgentName,
@@ -85,21 +81,20 @@ pub struct Inbox {
 /// What waits in a mailbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// What could be handed out now, by level from low to critical.
+    /// Messages that can be handed out, by level from low to critical.
     pub free: [u64; 4],
-    /// What is handed out and not confirmed.
+    /// Messages that are handed out and not confirmed.
     pub leased: u64,
-    /// The last sequence number.
     pub latest_seq: u64,
 }
 
 impl Counts {
-    /// What could be handed out now.
+    /// Messages that can be handed out.
     pub fn total(&self) -> u64 {
         self.free.iter().sum()
     }
 
-    /// What of it is below the floor.
+    /// How many of these are below the floor.
     pub fn below(&self, floor: Floor) -> u64 {
         self.free[..usize::from(floor.least().level())].iter().sum()
     }
@@ -109,80 +104,71 @@ impl Counts {
 #[derive(Debug, Clone)]
 pub struct Fetch {
     pub agent: AgentName,
-    /// Only later ones.
+    /// Only messages after this sequence number.
     pub after: u64,
-    /// Only these.
     pub floor: Floor,
-    /// Only what still waits to be read.
+    /// Only messages that wait to be read.
     pub waiting_only: bool,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// A look into a mailbox.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fetched {
     pub messages: Vec<MessageView>,
-    /// How many more there are that the same question would find.
+    /// How many more messages the same query would find.
     pub remaining: u64,
-    /// How many later ones are below the floor.
+    /// How many later messages are below the floor.
     pub below_floor: u64,
-    /// The mailbox's last sequence number.
     pub latest_seq: u64,
 }
 
 /// One message, if the agent wrote or received it.
 #[derive(Debug, Clone)]
 pub struct Find {
-    /// Who asks.
+    /// The reader.
     pub agent: AgentName,
     pub id: MessageId,
 }
 
-/// The conversation that a message belongs to, in order: what of it the agent wrote or received.
+/// The messages of a conversation that the agent wrote or received, in order.
 #[derive(Debug, Clone)]
 pub struct Thread {
-    /// Who asks.
+    /// The reader.
     pub agent: AgentName,
-    /// A message of it.
+    /// Any message of the conversation.
     pub id: MessageId,
-    /// At most so many: the latest.
+    /// The latest ones are kept.
     pub limit: usize,
 }
 
 /// Messages that the agent wrote or received and that hold all the words, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// Who asks.
+    /// The reader.
     pub agent: Option<AgentName>,
     /// The words, as [`crate::model::words::words`] makes them.
     pub words: BTreeSet<String>,
-    /// Written by.
     pub from: Option<AgentName>,
-    /// Received by.
     pub to: Option<AgentName>,
-    /// Not before.
     pub since: Option<Millis>,
-    /// Not after.
     pub until: Option<Millis>,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// How a message has fared, if the agent wrote or received it.
+/// The deliveries of a message, if the agent wrote or received it.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// Who asks.
+    /// The reader.
     pub agent: AgentName,
     pub id: MessageId,
 }
 
-/// A number for each mailbox that rises whenever something can be handed out that could not before.
+/// The version of each mailbox: it rises whenever something can be handed out that could not before.
 #[derive(Debug, Clone)]
 pub struct Versions {
     pub agents: Vec<AgentName>,
 }
 
-/// The sessions that have something in hand and that this daemon answers for.
+/// The sessions with leases that this daemon answers for.
 #[derive(Debug, Clone)]
 pub struct Leases;

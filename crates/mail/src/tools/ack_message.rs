@@ -1,4 +1,4 @@
-//! `ack_message`: says what became of messages.
+//! `ack_message`: settles messages.
 
 use std::sync::Arc;
 

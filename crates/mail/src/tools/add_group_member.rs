@@ -1,4 +1,4 @@
-//! `add_group_member`.
+//! `add_group_member`: puts an agent or a role into a group.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `broadcast_message`: one message for everybody, or for those whom a filter leaves.
+//! `broadcast_message`: one message to everybody, or to those that pass a filter.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `create_group`.
+//! `create_group`: makes a group.
 
 use std::sync::Arc;
 

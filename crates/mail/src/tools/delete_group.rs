@@ -1,4 +1,4 @@
-//! `delete_group`.
+//! `delete_group`: deletes a group; messages sent to it stay.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `delivery_status`: how a message has fared.
+//! `delivery_status`: the state of a message at each recipient.
 
 use std::sync::Arc;
 

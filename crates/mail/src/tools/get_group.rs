@@ -1,4 +1,4 @@
-//! `get_group`.
+//! `get_group`: one group with its members.
 
 use std::sync::Arc;
 

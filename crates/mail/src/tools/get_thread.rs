@@ -1,4 +1,4 @@
-//! `get_thread`: a conversation.
+//! `get_thread`: the messages of a conversation.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `list_agents`: who there is.
+//! `list_agents`: all agents, and whether they are active.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `list_groups`.
+//! `list_groups`: all groups.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The tools of the toolset `mail`, one file each. Here: the lists of them, and what they share.
+//! The tools of the toolset `mail`, one file each. This file holds their lists and what they share.
 //!
 //! Names, arguments and result fields of the first eleven are those that users of Thrum know; the profile `thrum` lists
 //! exactly these.

@@ -1,4 +1,4 @@
-//! `remove_group_member`.
+//! `remove_group_member`: takes an agent or a role out of a group.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `search_messages`: messages by their words.
+//! `search_messages`: finds messages by their words.
 
 use std::sync::Arc;
 

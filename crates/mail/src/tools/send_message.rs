@@ -1,4 +1,4 @@
-//! `send_message`: stores a message for agents; what it says was sent is on disk.
+//! `send_message`: stores a message for agents. A message that is reported as sent is on disk.
 
 use std::sync::Arc;
 

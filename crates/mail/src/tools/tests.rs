@@ -1,5 +1,4 @@
-//! The tools as their callers see them, over a memory store: what they say of odd moments, and hostile words in every
-//! field.
+//! The tools as their callers see them, over a memory store: unusual situations, and hostile text in every field.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,5 @@
-//! What a blocked waiter is handed along with the change that brings it: without a change of its own; and that nothing
-//! depends on it.
+//! A blocked waiter is handed its message in the transaction that stores it, without a change of its own; and nothing
+//! depends on that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

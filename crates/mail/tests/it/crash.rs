@@ -1,9 +1,9 @@
-//! The writing process is killed, at random moments and between any two steps on the disk: every acknowledged send is there
-//! exactly once, every other at most once.
+//! The writing process is killed, at random moments and between any two steps on the disk: every acknowledged send is
+//! there exactly once, every other at most once.
 //!
-//! The writing process is this test binary again (see [`writes_until_it_is_killed`]). A killed process loses nothing that
-//! the kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only what was
-//! synced at some moment, as a crash of the machine would leave them.
+//! The writing process is this test binary again (see [`writes_until_it_is_killed`]). A killed process loses nothing
+//! that the kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only
+//! what was synced at some moment, as a crash of the machine would leave them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};

@@ -120,7 +120,7 @@ fn fill(dir: &Path) {
     }
 }
 
-/// Not a test by itself: runs on the small disk.
+/// Not a test of its own: runs on the small disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_small_disk() {
     let Some(dir) = std::env::var_os(ON_A_SMALL_DISK) else { return };

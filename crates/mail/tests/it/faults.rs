@@ -1,5 +1,5 @@
-//! Faults put in front of every store: a reply lost after the commit, a connection cut before it, wakes delayed, doubled
-//! and lost. Every acknowledged send arrives exactly once, and no waiter stays deaf.
+//! Faults in front of every store: a reply lost after the commit, a connection cut before it, wakes delayed, doubled
+//! and lost. Every acknowledged send arrives exactly once, and every waiter is woken in the end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! What may lie where the files of the mail should be: each is named, with what to do, is left as it is, and nothing hangs.
+//! Foreign files at the paths of the mail's files: each is reported with what to do, and left alone; nothing hangs.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;

@@ -1,4 +1,4 @@
-//! What tests share: a place with a store, its clock and its mail; agents in it.
+//! A store under test with its clock, its mail, and agents in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,13 +18,12 @@ pub(crate) const EPOCH: u64 = 1_795_000_000_000;
 /// Longer than any test should take.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// A store under test and what belongs to it.
 pub(crate) struct StoreFixture {
     pub(crate) mail: Arc<Mail>,
     pub(crate) store: Arc<dyn Store>,
     /// Sets the store's clock.
     pub(crate) clock: ManualClock,
-    /// What must live as long as the store.
+    /// Dropped with the store.
     _kept: Box<dyn std::any::Any + Send + Sync>,
 }
 
@@ -32,7 +31,7 @@ pub(crate) struct StoreFixture {
 #[derive(Clone)]
 pub(crate) struct ManualClock(pub(crate) Arc<AtomicU64>);
 
-/// Limits that tests reach quickly.
+/// With a grace that tests reach quickly.
 pub(crate) fn limits() -> Limits {
     Limits { grace: Duration::from_millis(100), ..Limits::default() }
 }
@@ -73,12 +72,12 @@ impl StoreFixture {
         self.clock.0.fetch_add(time.as_millis() as u64, Ordering::SeqCst);
     }
 
-    /// Moves it backward.
+    /// Moves the store's clock backward.
     pub(crate) fn back(&self, time: Duration) {
         self.clock.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
     }
 
-    /// An agent that is there, in a worktree of its own.
+    /// An active agent, in a worktree of its own.
     pub(crate) async fn agent(&self, name: &str, role: &str) -> Session {
         self.enter(name, role, &format!("/w/{name}"), false).await.unwrap()
     }
@@ -153,19 +152,19 @@ pub(crate) fn open_sqlite(
     SqliteStore::open(SqliteOptions { clock, limits: limits.clone(), ..options })
 }
 
-/// The same agent in another life.
+/// The same agent in another session.
 pub(crate) fn again(session: &Session) -> Session {
     Session { id: SessionId::mint(), ..session.clone() }
 }
 
-/// The texts, with a mark on what was handed out before.
+/// The texts; redelivered ones are marked.
 pub(crate) fn texts(messages: &[HandedOut]) -> Vec<String> {
     let text =
         |one: &HandedOut| format!("{}{}", one.message.content, if one.is_redelivered() { " (again)" } else { "" });
     messages.iter().map(text).collect()
 }
 
-/// The names of those who got a message.
+/// The names of a message's recipients.
 pub(crate) fn reached(sent: &Sent) -> Vec<&str> {
     sent.recipients.iter().map(|to| to.agent.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! A name that is taken over on another machine: whoever held it learns so even if it only looks.
+//! A name is taken over on another machine: its former holder learns of that even if it only looks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

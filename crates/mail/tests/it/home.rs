@@ -1,5 +1,5 @@
-//! Delivered mail can be read, or the answer says where it is: whatever the project is called by now, and whether or not
-//! the daemon was started with the database's address.
+//! Delivered mail can be read, or the answer says where it is: whatever the project is called by now, and whether or
+//! not the daemon was started with the database's address.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

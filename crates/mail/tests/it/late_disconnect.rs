@@ -1,4 +1,4 @@
-//! The lives of a run over its connections, which a daemon may notice to have ended late or never.
+//! A run over its connections, whose ends a daemon may notice late or never.
 
 use project::Caller;
 

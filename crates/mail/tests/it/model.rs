@@ -1,4 +1,4 @@
-//! Random operations against a plain model: what a mailbox is, in a few lines, compared after every step.
+//! Random operations, compared after every step with a plain model of a mailbox.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Model {
         self.boxes[who].iter().filter(|one| matches!(one.state, State::Free | State::InHand(_))).count()
     }
 
-    /// Whom it reaches; nobody when it is refused.
+    /// The recipients; empty when refused.
     fn send(&mut self, from: usize, to: &To, priority: u8, text: &str) -> BTreeSet<usize> {
         let mut whom: BTreeSet<usize> = match to {
             To::Agent(one) => [*one].into(),

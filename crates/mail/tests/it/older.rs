@@ -1,4 +1,4 @@
-//! Stores that older versions wrote: they open, everything is there, and what comes after is as in a new one.
+//! Stores that older versions wrote: they open complete, and go on like new ones.
 
 use std::sync::Arc;
 

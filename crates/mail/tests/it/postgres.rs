@@ -1,4 +1,4 @@
-//! Stores in a PostgreSQL of the test's own.
+//! Stores in a PostgreSQL server that the test starts.
 
 use mail::store::postgres::{Former, PostgresOptions, PostgresStore};
 use mail::{Clock, Limits, Space};
@@ -8,7 +8,7 @@ use testkit::Postgres;
 pub(crate) struct Server(Postgres);
 
 impl Server {
-    /// Starts one. Without the programs there is none, unless they are required (`CI`).
+    /// Starts a server. `None`: the programs are missing, and not required (`CI`).
     pub(crate) fn start() -> Option<Server> {
         Postgres::start().map(Server)
     }

@@ -1,5 +1,5 @@
 //! A network between a store and its PostgreSQL that loses the database's answer to a COMMIT: the change is made, and
-//! whoever asked for it never hears so. A refused connection is one thing, this is the other; neither passes for the other.
+//! its caller never hears so. That is told apart from a refused connection.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

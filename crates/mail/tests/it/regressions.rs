@@ -1,5 +1,5 @@
-//! Faults that an earlier system of this kind had, each with the test that it would have failed. What belongs to tools
-//! and the command line is tested there.
+//! Faults of an earlier system of this kind, one test for each. Those of tools and of the command line are tested
+//! there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,7 +124,7 @@ async fn defect_07_a_waiter_that_was_cut_off_is_not_deaf_afterwards() {
         let waiter = fixture.block(&bob, Floor::All).await;
         server.cut_connections().await;
         let text = round.to_string();
-        // One that fails may have been stored all the same.
+        // A send that fails may have been stored nevertheless.
         let request = SendRequest {
             to: vec!["bob".to_owned()],
             content: text.clone(),

@@ -1,5 +1,5 @@
-//! A project may be called anything by now: what is in its file is its own. Files in which versions before this one began
-//! a space for each name are joined: nothing that was delivered is out of sight, and nothing is doubled.
+//! A file's mail belongs to its project, whatever the project is called by now. Files in which earlier versions began a
+//! space for each name are joined: no delivered message is lost from sight or doubled.
 
 use std::path::Path;
 use std::sync::Arc;

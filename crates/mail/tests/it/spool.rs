@@ -1,4 +1,5 @@
-//! Sending while the store is away: kept on disk, sent in order when it is back, each once; bounded, and over a crash.
+//! Sending while the store is unavailable: kept on disk, sent in order and once when the store is back; bounded, and
+//! across a crash.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +19,12 @@ use tokio::sync::watch;
 
 use crate::fixture::{EPOCH, LONG, texts};
 
-/// A store that can be away, or lose the answer of what it did.
+/// A store that can be unavailable, or lose an answer.
 struct Switched {
     inner: Arc<dyn Store>,
     is_away: AtomicBool,
     loses_answers: AtomicBool,
-    /// How often it was asked while it was away.
+    /// Calls while it was unavailable.
     refused: watch::Sender<u64>,
 }
 
@@ -91,7 +92,7 @@ impl Scene {
         self.dir.path().join("mail-spool.db")
     }
 
-    /// A life of the daemon.
+    /// One run of the daemon.
     async fn mail(&self, limit: u64) -> Arc<Mail> {
         let spool = Some(Arc::new(open(&self.path(), limit)));
         Mail::open(MailOptions { spool, ..MailOptions::new(self.store.clone()) }).await.unwrap()

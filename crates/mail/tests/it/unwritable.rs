@@ -1,5 +1,5 @@
-//! A store that can only be read for a while: agents read it, whoever comes; and nothing that an agent has not heard is
-//! taken for read because it could not be taken back meanwhile.
+//! A store that is read-only for a while: agents can read, whoever comes; and no message counts as read because it
+//! could not be taken back meanwhile.
 
 use std::path::Path;
 use std::sync::Arc;

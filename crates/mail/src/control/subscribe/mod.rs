@@ -1,5 +1,5 @@
-//! `subscribe {floor, after}`: a notification for each message that comes into the caller's own mailbox, in order, as
-//! they are committed. It tells and hands out nothing; a subscriber that comes back with its cursor missed nothing.
+//! `subscribe {floor, after}`: one notification for each message that comes into the caller's mailbox, in commit order.
+//! Nothing is handed out; a subscriber that comes back with its cursor has missed nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::time::rfc3339;
 
 /// The notification of a message.
 const MESSAGE: &str = "notification.message";
-/// The notification that no more come, and why.
+/// The last notification, with the reason.
 const END: &str = "notification.end";
 /// How much of a message its notification shows, in characters.
 const PREVIEW: usize = 100;
@@ -31,10 +31,10 @@ const PREVIEW: usize = 100;
 const SLOWLY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 /// How long after a subscriber was told that is written down.
 const ON_RECORD: Duration = Duration::from_millis(1);
-/// Between two looks into a store that is away.
+/// Between two looks into an unavailable store.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// What a subscriber is told of a message; the message itself stays where it is.
+/// What a subscriber is told of a message; the message stays in the store.
 #[derive(Debug, Serialize)]
 struct Notice {
     message_id: String,
@@ -151,7 +151,7 @@ impl Telling {
         }
     }
 
-    /// Whether its agent's name is another's by now; then it is told so.
+    /// Tells the subscriber if its name was taken over; whether it was.
     async fn has_ended(&self) -> bool {
         let Some(refusal) = self.callers.lost(&self.mail, &self.session).await else { return false };
         let reason = crate::error::failed(refusal).to_string();

@@ -1,4 +1,4 @@
-//! A subscriber that reads slowly: what it is told waits in the store and not in memory, and nothing is left out.
+//! A slow subscriber: its backlog waits in the store, not in memory, and nothing is left out.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! What can be asked of the store in memory.
+//! Queries of the store in memory.
 
 use std::collections::BTreeMap;
 

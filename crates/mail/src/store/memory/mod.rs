@@ -1,4 +1,4 @@
-//! A store in memory, for tests and as the plainest statement of what a store does. Nothing outlives it.
+//! A store in memory, for tests. Nothing outlives it.
 
 mod deliver;
 mod look;
@@ -16,14 +16,12 @@ use crate::error::StoreError;
 use crate::model::{Clock, Limits};
 use rows::Rows;
 
-/// All of a space, in memory.
 pub struct MemoryStore {
     rows: Mutex<Rows>,
     listeners: Mutex<Listeners>,
 }
 
 impl MemoryStore {
-    /// An empty one.
     pub fn new(clock: Clock, limits: Limits) -> MemoryStore {
         MemoryStore { rows: Mutex::new(Rows::new(clock, limits)), listeners: Mutex::default() }
     }
@@ -33,7 +31,7 @@ impl MemoryStore {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what those who wait for it want done along.
+    /// Does what the commit hook asks for.
     fn run_hook(&self, rows: &mut Rows, arrivals: &[Arrival]) -> Vec<AfterCommit> {
         let Some(hook) = self.listeners().commit.filter(|_| !arrivals.is_empty()) else { return Vec::new() };
         let make = |rows: &mut Rows, work: InTransaction| -> Result<AfterCommit, Infallible> {

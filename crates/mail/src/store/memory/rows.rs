@@ -1,4 +1,4 @@
-//! The rows of a space in memory; agents and groups. Messages are in [`super::deliver`].
+//! The rows of a space in memory: agents and groups here, messages in [`super::deliver`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct Rows {
     /// What was purged, and may not come back.
     pub(super) tombs: BTreeSet<MessageId>,
     pub(super) purged_before: Millis,
-    /// What the running change has to say to those who wait.
+    /// The news of the running change.
     pub(super) arrivals: Vec<Arrival>,
 }
 

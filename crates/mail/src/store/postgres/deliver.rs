@@ -1,4 +1,4 @@
-//! Messages and deliveries in PostgreSQL. What is done on the side is in [`super::maintenance`].
+//! Messages and deliveries in PostgreSQL. Hints and purging are in [`super::maintenance`].
 
 use std::collections::HashMap;
 

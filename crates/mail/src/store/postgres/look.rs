@@ -1,4 +1,4 @@
-//! What can be asked of a PostgreSQL store.
+//! Queries of a PostgreSQL store.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::model::{
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
-/// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
+/// The columns of a message's row `m` that [`message`] reads; the sequence in the reader's mailbox follows.
 macro_rules! message_columns {
     () => {
         "m.public, m.kind, m.sender, m.addresses, m.content, m.priority, m.at, m.thread, m.reply_to, m.metadata"
@@ -128,7 +128,7 @@ impl Look<'_> {
         let after = i64::try_from(fetch.after).unwrap_or(i64::MAX);
         let floor = i16::from(fetch.floor.least().level());
         let states: i16 = if fetch.waiting_only { 3 } else { i16::MAX };
-        // Counted first: what comes in between is not missed, only not counted yet.
+        // Counted first: a message that comes in between is not missed, only not counted yet.
         let sql = "SELECT count(*) FILTER (WHERE priority >= $3), count(*) FILTER (WHERE priority < $3), \
                    (SELECT seq FROM mailbox WHERE agent = $1) FROM delivery \
                    WHERE agent = $1 AND seq > $2 AND state < $4";
@@ -263,7 +263,7 @@ impl Look<'_> {
         rows.iter().map(version).collect()
     }
 
-    /// The sessions of this daemon, and those of daemons that have been silent for long.
+    /// The sessions of this daemon, and of daemons that have been silent for long.
     async fn leases(&mut self, owner: &str, now: Millis) -> Result<Vec<SessionId>, sqlx::Error> {
         let silent = now.saturating_sub(rules::millis(HEARTBEAT * 4));
         let sql = "SELECT DISTINCT d.session FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session IS NOT NULL \
@@ -279,7 +279,7 @@ fn unsigned(row: &PgRow, column: usize) -> Result<u64, sqlx::Error> {
     Ok(row.try_get::<i64, _>(column)?.max(0) as u64)
 }
 
-/// Reads what [`message_columns`] selects, then the place in the mailbox.
+/// Reads what [`message_columns`] selects, then the sequence in the mailbox.
 pub(super) fn message(row: &PgRow) -> Result<MessageView, sqlx::Error> {
     let content: Vec<u8> = row.try_get(4)?;
     Ok(MessageView {

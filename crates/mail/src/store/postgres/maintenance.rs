@@ -1,4 +1,4 @@
-//! What is done on the side in PostgreSQL: the record of attempts to make agents look, and deleting what was handled.
+//! Hints on record, and purging, in PostgreSQL.
 
 use sqlx::Row;
 
@@ -35,7 +35,7 @@ impl Transaction<'_> {
     }
 
     pub(super) async fn purge_old(&mut self, purge: &Purge) -> Result<Purged, Fault> {
-        // The line only moves forward, even when the clock does not.
+        // The limit only moves forward, even if the clock is set back.
         let query = sqlx::query("SELECT coalesce(max(before), 0) FROM purge WHERE space = $1").bind(self.space);
         let last: i64 = query.fetch_one(&mut *self.db).await?.try_get(0)?;
         let before = last.max(self.now.saturating_sub(millis(self.limits.keep)) as i64);
@@ -52,7 +52,7 @@ impl Transaction<'_> {
             }
         }
         let more = rows.len() == purge.max;
-        // At the end it begins anew, the next time.
+        // At the end, the next purge begins from the start.
         *self.purged_to = if more { last } else { 0 };
         if !old.is_empty() {
             for sql in [

@@ -1,9 +1,9 @@
-//! The store in PostgreSQL, for agents on many machines: a daemon on each, one database.
+//! The store in PostgreSQL, for agents on many machines: one daemon on each, one database.
 //!
-//! One task writes, in groups as they gather, each group in one transaction: first it finds out which mailboxes are
-//! concerned, then locks their rows in the order of their numbers and holds them to the commit, so that sequences become
-//! visible in order and daemons never wait for each other in a ring. One notification without content goes out with
-//! each group; daemons then read what they lack. Start with [`writer`].
+//! One task writes, in groups, each in one transaction. It first finds the mailboxes that are concerned, then locks
+//! their rows in the order of their numbers until the commit: sequences become visible in order, and daemons never
+//! deadlock. One notification without content goes out with each group; daemons then read what they lack. Start with
+//! [`writer`].
 
 mod deliver;
 mod look;
@@ -30,30 +30,28 @@ use crate::model::{Clock, Limits, Space};
 pub use spaces::{Former, Noted, Own, Refuse, Settled, Why};
 use writer::{Job, Writer};
 
-/// Changes that wait for their turn.
+/// The most changes that wait for their turn.
 const CHANGES: usize = 1_024;
 /// Connections for queries.
 const READERS: u32 = 4;
-/// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How often it is tried what another daemon got in the way of, or whose connection was cut.
+/// Attempts at what another daemon got in the way of, or whose connection was cut.
 const TRIES: usize = 5;
 /// How long to wait before listening again.
 const LISTEN_AGAIN: Duration = Duration::from_millis(250);
 
-/// Where a PostgreSQL store is and what bounds it.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host/database`. Beyond this machine the connection is encrypted, or refused.
+    /// `postgres://user:password@host/database`. A connection to another machine is encrypted, or refused.
     pub url: String,
-    /// The space; a database holds many.
+    /// A database holds many spaces.
     pub space: Space,
-    /// Names this daemon, the same in each of its lives: whose leases it looks after.
+    /// Names this daemon, across restarts: the owner of its leases.
     pub owner: String,
     /// Where this project's mail was, and which agents are its own.
     pub former: Former,
     pub limits: Limits,
-    /// A clock instead of the database's: for tests that move it.
+    /// A clock instead of the database's, for tests.
     pub clock: Option<Clock>,
 }
 
@@ -67,7 +65,7 @@ pub struct PostgresStore {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What everything of one store shares.
+/// What the tasks of one store share.
 struct Shared {
     connect: PgConnectOptions,
     space: i64,
@@ -78,11 +76,11 @@ struct Shared {
 }
 
 impl PostgresStore {
-    /// Connects, makes the tables where there are none, and takes the project's mail along that is in another space.
+    /// Connects, makes the tables if there are none, and moves the project's mail here from a former space.
     ///
     /// # Errors
     /// When the database cannot be reached, or was written by a newer version; [`StoreError::Elsewhere`] when the
-    /// project's mail is where it cannot be taken from.
+    /// project's mail cannot be moved from where it is.
     pub async fn connect(options: PostgresOptions) -> Result<PostgresStore, StoreError> {
         let connect = connect_options(&options.url)?;
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(CONNECT);
@@ -121,7 +119,7 @@ impl PostgresStore {
     }
 }
 
-/// An address as it may be shown: without its password. `None` for one that is none.
+/// An address without its password. `None`: not an address.
 pub fn shown(url: &str) -> Option<String> {
     let options = PgConnectOptions::from_str(url).ok()?;
     let shared = match options.get_socket() {
@@ -132,7 +130,7 @@ pub fn shown(url: &str) -> Option<String> {
     Some(format!("postgres://{}@{shared}/{database}", options.get_username()))
 }
 
-/// Beyond this machine nobody may listen in.
+/// Traffic to another machine is encrypted.
 fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
     let bad = |error: sqlx::Error| StoreError::Failed { reason: format!("the database's address: {error}") };
     let options = PgConnectOptions::from_str(url).map_err(bad)?;
@@ -144,7 +142,8 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
     Ok(options.application_name("hob").options([("search_path", schema::SCHEMA)]))
 }
 
-/// Passes notifications on, for ever. After every new connection everybody looks: one may have been missed.
+/// Passes notifications on, for ever. After every new connection all waiters look, since a notification may have been
+/// missed.
 async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>) {
     let tell = || {
         let listener = listener.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -160,7 +159,7 @@ async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>)
             listener.listen(&shared.channel).await?;
             tell();
             loop {
-                // `None`: the connection was lost and made anew.
+                // `None`: the connection was lost and made again.
                 listener.try_recv().await?;
                 tell();
             }
@@ -222,8 +221,8 @@ impl Drop for PostgresStore {
     }
 }
 
-/// Counts how often something was tried that changes nothing, or nothing twice: a connection may be cut in the middle,
-/// and the next try has another. Where there is none to be had, that is the answer.
+/// Counts attempts at what is safe to repeat: a connection may be cut in the middle, and the next attempt has another
+/// one. Without any connection the first error is the answer.
 #[derive(Default)]
 struct Tries(usize);
 
@@ -234,7 +233,7 @@ impl Tries {
     }
 }
 
-/// What an error of the database means to those who use the store. Before the commit nothing has happened.
+/// An error before the commit: nothing has happened.
 fn explain(error: sqlx::Error) -> StoreError {
     let reason = error.to_string();
     match &error {

@@ -14,9 +14,9 @@ use crate::store::rules::append;
 use crate::store::rules::{AgentRow, AgentRows, Ownership};
 
 impl Transaction<'_> {
-    /// Locks the mailboxes that the changes concern, in the order of their numbers, until the commit. What a change
-    /// concerns besides (the sender of a message that dies) it locks later; should two daemons meet there, the database
-    /// ends one of the transactions and it is made again.
+    /// Locks the mailboxes that the changes concern, in the order of their numbers, until the commit. A change may lock
+    /// another one later (of the sender of a message that dies); when two daemons deadlock there, the database ends one
+    /// of the transactions, which is then repeated.
     pub(super) async fn lock(&mut self, changes: &[&Change]) -> Result<(), sqlx::Error> {
         let (mut names, mut sessions, mut whole) = (BTreeSet::new(), BTreeSet::new(), false);
         for change in changes {
@@ -163,7 +163,7 @@ impl AgentRows for Transaction<'_> {
 
     async fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
         let names: Vec<String> = touch.agents.iter().map(AgentName::to_string).collect();
-        // Locked in order, as everything that touches several rows.
+        // Rows are locked in order, as everywhere.
         let sql = "UPDATE agent SET seen_at = $3 WHERE id IN \
                    (SELECT id FROM agent WHERE space = $1 AND name = ANY($2) ORDER BY id FOR UPDATE)";
         sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.db).await?;
@@ -230,7 +230,6 @@ fn add(directory: &mut Directory, row: &PgRow) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Runs a statement that gives nothing.
 pub(super) async fn run(
     db: &mut PgConnection,
     query: sqlx::query::Query<'_, sqlx::Postgres, sqlx::postgres::PgArguments>,

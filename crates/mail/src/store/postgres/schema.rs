@@ -1,4 +1,4 @@
-//! The tables of a PostgreSQL store, and bringing older ones forward. A newer one is refused.
+//! The tables of a PostgreSQL store, and their migrations. A newer schema is refused.
 
 use sqlx::{Connection, PgConnection, Row};
 
@@ -6,11 +6,11 @@ use super::explain;
 use crate::error::StoreError;
 use crate::model::SessionId;
 
-/// Where the tables are, whatever else the database holds.
+/// The PostgreSQL schema that holds the tables.
 pub(super) const SCHEMA: &str = "hob_mail";
 /// The schema that this version writes.
 const VERSION: i64 = 2;
-/// Two daemons that start at once make the tables one after the other.
+/// The advisory lock under which tables are made.
 const LOCK: i64 = 0x686f_626d;
 
 const TABLES: &str = "
@@ -141,9 +141,8 @@ CREATE TABLE purge (
 );
 ";
 
-/// Version 1 did not know which database it was, and anybody could give a space the name of another kind: all but those
-/// that are of origins and paths get the prefix of what was chosen. In two steps, since one of the new names may be another's
-/// former one.
+/// Version 1 gave the database no id, and a chosen name could equal a space of another kind: all names but those of
+/// origins and paths get a prefix. In two steps, since a new name may be the former name of another space.
 const AFTER_1: &str = "
 CREATE TABLE store (id text NOT NULL);
 UPDATE space SET name = chr(1) || name WHERE name !~ '^[rp]_[0-9A-HJKMNP-TV-Z]{12}$';
@@ -151,7 +150,7 @@ UPDATE space SET name = 'n_' || substr(name, 2) WHERE name LIKE chr(1) || '%';
 INSERT INTO version VALUES (2);
 ";
 
-/// Makes or checks the tables and gives the database's id.
+/// Makes or checks the tables; gives the database's id.
 pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError> {
     let (found, id) = make(db).await.map_err(explain)?;
     if found > VERSION {
@@ -160,12 +159,12 @@ pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError>
     Ok(id)
 }
 
-/// Nobody else makes tables or settles spaces until the end of the transaction.
+/// Locks making of tables and settling of spaces until the end of the transaction.
 pub(super) async fn lock(transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(transaction).await.map(drop)
 }
 
-/// The version there is and the id, after making the tables if there are none, and bringing older ones forward.
+/// Version and id, after making absent tables and migrating older ones.
 async fn make(db: &mut PgConnection) -> Result<(i64, String), sqlx::Error> {
     let mut transaction = db.begin().await?;
     lock(&mut transaction).await?;

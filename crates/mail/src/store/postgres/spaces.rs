@@ -1,6 +1,6 @@
-//! Which space of a database a project's mail is in. A project may be called something else than before (another origin,
-//! another name in its settings); then what it has in the former space goes along, if all that is there is its own.
-//! Where others are there too, nothing is moved and nothing is opened: whoever decides is told.
+//! Which space of a database a project's mail is in. When the project's name has changed (another origin, another name
+//! in its settings), its mail moves from the former space into the new one, if all agents there are the project's own.
+//! Otherwise nothing is moved and nothing is opened, and the caller is told what to decide.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,48 +11,43 @@ use super::{explain, schema};
 use crate::error::StoreError;
 use crate::model::Space;
 
-/// What is known of where a project's mail was.
 #[derive(Clone, Default)]
 pub struct Former {
-    /// This is on record.
+    /// The place on record.
     pub noted: Option<Noted>,
-    /// Without a record: where it may have been, if any of the project's own agents are there.
+    /// Without a record: spaces where the mail may be, if any of the project's agents are there.
     pub perhaps: Vec<Space>,
     /// The agents that are the project's own.
     pub own: Own,
-    /// Says what to answer where it cannot go along.
+    /// Makes the error when the mail cannot be moved.
     pub refuse: Option<Refuse>,
 }
 
-/// What to answer.
 pub type Refuse = Arc<dyn Fn(Why) -> StoreError + Send + Sync>;
 
-/// A place that is on record.
 #[derive(Debug, Clone)]
 pub struct Noted {
-    /// The database's id, if it is known.
     pub store: Option<String>,
-    /// The space in it.
     pub space: Space,
-    /// Somebody decided that it stays there, whatever the project is called.
+    /// A person decided that the mail stays there, whatever the project is called.
     pub stays: bool,
 }
 
-/// Agents of a project: who holds a name is on record in the store.
+/// The agents of a project, told by the holders in the store.
 #[derive(Debug, Clone, Default)]
 pub struct Own {
     /// The name of this machine.
     pub host: String,
-    /// Names, and the worktrees that they are bound to. Without one: wherever it stands.
+    /// Names and the worktrees that they are bound to; `None`: any worktree.
     pub agents: Vec<(String, Option<String>)>,
 }
 
-/// Why the mail does not go along.
+/// Why the mail cannot be moved.
 #[derive(Debug, Clone)]
 pub enum Why {
-    /// This is another database than the one on record.
+    /// The database is not the one on record.
     AnotherDatabase,
-    /// In the former space, or in the one that it should go into, there are others.
+    /// Other projects have agents in the former space or in the new one.
     Others {
         /// The database's id.
         store: String,
@@ -65,7 +60,6 @@ pub enum Why {
     },
 }
 
-/// Where the mail is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
     /// The database's id.
@@ -80,7 +74,6 @@ impl fmt::Debug for Former {
     }
 }
 
-/// The number of the space, and where it is.
 pub(super) async fn settle(
     db: &mut PgConnection,
     store: String,
@@ -107,7 +100,6 @@ impl Settling<'_> {
             Some(Noted { store: Some(store), .. }) if store != self.store => {
                 return Err(self.refuse(Why::AnotherDatabase));
             }
-            // A directory that was moved is the same project.
             Some(noted) if noted.stays || (noted.space.is_of_path() && wanted.is_of_path()) => {
                 return self.stay(&noted.space).await;
             }
@@ -124,7 +116,7 @@ impl Settling<'_> {
         self.stay(wanted).await
     }
 
-    /// The number of a space, which is made if need be.
+    /// The number of a space, made if absent.
     async fn stay(&mut self, space: &Space) -> Result<(i64, Space), StoreError> {
         let sql = "INSERT INTO space (name) VALUES ($1) ON CONFLICT DO NOTHING";
         sqlx::query(sql).bind(space.as_str()).execute(&mut *self.db).await.map_err(explain)?;
@@ -138,13 +130,13 @@ impl Settling<'_> {
         query.fetch_optional(&mut *self.db).await?.map(|row| row.try_get(0)).transpose()
     }
 
-    /// Takes what is in one space into another.
+    /// Moves one space into another, if all agents there are the project's own.
     async fn carry(&mut self, from: i64, former: &Space, wanted: &Space) -> Result<(), StoreError> {
-        // Nobody registers anywhere until it is done.
+        // No agent registers until the move is done.
         let lock = "LOCK TABLE agent IN SHARE ROW EXCLUSIVE MODE";
         sqlx::query(lock).execute(&mut *self.db).await.map_err(explain)?;
         let into = self.find(wanted).await.map_err(explain)?;
-        // Agents that nobody holds, as an import leaves them, are in nobody's way.
+        // Agents without a holder, as an import leaves them, do not block a move.
         let others = format!("a.host IS NOT NULL AND NOT {OWN}");
         let mut names = self.names(from, &others).await.map_err(explain)?;
         if let Some(into) = into {
@@ -196,7 +188,7 @@ impl Settling<'_> {
         query.fetch_all(&mut *self.db).await?.iter().map(|row| row.try_get(0)).collect()
     }
 
-    /// What waits for the project's own agents.
+    /// How many messages wait for the project's own agents.
     async fn count_waiting(&mut self, space: i64) -> Result<u64, sqlx::Error> {
         let (names, worktrees, host) = self.own();
         let sql = format!(
@@ -207,7 +199,7 @@ impl Settling<'_> {
         Ok(query.fetch_one(&mut *self.db).await?.try_get::<i64, _>(0)?.max(0) as u64)
     }
 
-    /// Moves all that is in one space into another, each agent's mailboxes into one, and removes it.
+    /// Moves everything from one space into another, joins each agent's mailboxes, and removes the former.
     async fn join(&mut self, into: i64, from: i64) -> Result<(), sqlx::Error> {
         for sql in JOIN {
             sqlx::query(sql).bind(into).bind(from).execute(&mut *self.db).await?;
@@ -216,12 +208,12 @@ impl Settling<'_> {
     }
 }
 
-/// Of an agent `a`: it is the project's own. `$4` is only there for those who ask for more.
+/// The condition that an agent `a` is the project's own.
 const OWN: &str = "(a.host = $3 AND $4::bigint IS NOT NULL AND EXISTS (SELECT 1 FROM \
                    unnest($1::text[], $2::text[]) AS own(name, worktree) \
                    WHERE own.name = a.name AND (own.worktree IS NULL OR own.worktree = a.worktree)))";
 
-/// From the space `$2` into `$1`. An id from another system, or a key, stands for one thing: what is there keeps it.
+/// From the space `$2` into `$1`. An imported id or a key stands for one thing: the space `$1` keeps it.
 const JOIN: &[&str] = &[
     "UPDATE agent SET alias = NULL WHERE space = $2 AND alias IN (SELECT alias FROM agent WHERE space = $1)",
     "UPDATE delivery d SET agent = t.id, seq = d.seq + b.seq FROM agent o, agent t, mailbox b \

@@ -1,4 +1,4 @@
-//! The one task that writes: it takes what has gathered, makes all of it in one transaction, notifies once, answers all.
+//! The one task that writes: it gathers changes, applies them in one transaction, notifies once, and answers them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::model::{Limits, Millis};
 use crate::store::change::{Change, Changed};
 use crate::store::rules;
 
-/// Changes of one transaction.
+/// The most changes in one transaction.
 const GROUP: usize = 64;
-/// How often a daemon says that it lives.
+/// How often a daemon notes that it is running.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(30);
 
 pub(super) type Job = (Box<Change>, oneshot::Sender<Result<Changed, StoreError>>);
 
-/// Why a change was not made.
+/// Why a change was not applied.
 pub(super) enum Fault {
-    /// It may not be. It has written nothing.
+    /// The rules refuse it. Nothing was written.
     Refused(Refusal),
-    /// The database failed. The transaction is of no use any more.
+    /// The database failed. The transaction must be rolled back.
     Sql(sqlx::Error),
 }
 
@@ -48,24 +48,22 @@ pub(super) struct Writer {
     purged_to: i64,
 }
 
-/// A transaction under way.
 pub(super) struct Transaction<'a> {
     pub(super) db: &'a mut PgConnection,
     pub(super) space: i64,
     pub(super) owner: &'a str,
     pub(super) limits: &'a Limits,
     pub(super) now: Millis,
-    /// How far the search for old mail has come.
+    /// How far purging has come.
     pub(super) purged_to: &'a mut i64,
-    /// Whether something can be handed out now that could not before.
+    /// Whether the transaction brings news.
     pub(super) has_news: bool,
 }
 
-/// How a transaction failed.
 enum Failure {
-    /// It has not happened.
+    /// The transaction has not happened.
     Before(sqlx::Error),
-    /// It may have happened: the connection broke at the commit.
+    /// The transaction may have happened: the connection broke at the commit.
     During(sqlx::Error),
 }
 
@@ -74,7 +72,7 @@ impl Writer {
         Writer { shared, db: None, beaten_at: None, purged_to: 0 }
     }
 
-    /// Writes until nobody can ask any more.
+    /// Writes until all senders are gone.
     pub(super) async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         loop {
             let first = match tokio::time::timeout(HEARTBEAT, jobs.recv()).await {
@@ -93,7 +91,7 @@ impl Writer {
         }
     }
 
-    /// Makes changes in one transaction and answers them; when that fails at one, each by itself.
+    /// Applies changes in one transaction and answers them. When that fails, each gets a transaction of its own.
     async fn commit_group(&mut self, group: Vec<Job>) {
         let mut results = Vec::new();
         let changes: Vec<&Change> = group.iter().map(|(change, _)| &**change).collect();
@@ -110,7 +108,7 @@ impl Writer {
             }
             Err(_) => {
                 for (change, answer) in group {
-                    // Away may be a conflict, too.
+                    // A conflict with another daemon counts as unavailable, too.
                     let mut tries = Tries::default();
                     let result = loop {
                         let mut one = Vec::new();
@@ -146,7 +144,7 @@ impl Writer {
                 Ok(())
             }
             Err(Failure::Before(error)) => {
-                // A fault of the database leaves the connection good; anything else does not.
+                // An error of the database leaves the connection usable; any other does not.
                 if matches!(error, sqlx::Error::Database(_)) && sqlx::query("ROLLBACK").execute(&mut db).await.is_ok() {
                     self.db = Some(db);
                 }
@@ -167,8 +165,8 @@ impl Writer {
         self.apply_all(db, changes, results).await.map_err(Failure::Before)?;
         if let Err(error) = sqlx::query("COMMIT").execute(&mut *db).await {
             self.purged_to = purged_before;
-            // The database's own word on the commit means that it did not happen. Silence means nothing, nor does the word
-            // of a server process that ends: it may have made the commit and not said so.
+            // The database's own refusal means that the commit did not happen. Silence means nothing, nor does the last
+            // word of a server process that ends: it may have committed.
             return Err(match is_refused(&error) {
                 true => Failure::Before(error),
                 false => Failure::During(error),
@@ -177,7 +175,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Everything up to the commit.
     async fn apply_all(
         &mut self,
         db: &mut PgConnection,
@@ -217,7 +214,7 @@ impl Writer {
     }
 }
 
-/// Whether the database refused a statement and goes on.
+/// Whether the database refused the statement and keeps the connection.
 fn is_refused(error: &sqlx::Error) -> bool {
     let fault = error.as_database_error().and_then(|fault| fault.try_downcast_ref::<PgDatabaseError>());
     fault.is_some_and(|fault| fault.severity() == PgSeverity::Error)

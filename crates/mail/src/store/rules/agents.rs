@@ -1,4 +1,4 @@
-//! The rules of names and groups: who may take a name, and who belongs together.
+//! The rules of names and groups.
 
 use super::leases::free_leases;
 use super::rows::{AgentRow, AgentRows, MessageRows, Ownership};

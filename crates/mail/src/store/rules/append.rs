@@ -1,4 +1,4 @@
-//! The rules of a message's way into mailboxes: sent, imported, or reported.
+//! The rules by which a message gets into mailboxes: sent, imported, or reported.
 
 use std::collections::BTreeSet;
 
@@ -153,10 +153,10 @@ fn has_room<A>(mailbox: &Mailbox<A>, bytes: u64, limits: &Limits) -> bool {
     mailbox.waiting() < limits.mailbox_messages && mailbox.bytes + bytes <= limits.mailbox_bytes
 }
 
-/// Whom a message is for.
+/// The recipients of a message, and how each address was understood.
 ///
 /// # Errors
-/// When an address names nobody, or the recipients are none or too many.
+/// When an address is unknown, or there are no recipients or too many.
 pub(crate) fn recipients(
     append: &Append,
     directory: &Directory,
@@ -203,7 +203,6 @@ pub(crate) fn check_size(content: &str, metadata: &str, limits: &Limits) -> Resu
     Ok(())
 }
 
-/// The names that an append has to look up in its directory.
 pub(crate) fn names(append: &Append) -> BTreeSet<&str> {
     append.to.iter().flat_map(|address| address.names()).collect()
 }
@@ -213,9 +212,8 @@ pub(crate) fn needs_everyone(append: &Append) -> bool {
     append.to.iter().any(|address| address.name == EVERYONE)
 }
 
-/// What a message counts in its mailbox.
+/// The bytes that a message counts in its mailbox.
 pub(crate) fn size(content: &str, metadata: &str) -> u64 {
-    /// Besides what the sender wrote.
     const OVERHEAD: u64 = 256;
     (content.len() + metadata.len()) as u64 + OVERHEAD
 }

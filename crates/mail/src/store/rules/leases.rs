@@ -1,4 +1,4 @@
-//! The rules of leases: messages are handed out, confirmed, settled, freed after their session's end, or handed back.
+//! The rules of leases: handing out, confirming, settling, freeing after a session's end, handing back.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 

@@ -19,7 +19,7 @@ use super::change::{Change, Changed};
 use crate::error::Refusal;
 use crate::model::{Millis, Session};
 
-/// Makes a change.
+/// Applies a change.
 ///
 /// # Errors
 /// A refusal, which has written nothing, or a fault of the engine.

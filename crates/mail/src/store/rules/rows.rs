@@ -99,7 +99,7 @@ pub(crate) trait AgentRows {
     /// Registers an agent with an empty mailbox and fence 1. `None`: another daemon has registered it in this moment.
     async fn insert_agent(&mut self, enter: &Enter) -> Result<Option<AgentRow<Self::Agent>>, Self::Fault>;
     async fn set_owner(&mut self, agent: &Self::Agent, owner: &Ownership) -> Result<(), Self::Fault>;
-    /// What is absent stays.
+    /// Absent fields stay as they are.
     async fn set_profile(
         &mut self,
         agent: &Self::Agent,

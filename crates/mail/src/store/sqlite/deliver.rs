@@ -1,4 +1,4 @@
-//! Messages and deliveries in SQLite. What is done on the side is in [`super::maintenance`].
+//! Messages and deliveries in SQLite. Hints and purging are in [`super::maintenance`].
 
 use rusqlite::{OptionalExtension, params};
 

@@ -1,5 +1,5 @@
-//! A look at the file of a store from outside: whether it is whole and ours. It changes nothing, and a daemon may have the
-//! file open meanwhile.
+//! Checks the file of a store from outside: whether it is intact and ours. Nothing is changed, and a daemon may have
+//! the file open meanwhile.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{explain, file, schema};
 use crate::error::StoreError;
 
-/// What is so large that it takes longer is found whole as far as was looked.
+/// A file that takes longer is called intact as far as it was checked.
 const TIME: Duration = Duration::from_secs(5);
-/// After so many steps of SQLite's machine somebody looks at the clock.
+/// Steps of SQLite's virtual machine between two looks at the clock.
 const STEPS: i32 = 10_000;
 
-/// Looks at the file of a store, if there is one.
+/// Checks the file of a store, if there is one.
 ///
 /// # Errors
-/// When it is damaged, is none of ours, was written by a newer version, or cannot be opened.
+/// When the file is damaged, is not ours, was written by a newer version, or cannot be opened.
 pub fn examine(path: &Path) -> Result<(), StoreError> {
     if !file::is_there(path)? {
         return Ok(());
@@ -30,9 +30,8 @@ pub fn examine(path: &Path) -> Result<(), StoreError> {
 /// How much mail is in a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
-    /// All of it.
     pub messages: u64,
-    /// What of it is still to be read, by one agent each.
+    /// Messages that still wait to be read, counted once per recipient.
     pub waiting: u64,
 }
 
@@ -53,7 +52,7 @@ pub fn count(path: &Path) -> Result<Held, StoreError> {
     Ok(Held { messages: count("SELECT count(*) FROM message")?, waiting })
 }
 
-/// The same as [`examine`] for the file in which sends wait.
+/// Like [`examine`], for the file of the spool.
 ///
 /// # Errors
 /// When it is damaged or cannot be opened.
@@ -67,7 +66,7 @@ pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    // Without a log there is nobody who writes, and SQLite need not make the files that it would leave behind.
+    // Without a log no process writes, and SQLite need not make files that it would leave behind.
     let how = if Path::new(&log).exists() { "" } else { "?immutable=1" };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     let encoded = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match plain(byte) {

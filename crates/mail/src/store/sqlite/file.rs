@@ -1,6 +1,5 @@
-//! The file of a store before SQLite has to do with it: what lies in its place may be anything, and a file that is made is
-//! there whole or not at all. So an empty one is nobody's beginning, and is named instead of being taken for a mailbox
-//! without mail.
+//! The file of a store before SQLite opens it. Anything may lie at its path, and a file that is made appears complete
+//! or not at all. An empty file is therefore never ours: it is reported, not taken for a mailbox without mail.
 
 use std::fs::{self, FileType, OpenOptions};
 use std::io;
@@ -14,13 +13,12 @@ use rustix::io::Errno;
 use super::{explain, sync_folder};
 use crate::error::StoreError;
 
-/// What SQLite puts beside a file.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Whether there is a file that SQLite may look into. Nothing is opened, so nothing can hang.
+/// Whether there is a file that SQLite may open. Nothing is opened, so nothing can hang.
 ///
 /// # Errors
-/// When something else is in its place, or beside it where SQLite would open it.
+/// When something else lies at its path, or beside it where SQLite would open it.
 pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     for suffix in BESIDE {
         let beside = with_suffix(path, suffix);
@@ -59,7 +57,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Makes a file with what `fill` puts into it, unless there is one meanwhile. It is on the disk when this returns.
+/// Makes a file with what `fill` puts into it, unless there is one by now. The file is on disk when this returns.
 pub(crate) fn make(path: &Path, fill: impl FnOnce(&Connection) -> Result<(), StoreError>) -> Result<(), StoreError> {
     let draft = with_suffix(path, &format!(".new-{}", std::process::id()));
     let made = draw(&draft, fill).and_then(|()| put(&draft, path).map_err(|error| cannot_make(&error, path)));
@@ -83,11 +81,11 @@ fn draw(draft: &Path, fill: impl FnOnce(&Connection) -> Result<(), StoreError>) 
     db.close().map_err(|(_, error)| explain(error))
 }
 
-/// Gives the draft its name, unless that is taken: then whoever was faster has made the same.
+/// Gives the draft its name, unless the name is taken: another process has made the same file then.
 fn put(draft: &Path, path: &Path) -> io::Result<()> {
     match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(()),
-        // Not every file system can promise that; a second name only is given where there is none.
+        // Not every file system can rename without replacing; a hard link never replaces.
         Err(Errno::INVAL | Errno::NOSYS) => match fs::hard_link(draft, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             other => other,
@@ -113,7 +111,7 @@ fn kind_of(path: &Path) -> Result<Option<FileType>, StoreError> {
     }
 }
 
-/// What something is that is no file.
+/// What an entry is that is not a file.
 fn no_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,

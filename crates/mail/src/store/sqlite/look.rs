@@ -1,4 +1,4 @@
-//! What can be asked of an SQLite store.
+//! Queries of an SQLite store.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::model::{
 use crate::store::query::{Counts, Fetch, Fetched, Found, Query, Roster, Search};
 use crate::store::rules;
 
-/// The columns of a message's row `m` that [`message`] reads; after them comes the place in the reader's mailbox.
+/// The columns of a message's row `m` that [`message`] reads; the sequence in the reader's mailbox follows.
 macro_rules! message_columns {
     () => {
         "m.public, m.kind, m.sender, m.addresses, m.content, m.priority, m.at, coalesce(m.thread, m.public), \
@@ -149,7 +149,7 @@ impl Look<'_> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> rusqlite::Result<Fetched> {
-        // One transaction, so that the counts fit the messages; what is looked up along with a change is in one.
+        // One transaction, so that the counts fit the messages. A query of the commit hook is in one already.
         let _snapshot = if self.db.is_autocommit() { Some(self.db.unchecked_transaction()?) } else { None };
         let sql = "SELECT a.id, b.seq FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 AND a.name = ?2";
         let values = params![self.space, fetch.agent.as_str()];
@@ -167,7 +167,6 @@ impl Look<'_> {
         let rows = statement.query_map(params![agent, after, floor, states, fetch.limit], message)?;
         let messages = rows.collect::<rusqlite::Result<Vec<_>>>()?;
         if floor == 0 && messages.len() < fetch.limit {
-            // All there are: nothing is left to count.
             return Ok(Fetched { messages, remaining: 0, below_floor: 0, latest_seq });
         }
         let sql = "SELECT count(*) FILTER (WHERE priority >= ?3), count(*) FILTER (WHERE priority < ?3) \
@@ -218,7 +217,7 @@ impl Look<'_> {
         let mut values: Vec<Value> =
             vec![self.space.into(), self.agent_id(agent)?.into(), agent.as_str().to_owned().into()];
         if !search.words.is_empty() {
-            // Each word quoted: nothing in it is an operator.
+            // Each word is quoted, so that nothing in it is an operator.
             let wanted: Vec<String> = search.words.iter().map(|word| format!("\"{word}\"")).collect();
             values.push(wanted.join(" AND ").into());
             values.push(format!("{:?}", self.not_indexed(&search.words)?).into());
@@ -250,7 +249,7 @@ impl Look<'_> {
         rows.collect()
     }
 
-    /// The messages with all these words that the index lacks: it is behind where nothing can be written.
+    /// The messages with all these words that the index lacks: it cannot be updated where nothing can be written.
     fn not_indexed(&self, wanted: &BTreeSet<String>) -> rusqlite::Result<Vec<i64>> {
         let sql = "SELECT id, content FROM message WHERE id > (SELECT message FROM indexed) ORDER BY id";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -304,7 +303,7 @@ impl Look<'_> {
     }
 }
 
-/// Reads what [`message_columns`] selects, then the place in the mailbox.
+/// Reads what [`message_columns`] selects, then the sequence in the mailbox.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<MessageView> {
     Ok(MessageView {
         id: MessageId::stored(row.get::<_, String>(0)?),

@@ -1,4 +1,4 @@
-//! What is done on the side in SQLite: the record of attempts to make agents look, and deleting what was handled.
+//! Hints on record, and purging, in SQLite.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -40,7 +40,7 @@ impl Writer {
 
     pub(super) fn purge_old(&mut self, purge: &Purge) -> Result<Purged, Fault> {
         let now = self.clock.now();
-        // The line only moves forward, even when the clock does not.
+        // The limit only moves forward, even if the clock is set back.
         let sql = "SELECT coalesce(max(before), 0) FROM purge WHERE space = ?1";
         let last: Millis = self.db.prepare_cached(sql)?.query_row([self.space], |row| row.get(0))?;
         let before = last.max(now.saturating_sub(millis(self.limits.keep)));
@@ -55,7 +55,7 @@ impl Writer {
             rows.collect::<rusqlite::Result<_>>()?
         };
         let more = examined.len() == purge.max;
-        // At the end it begins anew, the next time.
+        // At the end, the next purge begins from the start.
         self.purged_to = examined.last().filter(|_| more).map_or(0, |(id, _)| *id);
         let old: Vec<i64> = examined.into_iter().filter(|(_, is_old)| *is_old).map(|(id, _)| id).collect();
         for id in &old {
@@ -73,7 +73,8 @@ impl Writer {
         if !old.is_empty() {
             let sql = "INSERT INTO purge (space, at, before, messages) VALUES (?1, ?2, ?3, ?4)";
             self.db.prepare_cached(sql)?.execute(params![self.space, now, before, old.len()])?;
-            // When the newest went, their numbers are given again: the search index has not seen those.
+            // SQLite reuses the numbers of the newest messages when those are deleted; the search index has not seen
+            // the new ones.
             let sql = "UPDATE indexed SET message = min(message, (SELECT coalesce(max(id), 0) FROM message))";
             self.db.prepare_cached(sql)?.execute([])?;
         }

@@ -2,7 +2,7 @@
 //!
 //! The write-ahead log is synced once for each group of changes, before any of them is answered. While that sync runs
 //! the next group gathers; an idle store adds no delay. Changes whose loss in a crash of the machine is harmless are
-//! committed apart and wait for no sync. Start with [`whole`], then [`writer`].
+//! committed apart and wait for no sync. Start with [`read_write`], then [`writer`].
 
 mod deliver;
 mod examine;
@@ -36,12 +36,11 @@ use crate::model::{Clock, Limits, Space};
 use read_only::Sole;
 use read_write::Whole;
 
-/// Where an SQLite store is and what bounds it.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// The file. It is made when absent; its folder must be there.
+    /// Made when absent; its folder must exist.
     pub path: PathBuf,
-    /// The space. A file holds one, which takes this name.
+    /// A file holds one space, which takes this name.
     pub space: Space,
     /// The store's clock.
     pub clock: Clock,
@@ -49,7 +48,7 @@ pub struct SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The machine's clock, default limits.
+    /// With the machine's clock and default limits.
     pub fn new(path: PathBuf, space: Space) -> SqliteOptions {
         SqliteOptions { path, space, clock: Clock::system(), limits: Limits::default() }
     }
@@ -60,12 +59,11 @@ pub struct SqliteStore {
     options: SqliteOptions,
     listeners: Arc<Mutex<Listeners>>,
     whole: OnceLock<Whole>,
-    /// Reads until there is room to open it as it should be.
+    /// Read-only until there is room to open the store for writing.
     sole: AsyncMutex<Option<Arc<Sole>>>,
 }
 
-/// The file as it was opened. Whoever removes it (`git clean`) leaves us writing into a file that nobody finds any more,
-/// and SQLite does not mind.
+/// The file as it was opened. After a removal (`git clean`) SQLite would go on writing into a file without a name.
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,
@@ -88,11 +86,11 @@ fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
 }
 
 impl SqliteStore {
-    /// Opens the file, or makes it. Blocks for as long as that takes. Where there is no room to, what is there can be
-    /// read, and the first change that finds room opens it.
+    /// Opens or makes the file. Blocks. On a full disk the store can be read, and the first change that finds room
+    /// opens it for writing.
     ///
     /// # Errors
-    /// When the file cannot be opened or made, is no store, or was written by a newer version.
+    /// When the file cannot be opened or made, is not a store, or was written by a newer version.
     pub fn open(options: SqliteOptions) -> Result<SqliteStore, StoreError> {
         let (listeners, whole) = (Arc::<Mutex<Listeners>>::default(), OnceLock::new());
         let mut sole = None;
@@ -106,7 +104,7 @@ impl SqliteStore {
         Ok(SqliteStore { options, listeners, whole, sole: AsyncMutex::new(sole) })
     }
 
-    /// Opens it as it should be, if there is room by now.
+    /// Opens the store for writing, if there is room by now.
     async fn open_again(&self) -> Result<&Whole, StoreError> {
         let mut sole = self.sole.lock().await;
         if let Some(whole) = self.whole.get() {
@@ -114,7 +112,7 @@ impl SqliteStore {
         }
         let (former, options, listeners) = (sole.take(), self.options.clone(), Arc::clone(&self.listeners));
         let opened = tokio::task::spawn_blocking(move || {
-            // It has the file for itself.
+            // It holds the file exclusively.
             drop(former);
             Whole::open(options.clone(), listeners).map_err(|error| (error, Sole::open(&options).ok().map(Arc::new)))
         });
@@ -129,15 +127,15 @@ impl SqliteStore {
     }
 }
 
-/// Making the tables used a rollback journal. Were its removal lost in a crash of the machine, the next opening would
-/// roll everything back; SQLite does not sync the folder for that, so it is done here.
+/// The tables were made under a rollback journal. If its removal were lost in a crash of the machine, the next opening
+/// would roll everything back. SQLite does not sync the folder for that, so it is done here.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| StoreError::Failed { reason: format!("sync the folder of the mail store: {error}") })
 }
 
-/// SQLite only says that it cannot open the file; whether it may not be written is for us to find out.
+/// SQLite only says that it cannot open the file, not that the file is read-only.
 fn cannot_open(error: StoreError, path: &Path) -> StoreError {
     use std::io::ErrorKind;
     let StoreError::Away { reason } = error else { return error };
@@ -199,18 +197,17 @@ impl Store for SqliteStore {
 }
 
 fn connect(options: &SqliteOptions) -> rusqlite::Result<Connection> {
-    // It is there: whoever makes one makes it whole ([`file`]).
+    // The file exists and is complete: [`file`] makes it so.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(&options.path, flags)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
-    // A plan does not depend on values. Else SQLite plans each statement with a bound LIMIT anew whenever it is given
-    // another value, which takes longer than the rest of it.
+    // Without this, SQLite plans a statement with a bound LIMIT again whenever the value changes, which takes longer
+    // than running it.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(128);
     Ok(db)
 }
 
-/// What an SQLite error means to those who use the store.
 pub(crate) fn explain(error: rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode;
     let reason = error.to_string();
@@ -221,11 +218,11 @@ pub(crate) fn explain(error: rusqlite::Error) -> StoreError {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Locked,
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt { reason },
         ErrorCode::CannotOpen => StoreError::Away { reason },
-        // The log may hold the commit already, only not for certain.
+        // The log may hold the commit already.
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC => {
             StoreError::Uncertain { reason }
         }
-        // No room for the index of the log, which stands in a file of its own.
+        // No room for the index of the log, which is a file of its own.
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => StoreError::DiskFull,
         _ => StoreError::Failed { reason },
     }

@@ -1,5 +1,5 @@
-//! Reading a store where there is no room to open it as it should be. The index of its log stands in a file of its own,
-//! which cannot be made then; a connection that has the store for itself keeps it in memory instead.
+//! Reads a store when the disk has no room to open it for writing. SQLite keeps the index of the log in a file of its
+//! own, which cannot be made then; a connection in exclusive mode keeps that index in memory.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +10,6 @@ use super::{OpenFile, SqliteOptions, connect, explain, look, schema};
 use crate::error::StoreError;
 use crate::store::query::{Found, Query};
 
-/// The only connection to a store.
 pub(super) struct Sole {
     db: Mutex<Connection>,
     space: i64,
@@ -19,11 +18,10 @@ pub(super) struct Sole {
 }
 
 impl Sole {
-    /// Opens it to be read. Nobody else can open it meanwhile.
+    /// Opens the store to be read. No other process can open it meanwhile.
     pub(super) fn open(options: &SqliteOptions) -> Result<Sole, StoreError> {
         let db = connect(options).map_err(explain)?;
         let alone = || -> rusqlite::Result<()> {
-            // Before the first look into it.
             db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             Ok(())

@@ -1,4 +1,4 @@
-//! A store that is open for everything: its writer, its readers, and the way to them.
+//! A store that is open for reading and writing: its writer, its readers, and the way to them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,6 @@ const CHANGES: usize = 4_096;
 /// Queries that run at once.
 const READERS: u32 = 4;
 
-/// What it takes.
 pub(super) struct Whole {
     jobs: Mutex<Option<std::sync::mpsc::Sender<Job>>>,
     room: Semaphore,
@@ -25,7 +24,6 @@ pub(super) struct Whole {
     writer: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
-/// What readers share.
 struct Reading {
     options: SqliteOptions,
     space: i64,
@@ -35,7 +33,7 @@ struct Reading {
 }
 
 impl Whole {
-    /// Opens the file, or makes it. Blocks for as long as that takes.
+    /// Opens or makes the file. Blocks.
     pub(super) fn open(options: SqliteOptions, listeners: Arc<Mutex<Listeners>>) -> Result<Whole, StoreError> {
         if !file::is_there(&options.path)? {
             file::make(&options.path, schema::make)?;
@@ -97,7 +95,7 @@ impl Whole {
         let turn = Arc::clone(&self.reading.turns).acquire_owned().await.map_err(|_| closed())?;
         let reading = Arc::clone(&self.reading);
         let read = tokio::task::spawn_blocking(move || {
-            // Held until the query has ended, even if nobody waits for it any more.
+            // Held until the query has ended, even if its caller is gone.
             let _turn = turn;
             reading.read(query)
         });
@@ -105,16 +103,16 @@ impl Whole {
         read.unwrap_or_else(|_| Err(StoreError::Failed { reason: "a query panicked".to_owned() }))
     }
 
-    /// Nothing stays open, so that the last connection copies the log into the file: that is then the whole store.
+    /// Closes everything, so that the last connection copies the log into the file, which is then the complete store.
     pub(super) async fn close(&self) {
         let _turns = self.reading.turns.acquire_many(READERS).await;
         self.reading.turns.close();
-        // Before the writer's: of two that are closed at once, neither is the last.
+        // Before the writer's connection: of two that close at once, neither is the last.
         self.reading.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
-            // The writer ends when it has made all changes that were begun.
+            // The writer ends after all changes that were begun.
             let _ = tokio::task::spawn_blocking(move || writer.join()).await;
         }
     }

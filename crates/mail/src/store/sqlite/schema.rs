@@ -1,4 +1,4 @@
-//! The tables of an SQLite store, and bringing older ones forward. A newer one is refused.
+//! The tables of an SQLite store, and their migrations. A newer schema is refused.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -7,7 +7,7 @@ use crate::error::StoreError;
 
 /// The schema that this version writes.
 const VERSION: i64 = 2;
-/// Marks the file as ours: "hobm".
+/// The file's application id: "hobm".
 const APPLICATION: i64 = 0x686f_626d;
 
 /// The table of messages.
@@ -33,7 +33,6 @@ CREATE INDEX message_thread ON message (thread) WHERE thread IS NOT NULL;
 CREATE UNIQUE INDEX message_key ON message (space, sender, key) WHERE key IS NOT NULL;
 ";
 
-/// Everything else.
 const TABLES: &str = "
 CREATE TABLE space (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
@@ -145,15 +144,15 @@ CREATE TABLE indexed (id INTEGER PRIMARY KEY CHECK (id = 1), message INTEGER NOT
 INSERT INTO indexed VALUES (1, 0);
 ";
 
-/// Version 1 numbered messages by a counter in a table of its own, had two indexes for what is one now, and wrote down
-/// the conversation of a message that began it: pages that each send had to write. Here its table steps aside.
+/// Version 1 numbered messages by a counter in a table of its own, had two indexes for what is one now, and stored the
+/// conversation of a message that began one: pages that each send had to write. This renames its table.
 const BEFORE_1: &str = "
 DROP INDEX message_thread;
 DROP INDEX message_key;
 ALTER TABLE message RENAME TO message_1;
 ";
 
-/// And here its rows go over. The search index counts as ahead of them where the newest were deleted.
+/// Copies the rows of version 1. Where the newest messages were deleted, the search index counts as ahead of them.
 const AFTER_1: &str = "
 INSERT INTO message SELECT id, public, space, kind, sender, addresses, content, priority, at,
     nullif(thread, public), reply_to, metadata, key, hash FROM message_1;

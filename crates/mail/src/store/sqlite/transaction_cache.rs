@@ -1,5 +1,5 @@
-//! What the running transaction has read of agents and mailboxes: each is read once, and a mailbox is written once, before
-//! somebody else looks or at the end, however many changes of the transaction touch it.
+//! Agents and mailboxes that the running transaction has read. Each is read once; a mailbox is written once, before a
+//! query in the transaction or at its end, however many changes touch it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -10,10 +10,9 @@ use super::writer::Writer;
 use crate::model::Holder;
 use crate::store::rules::{AgentRow, Mailbox, Ownership};
 
-/// Agents by name, mailboxes by agent.
 #[derive(Default)]
 pub(super) struct TransactionCache {
-    /// With their roles.
+    /// By name, with the role.
     agents: RefCell<HashMap<String, (AgentRow<i64>, String)>>,
     mailboxes: RefCell<BTreeMap<i64, CachedMailbox>>,
 }
@@ -24,13 +23,13 @@ struct CachedMailbox {
 }
 
 impl TransactionCache {
-    /// Another transaction begins.
+    /// Called when a transaction begins.
     pub(super) fn forget(&self) {
         self.forget_agents();
         self.mailboxes.borrow_mut().clear();
     }
 
-    /// Something about agents changes.
+    /// Called when agents change.
     pub(super) fn forget_agents(&self) {
         self.agents.borrow_mut().clear();
     }
@@ -45,8 +44,7 @@ impl Writer {
         Ok(self.cache.agents.borrow().get(name).cloned())
     }
 
-    /// Reads two agents at once, those of them that there are, with their mailboxes: whoever asks for an agent wants that
-    /// next.
+    /// Reads up to two agents with their mailboxes, which the rules ask for next.
     pub(super) fn look_up(&self, one: &str, other: &str) -> rusqlite::Result<()> {
         let sql = "SELECT b.seq, b.tip, b.bytes, b.free0, b.free1, b.free2, b.free3, b.leased, a.id, a.role, a.seen_at, \
                    a.fence, a.host, a.worktree, a.name FROM agent a JOIN mailbox b ON b.agent = a.id \
@@ -61,7 +59,7 @@ impl Writer {
             let owner = Ownership { fence: row.get(11)?, holder };
             let agent = AgentRow { id: row.get(8)?, seen_at: row.get(10)?, owner };
             let mailbox = mailbox(row, agent.id)?;
-            // One that was read before may have changed since.
+            // A mailbox that was read before may have changed since.
             self.cache.mailboxes.borrow_mut().entry(agent.id).or_insert(CachedMailbox { mailbox, is_written: true });
             self.cache.agents.borrow_mut().insert(row.get(14)?, (agent, row.get(9)?));
         }
@@ -78,7 +76,7 @@ impl Writer {
         Ok(mailbox)
     }
 
-    /// Takes a mailbox as it is now. It is written with [`Writer::write_mailboxes`].
+    /// [`Writer::write_mailboxes`] writes the mailbox later.
     pub(super) fn keep_mailbox(&self, mailbox: &Mailbox<i64>) {
         let mut mailboxes = self.cache.mailboxes.borrow_mut();
         if mailboxes.get(&mailbox.agent).is_none_or(|cached| cached.mailbox != *mailbox) {
@@ -86,7 +84,6 @@ impl Writer {
         }
     }
 
-    /// Writes the mailboxes that were saved.
     pub(super) fn write_mailboxes(&self) -> rusqlite::Result<()> {
         let sql = "UPDATE mailbox SET seq = ?2, tip = ?3, bytes = ?4, free0 = ?5, free1 = ?6, free2 = ?7, free3 = ?8, \
                    leased = ?9 WHERE agent = ?1";

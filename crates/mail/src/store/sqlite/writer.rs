@@ -1,5 +1,5 @@
-//! The one thread that writes. It takes what has gathered, makes all of it in one transaction together with what those
-//! want who wait for its news, syncs once, answers all, then wakes whoever else waits.
+//! The one thread that writes. It gathers changes, applies them in one transaction together with what the commit hook
+//! asks for, syncs once, answers them, then wakes the other waiters.
 
 use std::cell::{Cell, RefCell};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -18,36 +18,35 @@ use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::{AfterCommit, Listeners};
 use crate::store::{Arrival, InTransaction, Wake, rules};
 
-/// Changes of one transaction.
+/// The most changes in one transaction.
 const GROUP: usize = 256;
-/// Pages of the log after which it is copied into the file, by another thread; and after which while there is little to
-/// do: a log that begins anew is written over what it was, and a sync is quicker where no file grows.
+/// Pages of the log after which another thread copies it into the file; fewer at leisure. A log that restarts
+/// overwrites its old pages, and a sync is quicker when no file grows.
 const CHECKPOINT_PAGES: i32 = 1_000;
 const CHECKPOINT_PAGES_AT_LEISURE: i32 = 250;
-/// Pages of the log after which the writer itself waits for that: 64 MiB.
+/// Pages of the log after which the writer itself waits for the copy: 64 MiB.
 const TOO_MANY_PAGES: i32 = 16_000;
-/// How long the writer is idle before it brings the search index up, and how many messages it then takes at once.
+/// How long the writer is idle before it updates the search index, and how many messages it then takes at once.
 const INDEX_AFTER: Duration = Duration::from_millis(500);
 const INDEX_STEP: usize = 32;
 
-/// A group is large above this many changes; and how long at most the writer waits for one to gather.
+/// Above this many changes a group is large; and the longest that the writer waits for a large group to gather.
 const LARGE: usize = 4;
 const PATIENCE: Duration = Duration::from_millis(1);
 
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// What the writer is asked.
 pub(super) enum Job {
     Change(Box<Change>, Answer<Changed>),
-    /// The search index, brought up to all that is stored.
+    /// Updates the search index to everything that is stored.
     Index(Answer<()>),
 }
 
-/// Why a change was not made.
+/// Why a change was not applied.
 pub(super) enum Fault {
-    /// It may not be. It has written nothing.
+    /// The rules refuse it. Nothing was written.
     Refused(Refusal),
-    /// SQLite failed. The transaction is of no use any more.
+    /// SQLite failed. The transaction must be rolled back.
     Sql(rusqlite::Error),
 }
 
@@ -64,7 +63,7 @@ impl<R: Into<Refusal>> From<R> for Fault {
 }
 
 thread_local! {
-    /// Pages in the log, as SQLite said at the last commit of this thread.
+    /// Pages in the log after the last commit of this thread.
     static LOG_PAGES: Cell<i32> = const { Cell::new(0) };
 }
 
@@ -73,17 +72,17 @@ pub(super) struct Writer {
     pub(super) space: i64,
     pub(super) clock: Clock,
     pub(super) limits: Limits,
-    /// What the running transaction has to say to those who wait.
+    /// The news of the running transaction.
     pub(super) arrivals: Vec<Arrival>,
     pub(super) cache: TransactionCache,
-    /// How far the search for old mail has come.
+    /// How far purging has come.
     pub(super) purged_to: i64,
     listeners: Arc<Mutex<Listeners>>,
     file: Arc<OpenFile>,
     is_syncing: Option<bool>,
-    /// How large the last synced group was, and how long it took.
+    /// Size and duration of the last synced group.
     last: (usize, Duration),
-    /// Whether there may be messages that the index lacks.
+    /// Whether the search index may lack messages.
     is_behind: bool,
 }
 
@@ -111,12 +110,12 @@ impl Writer {
         }
     }
 
-    /// Writes until nobody can ask any more. `checkpoints` is the connection for copying the log into the file.
+    /// Writes until all senders are gone. `checkpoints` is the connection that copies the log into the file.
     pub(super) fn run(mut self, jobs: Receiver<Job>, checkpoints: Connection) {
         let (copy, asked) = sync_channel(1);
         let copier = std::thread::Builder::new().name("mail-checkpoint".into());
         let copier = copier.spawn(move || copy_log(&checkpoints, &asked)).ok();
-        // The copier does it, so that no commit waits for it.
+        // The copier checkpoints, so that no commit waits for that.
         let _ = self.db.pragma_update(None, "wal_autocheckpoint", 0);
         let _ = self.db.pragma_update(None, "cache_size", -16_000);
         self.db.wal_hook(Some(|_, pages| {
@@ -132,7 +131,7 @@ impl Writer {
             };
             sort(first);
             self.gather(&jobs).into_iter().for_each(sort);
-            // What need not wait for the disk does not wait for it.
+            // Lazy changes do not wait for the disk.
             self.commit_group(lazy, false);
             let (begin, count) = (Instant::now(), durable.len());
             self.commit_group(durable, true);
@@ -151,8 +150,9 @@ impl Writer {
         }
     }
 
-    /// What else has come. After a large group its senders are just coming back with their next: a moment's patience, a
-    /// small part of what a sync takes, puts them all into one group instead of a few now and the rest a sync later.
+    /// Gathers what else has come. After a large group its senders are just coming back with their next changes:
+    /// waiting for a small part of a sync's time puts all of them into one group, instead of a few now and the rest a
+    /// sync later.
     fn gather(&self, jobs: &Receiver<Job>) -> Vec<Job> {
         let mut gathered: Vec<Job> = jobs.try_iter().take(GROUP - 1).collect();
         let (last_count, last_took) = self.last;
@@ -167,7 +167,7 @@ impl Writer {
         gathered
     }
 
-    /// The next job; while there is none the search index is brought up.
+    /// The next job. While there is none, the search index is updated.
     fn next(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
         if let Ok(job) = jobs.try_recv() {
             return Some(job);
@@ -184,7 +184,7 @@ impl Writer {
                     Ok(true) => {}
                     Ok(false) => self.is_behind = false,
                     Err(error) => {
-                        // A search tries again, and says so when it fails too.
+                        // A search tries again, and reports its own failure.
                         tracing::warn!(%error, "bring up the search index");
                         self.is_behind = false;
                     }
@@ -203,8 +203,8 @@ impl Writer {
         jobs.recv().ok()
     }
 
-    /// Makes changes in one transaction and answers them. When SQLite fails at one, each is made by itself, so that
-    /// it fails alone.
+    /// Applies changes in one transaction and answers them. When SQLite fails at one, each gets a transaction of its
+    /// own, so that one fails alone.
     fn commit_group(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, durable: bool) {
         if changes.is_empty() {
             return;
@@ -221,8 +221,8 @@ impl Writer {
         }
     }
 
-    /// Makes a change by itself that failed in company. Where the whole may have been made all the same, only the store's
-    /// word on this change ends the doubt, not that it cannot do it now.
+    /// Commits a change of a failed group alone. If the group may have been committed, only the store's answer to this
+    /// very change ends the doubt; that it fails now says nothing.
     fn commit_alone(&mut self, change: (Box<Change>, Answer<Changed>), durable: bool, before: &StoreError) {
         let (change, answer) = change;
         let (told, mut result) = oneshot::channel();
@@ -233,11 +233,11 @@ impl Writer {
             (Ok(result), _) => result,
             (Err(_), _) => Err(StoreError::Failed { reason: "a change was not answered".to_owned() }),
         };
-        // Whoever asked may be gone; the change stands.
+        // The caller may be gone; the change stands.
         let _ = answer.send(result);
     }
 
-    /// Tells first those who waited: they have waited longest.
+    /// Waiters are answered first: they have waited longest.
     fn answer(
         &mut self,
         changes: Vec<(Box<Change>, Answer<Changed>)>,
@@ -247,10 +247,10 @@ impl Writer {
         let arrivals = std::mem::take(&mut self.arrivals);
         hooks.into_iter().flatten().for_each(|tell| tell());
         for ((_, answer), result) in changes.into_iter().zip(results) {
-            // Whoever asked may be gone; the change stands.
+            // The caller may be gone; the change stands.
             let _ = answer.send(result);
         }
-        // Whoever is woken may ask at once, from here: its question is next.
+        // A listener may ask at once, from this thread; its question is next.
         if !arrivals.is_empty() {
             self.is_behind = true;
             if let Some(listener) = self.listeners().wake {
@@ -263,7 +263,8 @@ impl Writer {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One transaction, with what is done along. On an error nothing of it has happened, and there are no arrivals.
+    /// Runs one transaction, with what the commit hook asks for. On an error nothing has happened, and there are no
+    /// arrivals.
     fn in_transaction<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
@@ -283,7 +284,7 @@ impl Writer {
             }
             let hook = if self.arrivals.is_empty() { None } else { self.listeners().commit };
             for one in hook.map(|hook| hook(&self.arrivals)).unwrap_or_default() {
-                // On record before it is tried: it may be what fails.
+                // Counted before it is tried, since it may be what fails.
                 hooks.push(None);
                 let done = self.run_hook(one)?;
                 hooks.push(Some(done));
@@ -295,7 +296,7 @@ impl Writer {
         attempt().map_err(|error| {
             self.arrivals.clear();
             if !self.db.is_autocommit() {
-                // Some errors have rolled back already; this fails then, harmlessly.
+                // Some errors have rolled back already; this then fails harmlessly.
                 let _ = self.db.execute_batch("ROLLBACK");
             }
             explain(error)
@@ -314,7 +315,7 @@ impl Writer {
         )
     }
 
-    /// Whether commits wait for the disk.
+    /// Sets whether commits wait for the disk.
     fn sync_commits(&mut self, durable: bool) -> rusqlite::Result<()> {
         if self.is_syncing != Some(durable) {
             let sql = if durable { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
@@ -324,9 +325,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Prepares for a change that has to be durable, while nobody waits for it.
+    /// Prepares for a durable change while the writer is idle.
     fn be_ready(&mut self) {
-        // Should it fail, it is tried again with that change, which then fails too.
+        // If this fails, it is tried again with that change, which then fails too.
         let _ = self.sync_commits(true);
     }
 
@@ -335,7 +336,7 @@ impl Writer {
         if let Change::Append(append) = change
             && let [to] = &append.to[..]
         {
-            // Sender and recipient by one statement.
+            // Reads sender and recipient by one statement.
             self.look_up(append.sender.agent.as_str(), &to.name)?;
         }
         match rules::at_once(rules::apply(self, change)) {
@@ -351,7 +352,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds some messages to the search index; whether there may be more.
+    /// Adds some messages to the search index. True: there may be more.
     fn index_some(&mut self) -> Result<bool, StoreError> {
         let mut attempt = || -> rusqlite::Result<bool> {
             self.sync_commits(false)?;
@@ -381,7 +382,7 @@ impl Writer {
         })
     }
 
-    /// Has the log copied when it is long; waits for that when it is far too long.
+    /// Asks for a checkpoint when the log is long; makes one itself when the log is far too long.
     fn tend_log(&mut self, copy: &SyncSender<()>) {
         let pages = LOG_PAGES.get();
         if pages > TOO_MANY_PAGES {
@@ -391,13 +392,12 @@ impl Writer {
             }
             LOG_PAGES.set(0);
         } else if pages > CHECKPOINT_PAGES || (pages > CHECKPOINT_PAGES_AT_LEISURE && self.last.0 <= LARGE) {
-            // When one is asked for already, that one is enough.
+            // A checkpoint that is asked for already is enough.
             let _ = copy.try_send(());
         }
     }
 }
 
-/// Copies the log into the file whenever asked, beside the writer.
 fn copy_log(db: &Connection, asked: &Receiver<()>) {
     while asked.recv().is_ok() {
         if let Err(error) = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {

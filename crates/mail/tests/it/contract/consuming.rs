@@ -1,4 +1,4 @@
-//! Consuming is leasing: handed out, confirmed by the next call, free again at the session's end, dead after five.
+//! Leases: handed out, confirmed by the next call, free again at the session's end, dead after five attempts.
 
 use std::time::Duration;
 

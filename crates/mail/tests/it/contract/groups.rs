@@ -1,4 +1,4 @@
-//! Groups: sets whose changes leave the past alone.
+//! Groups: changes do not affect messages that were sent before.
 
 use mail::{Refusal, member};
 

@@ -1,4 +1,4 @@
-//! Looking: cursors, search, hints on record, retention. None of it but hints and retention changes anything.
+//! Looking: cursors, search, hints on record, retention. Only hints and retention change anything.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The contract suite: every scenario on every store. What they share is in [`crate::fixture`].
+//! The contract suite: every scenario on every store. Scenarios share [`crate::fixture`].
 
 use std::pin::Pin;
 

@@ -106,7 +106,7 @@ async fn sequences_are_visible_in_order_under_concurrent_senders(fixture: StoreF
             }
         });
     }
-    // Whoever has seen n finds nothing new at or below n.
+    // A reader that has seen n finds nothing new at or below n.
     let (mut cursor, mut seen) = (0, Vec::new());
     while seen.len() < 200 {
         let found = fixture.mail.look(&bob, cursor, mail::Floor::All, 500).await.unwrap();

@@ -1,4 +1,4 @@
-//! A disk that keeps apart what was written and what was synced, and says what is on it when the power fails.
+//! A disk that tells written data from synced data, and gives its contents after a power failure.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

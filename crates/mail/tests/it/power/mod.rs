@@ -1,6 +1,6 @@
-//! The power fails, again and again: SQLite writes through a VFS that keeps apart what was not synced ([`vfs`]), and at
-//! many moments the store is opened from what a disk may hold then ([`disk`]). Every acknowledged send is there exactly
-//! once. Each life of the store begins with what a cut of the life before left.
+//! Repeated power failures: SQLite writes through a VFS that knows what was not synced ([`vfs`]), and the store is
+//! opened from what a disk may hold at many moments ([`disk`]). Every acknowledged send is there exactly once. Each
+//! life of the store begins with what the previous failure left.
 //!
 //! The seed is printed when a test fails; `MAIL_TEST_SEED` takes another one.
 

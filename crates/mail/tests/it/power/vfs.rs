@@ -1,6 +1,5 @@
-//! An SQLite VFS around the system's, for tests: of the files in watched folders it tells a [`Disk`] what is written,
-//! truncated, synced and removed. Syncs go no further, so that it is quick. All else goes through: locks, the index of the
-//! log, and files elsewhere are the system's own.
+//! An SQLite VFS around the system's: it tells a [`Disk`] what is written, truncated, synced and removed in watched
+//! folders. Syncs go no further, for speed. Locks, the index of the log and other files are the system's own.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
