@@ -8,7 +8,7 @@
 //! - [`home`]: where a project's mail is, and that it is not lost from sight when the project is called something else.
 //! - [`spool`]: what was sent while the store was away, for those who chose that.
 //! - [`callers`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
-//!   agents wrote is shown; [`hints`]: how an agent that does not wait is reached.
+//!   agents wrote is shown.
 //!
 //! A front-end calls [`Mail::enter`] to take a name for a session and keeps [`Mail::attach`]'s result for as long as
 //! its connection stands. Then:
@@ -28,7 +28,6 @@ pub mod callers;
 pub mod control;
 pub mod error;
 pub mod framing;
-pub mod hints;
 pub mod home;
 pub mod identity;
 pub mod import;

@@ -161,3 +161,118 @@ impl Mail {
         self.retry_uncertain(import).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::Priority;
+    use crate::service::fixture::{enter, mail};
+    use crate::service::receive::CheckRequest;
+    use crate::service::send::SendRequest;
+
+    const HOOK: &str = "hook:stop";
+
+    async fn send(mail: &Mail, from: &Session, to: &str, priority: Priority) -> String {
+        let request =
+            SendRequest { to: vec![to.to_owned()], content: "x".to_owned(), priority, ..SendRequest::default() };
+        mail.send(from, request).await.unwrap().id.to_string()
+    }
+
+    /// The waiting messages that the agent may be told of on this rung now; from here on it was told.
+    async fn due(mail: &Mail, agent: &AgentName, rung: &str, floor: Floor) -> Vec<String> {
+        let mut due = Vec::new();
+        for message in mail.pending(agent, floor, 50).await.unwrap().messages {
+            if mail.begin_hint(agent, &message.id, rung).await.unwrap() == HintVerdict::Go {
+                due.push(message.id.to_string());
+            }
+        }
+        due
+    }
+
+    async fn end(mail: &Mail, agent: &AgentName, rung: &str, ids: &[String], outcome: &str) {
+        for id in ids {
+            mail.end_hint(agent, &MessageId::new(id).unwrap(), rung, outcome).await.unwrap();
+        }
+    }
+
+    async fn hints(mail: &Mail, who: &Session, id: &str) -> Vec<String> {
+        let Delivery { hints, .. } = mail.delivery_status(who, id).await.unwrap().remove(0);
+        hints.iter().map(|hint| format!("{}: {}", hint.rung, hint.outcome.as_deref().unwrap_or("?"))).collect()
+    }
+
+    async fn read(mail: &Mail, agent: &Session) {
+        mail.check(agent, CheckRequest::default()).await.unwrap();
+        mail.confirm(agent).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_hint_a_message_and_rung_and_none_for_what_was_read() {
+        let mail = mail().await;
+        let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+        let first = send(&mail, &ann, "bob", Priority::Normal).await;
+        let told = due(&mail, &bob.agent, HOOK, Floor::All).await;
+        assert_eq!(told, [first.clone()]);
+        end(&mail, &bob.agent, HOOK, &told, "shown").await;
+        assert!(due(&mail, &bob.agent, HOOK, Floor::All).await.is_empty(), "told once");
+        assert!(due(&mail, &bob.agent, "hook:tool", Floor::HighAndAbove).await.is_empty(), "it can wait");
+        let told = due(&mail, &bob.agent, "hook:prompt", Floor::All).await;
+        end(&mail, &bob.agent, "hook:prompt", &told, "shown").await;
+
+        let second = send(&mail, &ann, "bob", Priority::Critical).await;
+        read(&mail, &bob).await;
+        assert!(due(&mail, &bob.agent, "hook:tool", Floor::HighAndAbove).await.is_empty(), "it was read meanwhile");
+        assert_eq!(hints(&mail, &ann, &first).await, ["hook:stop: shown", "hook:prompt: shown"]);
+        assert_eq!(hints(&mail, &ann, &second).await, Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn what_was_confirmed_while_one_rung_failed_is_not_worth_the_next() {
+        let mail = mail().await;
+        let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+        let id = send(&mail, &ann, "bob", Priority::Critical).await;
+        let told = due(&mail, &bob.agent, "channel:slow", Floor::All).await;
+        read(&mail, &bob).await;
+        end(&mail, &bob.agent, "channel:slow", &told, "failed: too late").await;
+        assert!(due(&mail, &bob.agent, "channel:b", Floor::All).await.is_empty());
+        assert_eq!(hints(&mail, &ann, &id).await, ["channel:slow: failed: too late"]);
+    }
+
+    #[tokio::test]
+    async fn what_an_agent_has_in_hand_is_no_news_to_it() {
+        let mail = mail().await;
+        let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+        // A waiter gets the message itself.
+        let waiting = {
+            let (mail, bob) = (Arc::clone(&mail), bob.clone());
+            tokio::spawn(async move { mail.wait(&bob, Default::default()).await.unwrap() })
+        };
+        while mail.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let id = send(&mail, &ann, "bob", Priority::Critical).await;
+        assert_eq!(waiting.await.unwrap().messages.len(), 1);
+        assert!(due(&mail, &bob.agent, "channel:a", Floor::All).await.is_empty());
+        assert!(due(&mail, &bob.agent, HOOK, Floor::All).await.is_empty());
+        assert_eq!(mail.begin_hint(&bob.agent, &MessageId::new(&id).unwrap(), HOOK).await.unwrap(), HintVerdict::Moot);
+        assert_eq!(hints(&mail, &ann, &id).await, Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn the_next_rung_when_one_fails_and_all_of_it_on_record() {
+        let mail = mail().await;
+        let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
+        let id = send(&mail, &ann, "bob", Priority::High).await;
+        for (rung, outcome) in [("channel:a", "failed: not loaded"), ("channel:b", "taken")] {
+            let told = due(&mail, &bob.agent, rung, Floor::All).await;
+            assert_eq!(told, [id.clone()]);
+            end(&mail, &bob.agent, rung, &told, outcome).await;
+            assert!(due(&mail, &bob.agent, rung, Floor::All).await.is_empty(), "told once");
+        }
+        assert_eq!(hints(&mail, &ann, &id).await, ["channel:a: failed: not loaded", "channel:b: taken"]);
+        // An agent that was told on no rung has nothing on record.
+        let other = send(&mail, &bob, "ann", Priority::High).await;
+        assert_eq!(hints(&mail, &bob, &other).await, Vec::<String>::new());
+    }
+}
