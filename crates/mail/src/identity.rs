@@ -189,7 +189,7 @@ impl Identities {
         private::replace(&self.path(&identity.name), &text)
     }
 
-    /// What is in the directory. A link in its place is none.
+    /// The files in the directory. Links are ignored.
     fn entries(&self) -> impl Iterator<Item = fs::DirEntry> {
         let is_dir = fs::symlink_metadata(&self.dir).is_ok_and(|found| found.is_dir());
         is_dir.then(|| fs::read_dir(&self.dir)).into_iter().flatten().flatten().flatten()
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(identities.follow(&mine(&identities), &second).unwrap(), Some(first.clone()));
         assert!(resolved(&identities, None, first.to_str().unwrap()).contains("no agent name yet"));
         assert_eq!(mine(&identities).moved_from(&second), None);
-        // A worktree that was made anew at the same path is the same to whoever works there.
+        // A worktree that was made again at the same path counts as the same.
         fs::remove_dir(&second).unwrap();
         fs::rename(&other, &second).unwrap();
         assert_eq!(resolved(&identities, None, second.to_str().unwrap()), "mine");

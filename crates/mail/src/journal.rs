@@ -14,7 +14,7 @@ pub enum Record {
         from: String,
         recipients: u64,
     },
-    /// A message waits on this machine's disk for a store that is away.
+    /// A message waits in the spool for an unavailable store.
     MailQueued {
         message: String,
         /// Who wrote it.

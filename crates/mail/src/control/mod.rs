@@ -36,7 +36,7 @@ struct TokenRequest {
     revoke: bool,
 }
 
-/// `mail/token {renew, revoke}`: the token by which others are the caller over HTTP, made if there is none. The caller
+/// `mail/token {renew, revoke}`: the token whose bearer is the caller over HTTP, made if absent. The caller
 /// has to hold its name.
 pub async fn token(
     callers: Arc<Callers>,

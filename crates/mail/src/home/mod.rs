@@ -80,7 +80,7 @@ impl Home {
     /// Opens the store.
     ///
     /// # Errors
-    /// When it is away or broken; [`StoreError::Elsewhere`] when the mail is where it cannot be taken from.
+    /// When the store is unavailable or broken; [`StoreError::Elsewhere`] when the mail cannot be moved here.
     pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         let opened = self.try_open().await;
         let refused = opened.as_ref().err().filter(|error| matches!(error, StoreError::Elsewhere { .. }));
@@ -172,7 +172,7 @@ impl Home {
         let connected = match connected {
             Ok(connected) => connected,
             Err(error) => {
-                // What had not been on record is from now on, so that somebody can decide about it.
+                // Put on record, so that a person can decide about it.
                 let place = found.lock().unwrap_or_else(PoisonError::into_inner).take();
                 if let Some(place) = place.filter(|_| noted.is_none()) {
                     self.write(&Note { place, instead_of: None })?;
@@ -257,7 +257,7 @@ impl Home {
         }
     }
 
-    /// An empty file is begun where nobody has been, or somebody has decided so: agents that registered had one.
+    /// An empty file is begun for a new project, or by a decision: registered agents had a file.
     fn is_not_gone(&self, note: Option<&Note>) -> Result<(), StoreError> {
         let file = self.file();
         let has_agents = || self.identities().all().iter().any(|identity| !identity.repo_id.is_empty());

@@ -484,7 +484,7 @@ rubbish
         let few = write("", 0).unwrap();
         assert_eq!(write("{\"type\":\"\"}\n", EVENTS_MAX + 1).unwrap(), few);
         assert_eq!(write("{\"type\":\"group.x\",\"name\":7}\n", 3).unwrap(), few, "of whatever shape");
-        // The same event again and again is one.
+        // A repeated event counts once.
         assert_eq!(write("{\"type\":\"message.delete\",\"event_id\":\"x\"}\n", EVENTS_MAX + 1).unwrap(), few);
         let error = write("{\"type\":\"message.delete\"}\n", EVENTS_MAX).unwrap_err().to_string();
         assert!(error.contains("more to import than is taken at once (200000 events, 128 MiB)"), "{error}");

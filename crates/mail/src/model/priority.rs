@@ -47,7 +47,7 @@ impl Priority {
 }
 
 /// The least priority that ends a wait. It is compared with the priority the sender gave: waiting long moves a message
-/// forward in its mailbox, but does not make it wake somebody who asked for urgent mail only.
+/// forward in its mailbox, but does not make it wake a waiter that asked for urgent mail only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Floor {

@@ -70,8 +70,8 @@ impl HookedStore {
     }
 }
 
-/// Wakes waiters until one of them had left what it wants done along, which it does a moment after its first look. Gives
-/// how many claims that one made by itself. Each gets its message, for the first time.
+/// Wakes waiters until one of them had set its first step, a moment after its first look. Gives how many claims that
+/// waiter made itself. Each waiter gets its message, for the first time.
 async fn claims_of_a_wake(sound: StoreFixture, tamper: Tamper) -> usize {
     let store = HookedStore::before(&sound, tamper);
     let fixture = StoreFixture::with(store.clone(), limits(), ManualClock(sound.clock.0.clone()), Box::new(())).await;
@@ -104,7 +104,7 @@ async fn sqlite_hands_out_with_what_brings_it() {
     assert_eq!(claims_of_a_wake(StoreFixture::sqlite(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
 }
 
-/// A subscriber's look is made along too: whoever is told asks nothing of the store after the first look.
+/// A subscriber's fetch is made in the transaction too: after its first look it asks nothing of the store.
 #[tokio::test]
 async fn a_subscriber_is_told_with_what_brings_it() {
     for sound in [StoreFixture::memory(limits()).await, StoreFixture::sqlite(limits()).await] {
@@ -138,7 +138,7 @@ async fn what_is_not_done_along_is_done_after() {
     }
 }
 
-/// The change itself is made all the same, and those who wait have their message.
+/// The change itself is applied nevertheless, and the waiters have their message.
 #[tokio::test]
 async fn what_fails_along_fails_alone() {
     let claims = claims_of_a_wake(StoreFixture::sqlite(limits()).await, |arrivals, mut along| {

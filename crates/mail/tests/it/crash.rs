@@ -185,7 +185,7 @@ async fn every_acknowledged_send_survives_the_loss_of_all_that_was_not_synced() 
     lose_what_was_not_synced(&[]).await;
 }
 
-/// Not every file system can give a file a name only where there is none.
+/// Not every file system can rename without replacing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn so_it_does_where_a_rename_cannot_promise_to_replace_nothing() {
     lose_what_was_not_synced(&["-e", "inject=renameat2:error=EINVAL"]).await;
@@ -258,7 +258,7 @@ fn traced(db: &Path, trace: &Path, faults: &[&str]) -> Option<Vec<Step>> {
     let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
     let seen = lines.map_while(Result::ok).filter(|line| acknowledgement(line).is_some()).take(150).count();
     assert_eq!(seen, 150);
-    // Nobody reads on, so the writer ends at its next line, and the tracer with it.
+    // The pipe has no reader now, so the writer ends at its next line, and the tracer with it.
     writer.wait().unwrap();
     Some(parse(&std::fs::read_to_string(trace).unwrap()))
 }

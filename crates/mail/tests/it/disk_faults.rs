@@ -172,7 +172,7 @@ async fn on_a_small_disk() {
         let error = fixture.send(&ann, "bob", "no room").await.unwrap_err();
         assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
     }
-    // Room again: it is written to without being opened anew, and whoever waits is woken.
+    // With room again the store can be written without being reopened, and waiters are woken.
     std::fs::remove_file(dir.join("ballast")).unwrap();
     let bob = fixture.agent("bob", "dev").await;
     let waiter = fixture.block(&ann, Floor::All).await;

@@ -14,7 +14,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 
 use crate::fixture::{LONG, open_sqlite};
 
-/// Whoever opens such a file.
+/// What opens such a file.
 type Opener = fn(&Path) -> Result<(), StoreError>;
 /// Puts something where a file should be.
 type Put = fn(&Path);
@@ -135,7 +135,7 @@ fn a_store_is_made_whole_and_private() {
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(".new-")), "{left:?}");
 }
 
-/// What a session of many readers leaves behind when it ends while they read: one file, and whoever copies that has it all.
+/// What a session of many readers leaves behind when it ends while they read: one complete file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_store_that_was_closed_is_one_file_whoever_read_it_meanwhile() {
     for _ in 0..20 {
@@ -149,7 +149,7 @@ async fn a_store_that_was_closed_is_one_file_whoever_read_it_meanwhile() {
             })
             .collect();
         while store.read(Query::Agents(Agents)).await.is_err() {}
-        // Readers that nobody waits for any more read to their end all the same.
+        // Readers whose callers are gone read to their end.
         readers.iter().step_by(2).for_each(tokio::task::JoinHandle::abort);
         store.close().await;
         let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|one| one.unwrap().file_name()).collect();

@@ -61,7 +61,7 @@ impl Project {
     async fn refused(&self, space: &Space) -> (String, String, String) {
         let home = self.home(space);
         let error = home.open().await.err().expect("it is refused");
-        // And whoever only looks is told the same.
+        // A look tells the same.
         let look = home.look();
         assert_eq!(look.problem.as_ref().map(|(said, _)| said), Some(&error.to_string()), "{look:?}");
         match error {
@@ -197,7 +197,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     assert!(look.problem.is_none() && look.remark.unwrap().contains("kept there"));
     here.refused(&origin("third")).await;
 
-    // Switched: an empty one, which somebody has decided.
+    // Switched by a decision: an empty store.
     let said = here.home(&origin("renamed")).choose(Choice::Switch).unwrap();
     assert!(said.contains("stays there, and is not shown"), "{said}");
     let fixture = here.opens(&origin("renamed")).await;

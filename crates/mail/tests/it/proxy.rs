@@ -24,11 +24,11 @@ struct Proxy {
 
 #[derive(Default)]
 struct How {
-    /// Every so many answers to a COMMIT the connection breaks instead; 0: never.
+    /// The connection breaks instead of every n-th answer to a COMMIT; 0: never.
     loses_every: AtomicU64,
     answers: AtomicU64,
     lost: AtomicU64,
-    /// After such a loss nobody is let through any more.
+    /// After such a loss no connection is let through.
     then_goes_away: AtomicBool,
     is_away: AtomicBool,
     open: Mutex<Vec<TcpStream>>,

@@ -184,7 +184,7 @@ async fn defect_11_priority_is_stored_orders_and_filters() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_12_a_send_is_one_transaction() {
-    // To 20 mailboxes, one of them full: all others have it together with its record, or nobody.
+    // To 20 mailboxes, one of them full: all others have it together with its record, or none has.
     let fixture = StoreFixture::sqlite(mail::Limits { mailbox_messages: 2, ..limits() }).await;
     let ann = fixture.agent("ann", "lead").await;
     for index in 0..20 {

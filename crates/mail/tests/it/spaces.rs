@@ -151,7 +151,7 @@ fn hide(path: &Path, life: u64) {
     }
 }
 
-/// Puts all lives into one file, each in its space, as if they had been there all the time.
+/// Puts all earlier spaces into one file, as if they had always been there.
 fn unhide(path: &Path) {
     let db = rusqlite::Connection::open(path).unwrap();
     db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();

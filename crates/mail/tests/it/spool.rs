@@ -251,7 +251,7 @@ async fn the_next_life_hands_on_what_the_last_one_left() {
     scene.emptied().await;
 }
 
-/// Waits in a store that is away, which comes back only after it was asked twice.
+/// Waits in an unavailable store, which comes back after the second call.
 async fn over_an_absence(scene: &Scene, mail: &Arc<Mail>, waiting: impl Future<Output = Vec<String>> + Send + 'static) {
     let ann = agent(mail, "ann").await;
     scene.away(true);

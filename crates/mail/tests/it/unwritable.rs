@@ -1,4 +1,4 @@
-//! A store that is read-only for a while: agents can read, whoever comes; and no message counts as read because it
+//! A store that is read-only for a while: every agent can read; and no message counts as read because it
 //! could not be taken back meanwhile.
 
 use std::path::Path;

@@ -229,7 +229,7 @@ fn bring_forward(db: &Connection) -> Result<(), StoreError> {
         }
         transaction.commit()
     };
-    // A table may take another's place only where nobody watches what refers to it; within a transaction that is fixed.
+    // A table can replace another only while foreign keys are off, which cannot be changed within a transaction.
     let watch = |is_on: bool| {
         let (keys, renames) = if is_on { ("ON", "OFF") } else { ("OFF", "ON") };
         db.execute_batch(&format!("PRAGMA foreign_keys = {keys}; PRAGMA legacy_alter_table = {renames}"))

@@ -202,7 +202,7 @@ async fn claiming_twice_with_one_token_is_claiming_once(fixture: StoreFixture) {
     assert_eq!(fixture.check(&bob).await, ["b"], "handed back as if never handed out");
 }
 
-/// Two calls of one run at once: the later one cannot have been sent by somebody who saw the answer of the first.
+/// Two calls of one run at once: the later one was sent before the answer of the first could be seen.
 async fn what_a_call_under_way_is_handed_is_not_confirmed_by_another(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for text in ["a", "b"] {
@@ -223,7 +223,7 @@ async fn what_a_call_under_way_is_handed_is_not_confirmed_by_another(fixture: St
     assert_eq!(second.confirmed, 0);
     let done = [second.messages[0].message.id.to_string()];
     fixture.mail.settle(&bob, &done, Outcome::Acked, None, vec![1]).await.unwrap();
-    // Both answers are lost with their daemon: what nobody has said anything of comes again.
+    // Both answers are lost with their daemon: unconfirmed messages come again.
     fixture.mail.take_back(&bob.id, None).await.unwrap();
     assert_eq!(fixture.check(&bob).await, ["a (again)"]);
 }
@@ -250,7 +250,7 @@ async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(fixt
     assert_eq!(texts(&waiter.await.unwrap().messages), ["a (again)"]);
     fixture.mail.give_up(&bob.id, 1).await;
     assert_eq!(fixture.check(&bob).await, Vec::<String>::new(), "the other call's is confirmed by this one");
-    // Given up again and again it is dead in the end, as with any reader that never gets to read.
+    // After enough cancelled answers it is dead, as with any reader that never confirms.
     let last = fixture.send(&ann, "bob", "c").await.unwrap();
     for _ in 0..5 {
         let handed = fixture.mail.check(&bob, CheckRequest::default()).await.unwrap();

@@ -41,7 +41,7 @@ pub(super) enum Event {
     Removed {
         file: PathBuf,
     },
-    /// Somebody was told that this message is stored, in so many mailboxes.
+    /// A send was acknowledged, with the number of its mailboxes.
     Acknowledged {
         id: String,
         recipients: usize,
@@ -83,11 +83,11 @@ impl Disk {
 /// A file as it is on disk, and what was written since.
 #[derive(Clone, Default)]
 struct File {
-    /// `None`: there is none.
+    /// `None`: absent.
     durable: Option<Vec<u8>>,
     /// What was not synced, in order: pieces that survive or do not, each for itself.
     pending: Vec<Event>,
-    /// Whether somebody removed it, which is not on disk yet either.
+    /// Whether it was removed, which is not on disk yet either.
     is_removed: bool,
 }
 

@@ -38,7 +38,7 @@ struct Found {
     /// Those at which something was not synced: the others show nothing.
     lossy: usize,
     acknowledged: usize,
-    /// How often the log was copied into the file, and how often it began anew after that.
+    /// How often the log was copied into the file, and how often it restarted after that.
     copied: usize,
     begun_anew: usize,
     lost: usize,
@@ -133,7 +133,7 @@ async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mu
     into.cuts += 1;
 }
 
-/// So many lives, each with so many moments at which the power fails.
+/// Runs the lives, each with some moments at which the power fails.
 async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Found {
     let dir = tempfile::tempdir().unwrap();
     let mut random = Random::new(seed());
