@@ -213,7 +213,7 @@ mod tests {
         let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
         let first = send(&mail, &ann, "bob", Priority::Normal).await;
         let told = due(&mail, &bob.agent, HOOK, Floor::All).await;
-        assert_eq!(told, [first.clone()]);
+        assert_eq!(told, std::slice::from_ref(&first));
         end(&mail, &bob.agent, HOOK, &told, "shown").await;
         assert!(due(&mail, &bob.agent, HOOK, Floor::All).await.is_empty(), "told once");
         assert!(due(&mail, &bob.agent, "hook:tool", Floor::HighAndAbove).await.is_empty(), "it can wait");
@@ -266,7 +266,7 @@ mod tests {
         let id = send(&mail, &ann, "bob", Priority::High).await;
         for (rung, outcome) in [("channel:a", "failed: not loaded"), ("channel:b", "taken")] {
             let told = due(&mail, &bob.agent, rung, Floor::All).await;
-            assert_eq!(told, [id.clone()]);
+            assert_eq!(told, std::slice::from_ref(&id));
             end(&mail, &bob.agent, rung, &told, outcome).await;
             assert!(due(&mail, &bob.agent, rung, Floor::All).await.is_empty(), "told once");
         }
