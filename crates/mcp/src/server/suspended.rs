@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
@@ -166,7 +166,7 @@ impl SuspendedCalls {
 
 /// HMAC-SHA256 (RFC 2104) over the parts, one after the other.
 fn hmac(key: &[u8; 32], parts: &[&[u8]]) -> Hmac<Sha256> {
-    let mut mac = Hmac::new_from_slice(key).expect("HMAC takes a key of any length");
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
     parts.iter().for_each(|part| mac.update(part));
     mac
 }
