@@ -43,8 +43,8 @@ pub(crate) struct Open {
     pub since: Instant,
 }
 
-/// A place among the connections; given back when dropped.
-pub(crate) struct Place {
+/// A slot among the connections; freed when dropped.
+pub(crate) struct Slot {
     connections: Arc<Connections>,
     number: u64,
     reason: &'static str,
@@ -69,8 +69,8 @@ impl Connections {
         *last
     }
 
-    /// Takes a place for a caller, or says how many there are already.
-    pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Place, usize> {
+    /// Takes a slot for a caller, or says how many there are already.
+    pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Slot, usize> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // The command line still gets in, to show why agents do not, or to end the daemon.
         let limit = match caller.role {
@@ -98,7 +98,7 @@ impl Connections {
         drop(open);
         let (role, pid, name) = (caller.role, caller.pid, caller.name.clone());
         self.journal.record(Record::ConnectionOpened { connection: number, role, pid, name });
-        Ok(Place { connections: Arc::clone(self), number, reason: "its end was lost" })
+        Ok(Slot { connections: Arc::clone(self), number, reason: "its end was lost" })
     }
 
     /// All of them, in the order they came.
@@ -122,14 +122,14 @@ impl Connections {
     }
 }
 
-impl Place {
-    /// Gives the place back, with a reason for the journal.
+impl Slot {
+    /// Frees the slot, with a reason for the journal.
     pub(crate) fn leave(mut self, reason: &'static str) {
         self.reason = reason;
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.remove(&self.number);

@@ -77,14 +77,14 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
             return Err(ServeError::Start(detach::start_clean(&arguments)));
         }
         take_input();
-        return run(options.project, Announce::Nobody, options.http);
+        return run(options.project, Starter::Person, options.http);
     }
     if !detach::is_detached() {
         let arguments: Vec<_> = std::env::args_os().skip(1).collect();
         return detach::start_second(&arguments, options.project.root()).map_err(ServeError::Start);
     }
     take_input();
-    run(options.project, Announce::FrontEnd, options.http).inspect_err(|error| {
+    run(options.project, Starter::FrontEnd, options.http).inspect_err(|error| {
         // Before readiness the front-end shows this; afterwards it is in the log.
         let _ = detach::say_failed(&error.to_string());
     })
@@ -97,25 +97,25 @@ fn take_input() {
     let _ = std::fs::File::open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdin(&null)?));
 }
 
-/// Who waits to hear that the daemon is ready.
+/// Who started the daemon: a front-end waits to hear that it is ready.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Announce {
+enum Starter {
     FrontEnd,
-    Nobody,
+    Person,
 }
 
-fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result<(), ServeError> {
+fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(), ServeError> {
     let Some(lock) = take_place(&project)? else {
         // Another daemon serves by now, which is what a front-end wants.
-        return match announce {
-            Announce::FrontEnd => detach::say_ready().map_err(ServeError::Start),
-            Announce::Nobody => Err(Lock::acquire(&project).map_or_else(ServeError::Lock, |_| ServeError::Replaced)),
+        return match starter {
+            Starter::FrontEnd => detach::say_ready().map_err(ServeError::Start),
+            Starter::Person => Err(Lock::acquire(&project).map_or_else(ServeError::Lock, |_| ServeError::Replaced)),
         };
     };
     let config = Config::load(&project, &parts::sections())?;
     let http = http.map(|address| Http::bind(&project, address)).transpose()?;
     // Each of log and journal keeps two files.
-    let journal = match logs(&project.log_dir(), config.limits.log_bytes / 4, announce) {
+    let journal = match logs(&project.log_dir(), config.limits.log_bytes / 4, starter) {
         Ok(journal) => journal,
         // What is there can be read all the same, and each call that would write says why it cannot.
         Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Journal::in_memory(),
@@ -133,18 +133,18 @@ fn run(project: Project, announce: Announce, http: Option<SocketAddr>) -> Result
         .enable_all()
         .build()
         .map_err(ServeError::Start)?;
-    let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, announce, http));
+    let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, starter, http));
     // What still runs on a blocking thread must not keep the process.
     runtime.shutdown_background();
     outcome
 }
 
 /// Begins the log, the journal, and the file for panics and stray prints.
-fn logs(dir: &Path, limit: u64, announce: Announce) -> io::Result<Arc<Journal>> {
+fn logs(dir: &Path, limit: u64, starter: Starter) -> io::Result<Arc<Journal>> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     log::start(dir, limit)?;
     let journal = Journal::open(dir, limit)?;
-    if announce == Announce::FrontEnd {
+    if starter == Starter::FrontEnd {
         detach::stderr_to(&dir.join("stderr.log"))?;
     }
     Ok(journal)
@@ -213,7 +213,7 @@ async fn serve_until_stopped(
     config: Config,
     journal: Arc<Journal>,
     lock: Lock,
-    announce: Announce,
+    starter: Starter,
     http: Option<Http>,
 ) -> Result<(), ServeError> {
     let signals = Signals::new().map_err(ServeError::Start)?;
@@ -234,7 +234,7 @@ async fn serve_until_stopped(
         stop: watch::channel(None).0,
     });
     let listener = listener::Listener::new(daemon.clone(), listener, bound, lock).map_err(ServeError::Start)?;
-    if announce == Announce::FrontEnd {
+    if starter == Starter::FrontEnd {
         detach::say_ready().map_err(ServeError::Start)?;
     }
     tracing::info!(pid = process::id(), life = %daemon.life, root = %daemon.project.root().display(), "serving");
@@ -255,7 +255,7 @@ async fn serve_until_stopped(
     if http.is_none() {
         tokio::spawn(stop_when_idle(daemon.clone()));
     }
-    if let (Some(http), Announce::Nobody) = (&http, announce) {
+    if let (Some(http), Starter::Person) = (&http, starter) {
         let (url, token) = (Http::url(http.address), shown(&http.token_file));
         // Stderr may be closed, and that is fine.
         let _ = writeln!(

@@ -143,8 +143,8 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         Ok(server) => server,
         Err(error) => return refuse(&daemon, &mut stream, &error.to_string()).await,
     };
-    let place = match daemon.connections.enter(&caller) {
-        Ok(place) => place,
+    let slot = match daemon.connections.enter(&caller) {
+        Ok(slot) => slot,
         Err(count) => {
             let why = format!(
                 "the daemon has {count} connections, its limit; close some, or raise limits.connections in hob.toml"
@@ -158,7 +158,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         Role::Control => accepted,
     };
     if !answer(&mut stream, &accepted).await {
-        return place.leave("its peer was gone before the first answer");
+        return slot.leave("its peer was gone before the first answer");
     }
     let options = ConnectionOptions {
         principal: principal(&caller),
@@ -168,7 +168,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         shutdown: Some(leaving),
         ..ConnectionOptions::default()
     };
-    place.leave(match mcp::transport::unix::serve(&server, stream, options).await {
+    slot.leave(match mcp::transport::unix::serve(&server, stream, options).await {
         End::Input => "its input ended",
         End::Shutdown => "the daemon stopped",
         End::PeerGone(_) => "its peer was gone",

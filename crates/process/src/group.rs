@@ -25,12 +25,12 @@ struct Inner {
     known: Mutex<Known>,
     input: u64,
     exit: watch::Receiver<Option<Exit>>,
-    held: Mutex<Held>,
+    resources: Mutex<Resources>,
 }
 
 /// What is released at the end.
 #[derive(Default)]
-struct Held {
+struct Resources {
     guardian: Option<Guardian>,
     record: Option<PathBuf>,
     ended: bool,
@@ -48,8 +48,8 @@ impl Group {
         if let (Some(guardian), Some((pid, start))) = (&guardian, identity.leader) {
             guardian.watch(pid, start);
         }
-        let held = Mutex::new(Held { guardian, ..Held::default() });
-        Group(Arc::new(Inner { identity, known: Mutex::default(), input, exit, held }))
+        let resources = Mutex::new(Resources { guardian, ..Resources::default() });
+        Group(Arc::new(Inner { identity, known: Mutex::default(), input, exit, resources }))
     }
 
     /// The first process's number, which is its group's too.
@@ -84,7 +84,7 @@ impl Group {
             return Err(io::Error::new(io::ErrorKind::NotFound, "the process has ended"));
         }
         let pid = Pid::from_raw(self.pid()).ok_or(io::ErrorKind::NotFound)?;
-        let jobs = self.held().jobs.clone();
+        let jobs = self.resources().jobs.clone();
         for job in jobs.iter().flat_map(|known| self.jobs().into_iter().filter(move |job| !known.contains(&job.key())))
         {
             // What has ended meanwhile needs no signal.
@@ -98,7 +98,7 @@ impl Group {
     /// count as background.
     pub fn note_jobs(&self) {
         let jobs = self.jobs().iter().map(Member::key).collect();
-        self.held().jobs = Some(jobs);
+        self.resources().jobs = Some(jobs);
     }
 
     /// Children of the first process with a group of their own in its session.
@@ -150,30 +150,30 @@ impl Group {
     }
 
     pub(crate) fn keep_record(&self, path: PathBuf) {
-        self.held().record = Some(path);
+        self.resources().record = Some(path);
     }
 
     /// Dismisses the guardian and removes the record, once nothing is left of the session.
     pub(crate) fn release(&self) {
-        let mut held = self.held();
-        held.ended = true;
-        if let Some(guardian) = held.guardian.take() {
+        let mut resources = self.resources();
+        resources.ended = true;
+        if let Some(guardian) = resources.guardian.take() {
             guardian.farewell();
         }
-        if let Some(record) = held.record.take() {
+        if let Some(record) = resources.record.take() {
             records::remove(&record);
         }
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn resources(&self) -> std::sync::MutexGuard<'_, Resources> {
+        self.0.resources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !held.ended && held.guardian.is_none() {
+        let resources = self.resources.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !resources.ended && resources.guardian.is_none() {
             // No guardian that would do it: at once, and without waiting for the dead to be reaped.
             let known = std::mem::take(self.known.get_mut().unwrap_or_else(PoisonError::into_inner));
             self.identity.end(known, Duration::ZERO, Duration::from_millis(200));

@@ -108,17 +108,17 @@ fn verdict(members: &[Member], input: u64) -> Doing {
     let mut computing = false;
     let mut unclear = false;
     for member in members {
-        let held = Held::of(member.pid, input);
+        let held = InputUse::of(member.pid, input);
         unclear |= held.always_watched || held.hidden;
         if held.armed {
             return Doing::WaitingForInput;
         }
         for thread in threads(member.pid) {
-            match stands_in(member.pid, thread) {
-                Stands::Running => computing = true,
-                Stands::In(call) if held.waits_in(member.pid, &call) => return Doing::WaitingForInput,
-                Stands::In(_) => {}
-                Stands::Hidden => unclear = true,
+            match thread_state(member.pid, thread) {
+                ThreadState::Running => computing = true,
+                ThreadState::In(call) if held.waits_in(member.pid, &call) => return Doing::WaitingForInput,
+                ThreadState::In(_) => {}
+                ThreadState::Hidden => unclear = true,
             }
         }
         computing |= matches!(member.state, 'R' | 'D');
@@ -132,7 +132,7 @@ fn verdict(members: &[Member], input: u64) -> Doing {
 
 /// How a process holds the session's input.
 #[derive(Default)]
-struct Held {
+struct InputUse {
     /// The numbers of its descriptors.
     numbers: Vec<i32>,
     /// In an epoll set, armed to report once.
@@ -143,9 +143,9 @@ struct Held {
     hidden: bool,
 }
 
-impl Held {
-    fn of(pid: i32, input: u64) -> Held {
-        let mut held = Held::default();
+impl InputUse {
+    fn of(pid: i32, input: u64) -> InputUse {
+        let mut held = InputUse::default();
         let mut sets = Vec::new();
         let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
             held.hidden = Member::read(pid).is_some_and(|member| !member.is_zombie());
@@ -217,7 +217,7 @@ impl Held {
 }
 
 /// Where a thread stands.
-enum Stands {
+enum ThreadState {
     /// On a processor, or ready for one.
     Running,
     In(Call),
@@ -254,19 +254,19 @@ impl Call {
 }
 
 /// `running`, or the number of the call and its arguments in hexadecimal, or `-1` for blocked outside of any call.
-fn stands_in(pid: i32, thread: i32) -> Stands {
+fn thread_state(pid: i32, thread: i32) -> ThreadState {
     let Some(text) = procfs::read_small(pid, &format!("task/{thread}/syscall"), 512) else {
         // Gone meanwhile, or not for us to see.
         return if Member::read(pid).is_some() {
-            Stands::Hidden
+            ThreadState::Hidden
         } else {
-            Stands::In(Call { number: -1, arguments: [0; 2] })
+            ThreadState::In(Call { number: -1, arguments: [0; 2] })
         };
     };
     let text = String::from_utf8_lossy(&text);
     let mut words = text.split_ascii_whitespace();
     let number = match words.next() {
-        Some("running") => return Stands::Running,
+        Some("running") => return ThreadState::Running,
         Some(word) => word.parse().unwrap_or(-1),
         None => -1,
     };
@@ -274,7 +274,7 @@ fn stands_in(pid: i32, thread: i32) -> Stands {
         let word = words.next()?.strip_prefix("0x")?;
         u64::from_str_radix(word, 16).ok()
     };
-    Stands::In(Call { number, arguments: [argument().unwrap_or(0), argument().unwrap_or(0)] })
+    ThreadState::In(Call { number, arguments: [argument().unwrap_or(0), argument().unwrap_or(0)] })
 }
 
 pub(crate) fn threads(pid: i32) -> impl Iterator<Item = i32> + use<> {

@@ -85,7 +85,7 @@ impl Identity {
     /// Zombies are not counted.
     pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
         let (entry, mark) = (self.nonce.entry(), Mark::of(&self.nonce));
-        self.find(&everything(Duration::ZERO), |member| {
+        self.find(&all_processes(Duration::ZERO), |member| {
             known.contains(&member.key()) || mark.is_on(member.pid) || carries(member.pid, &entry)
         })
     }
@@ -98,7 +98,7 @@ impl Identity {
 
     /// The same as seen at most `age` ago, by whichever session looked last.
     pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
-        self.find(&everything(age), |member| known.contains(&member.key()))
+        self.find(&all_processes(age), |member| known.contains(&member.key()))
     }
 
     fn find(&self, all: &[Member], belongs: impl Fn(&Member) -> bool) -> Vec<Member> {
@@ -228,7 +228,7 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
 
 /// All processes but this one, as they were at most `age` ago. Reading them takes milliseconds on a full machine, so a
 /// caller that allows some age shares the last look.
-fn everything(age: Duration) -> Arc<Vec<Member>> {
+fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, all)) = last().as_ref().filter(|(looked, _)| looked.elapsed() < age) {

@@ -7,7 +7,7 @@ use mcp::wire::{Envelope, Id, Json, build};
 use serde::Deserialize;
 
 use super::lists::Promised;
-use super::peek::What;
+use super::peek::Method;
 use super::questions::random;
 
 #[derive(Debug, Default)]
@@ -44,26 +44,26 @@ impl Handshake {
     }
 
     /// A request of the agent was answered with a result.
-    pub(super) fn answered(&mut self, what: What, asked: &[u8], answer: &[u8]) {
-        match what {
-            What::Initialize => {
+    pub(super) fn answered(&mut self, method: Method, asked: &[u8], answer: &[u8]) {
+        match method {
+            Method::Initialize => {
                 self.initialize = Some(asked.into());
                 self.promised = Promised::by(answer);
                 self.batches = version(answer).is_some_and(|version| version == "2025-03-26");
             }
-            What::SetLevel => self.level = Some(asked.into()),
-            What::Subscribe => {
+            Method::SetLevel => self.level = Some(asked.into()),
+            Method::Subscribe => {
                 if let Some(uri) = uri(asked) {
                     self.subscriptions.retain(|(known, _)| *known != uri);
                     self.subscriptions.push((uri, asked.into()));
                 }
             }
-            What::Unsubscribe => {
+            Method::Unsubscribe => {
                 if let Some(uri) = uri(asked) {
                     self.subscriptions.retain(|(known, _)| *known != uri);
                 }
             }
-            What::Call | What::Listen | What::Plain => {}
+            Method::Call | Method::Listen | Method::Plain => {}
         }
     }
 

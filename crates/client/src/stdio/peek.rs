@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 /// Requests that mean something to the front-end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum Method {
     /// A tool call: the only thing that must not be done twice, unless the tool only reads.
     Call,
     Initialize,
@@ -20,16 +20,16 @@ pub(super) enum What {
     Plain,
 }
 
-impl What {
-    pub(super) fn of(method: &str) -> What {
+impl Method {
+    pub(super) fn of(method: &str) -> Method {
         match method {
-            "tools/call" => What::Call,
-            "initialize" => What::Initialize,
-            "logging/setLevel" => What::SetLevel,
-            "resources/subscribe" => What::Subscribe,
-            "resources/unsubscribe" => What::Unsubscribe,
-            "subscriptions/listen" => What::Listen,
-            _ => What::Plain,
+            "tools/call" => Method::Call,
+            "initialize" => Method::Initialize,
+            "logging/setLevel" => Method::SetLevel,
+            "resources/subscribe" => Method::Subscribe,
+            "resources/unsubscribe" => Method::Unsubscribe,
+            "subscriptions/listen" => Method::Listen,
+            _ => Method::Plain,
         }
     }
 }

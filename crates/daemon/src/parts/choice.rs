@@ -28,15 +28,15 @@ pub(crate) struct Toolset {
 
 /// Everything this daemon can serve.
 pub(crate) struct Catalog {
-    toolsets: Vec<Offered>,
-    profiles: Vec<Offered>,
+    toolsets: Vec<PartToolset>,
+    profiles: Vec<PartToolset>,
     /// The toolsets served to a connection that names none.
     enabled: Vec<String>,
     registries: Mutex<HashMap<Choice, Arc<Registry>>>,
 }
 
 /// A toolset, and whose it is.
-struct Offered {
+struct PartToolset {
     toolset: Toolset,
     /// Which of the parts.
     part: usize,
@@ -93,16 +93,20 @@ pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> 
 impl Catalog {
     /// What these parts offer. `enabled` names the toolsets for who names none; empty for all.
     pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Vec<String>) -> Result<Catalog, ChoiceError> {
-        let offered = |toolset, part| Offered { toolset, part };
+        let entry = |toolset, part| PartToolset { toolset, part };
         let parts = || parts.iter().enumerate();
-        let toolsets = parts().map(|(number, part)| offered(part.toolset(), number)).collect();
+        let toolsets = parts().map(|(number, part)| entry(part.toolset(), number)).collect();
         let of_part = |(number, part): (usize, &Arc<dyn Part>)| {
-            part.profiles().into_iter().map(move |profile| offered(profile, number))
+            part.profiles().into_iter().map(move |profile| entry(profile, number))
         };
         Catalog::new(toolsets, parts().flat_map(of_part).collect(), enabled)
     }
 
-    fn new(toolsets: Vec<Offered>, profiles: Vec<Offered>, enabled: Vec<String>) -> Result<Catalog, ChoiceError> {
+    fn new(
+        toolsets: Vec<PartToolset>,
+        profiles: Vec<PartToolset>,
+        enabled: Vec<String>,
+    ) -> Result<Catalog, ChoiceError> {
         let catalog = Catalog { toolsets, profiles, enabled, registries: Mutex::default() };
         // A wrong name in the configuration is said at the start, not at the first connection.
         catalog.choose(&[], None)?;
@@ -112,34 +116,34 @@ impl Catalog {
     /// What a connection gets that names these.
     pub(crate) fn choose(&self, toolsets: &[String], profile: Option<&str>) -> Result<Chosen, ChoiceError> {
         let choice = self.choice(toolsets, profile)?;
-        let is_chosen = |offered: &&Offered| match &choice {
-            Choice::Toolsets(names) => names.contains(&offered.toolset.name),
-            Choice::Profile(name) => *name == offered.toolset.name,
+        let is_chosen = |entry: &&PartToolset| match &choice {
+            Choice::Toolsets(names) => names.contains(&entry.toolset.name),
+            Choice::Profile(name) => *name == entry.toolset.name,
         };
         let source = if matches!(choice, Choice::Profile(_)) { &self.profiles } else { &self.toolsets };
-        let chosen: Vec<&Offered> = source.iter().filter(is_chosen).collect();
-        let instructions: Vec<&str> = chosen.iter().map(|offered| offered.toolset.instructions).collect();
+        let chosen: Vec<&PartToolset> = source.iter().filter(is_chosen).collect();
+        let instructions: Vec<&str> = chosen.iter().map(|entry| entry.toolset.instructions).collect();
         let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
-        let tools = || chosen.iter().flat_map(|offered| offered.toolset.tools.iter().cloned());
+        let tools = || chosen.iter().flat_map(|entry| entry.toolset.tools.iter().cloned());
         Ok(Chosen {
             instructions: instructions.join(" "),
-            extras: chosen.iter().filter(|offered| offered.toolset.extras).map(|offered| offered.part).collect(),
+            extras: chosen.iter().filter(|entry| entry.toolset.extras).map(|entry| entry.part).collect(),
             registry: registries.entry(choice).or_insert_with(|| Arc::new(Registry::new(tools()))).clone(),
         })
     }
 
     /// The toolsets, for a listing.
     pub(crate) fn toolsets(&self) -> impl Iterator<Item = &Toolset> {
-        self.toolsets.iter().map(|offered| &offered.toolset)
+        self.toolsets.iter().map(|entry| &entry.toolset)
     }
 
     /// The profiles, for a listing.
     pub(crate) fn profiles(&self) -> impl Iterator<Item = &Toolset> {
-        self.profiles.iter().map(|offered| &offered.toolset)
+        self.profiles.iter().map(|entry| &entry.toolset)
     }
 
     fn choice(&self, toolsets: &[String], profile: Option<&str>) -> Result<Choice, ChoiceError> {
-        let names = |sets: &[Offered]| sets.iter().map(|set| set.toolset.name).collect::<Vec<&'static str>>();
+        let names = |sets: &[PartToolset]| sets.iter().map(|set| set.toolset.name).collect::<Vec<&'static str>>();
         if let Some(name) = profile {
             if !toolsets.is_empty() {
                 return Err(ChoiceError::Both);
@@ -168,7 +172,7 @@ mod tests {
     use expect_test::expect;
 
     fn catalog(enabled: &[&str]) -> Result<Catalog, ChoiceError> {
-        let set = |name, instructions| Offered {
+        let set = |name, instructions| PartToolset {
             toolset: Toolset { name, about: "", instructions, tools: Vec::new(), is_default: false, extras: false },
             part: 0,
         };

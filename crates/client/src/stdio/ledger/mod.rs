@@ -13,7 +13,7 @@ use super::answers::{self, LossReason};
 use super::hand_outs::HandOuts;
 use super::handshake::Handshake;
 use super::lists::Changed;
-use super::peek::{self, Glance, What};
+use super::peek::{self, Glance, Method};
 use super::questions::Questions;
 use super::repeat::Rules;
 
@@ -91,7 +91,7 @@ enum Kind {
 #[derive(Debug)]
 struct Request {
     id: Id,
-    what: What,
+    method: Method,
     token: Option<Box<str>>,
     /// How many more requests came under the same id meanwhile: each is refused by the daemon.
     duplicates: u32,
@@ -140,16 +140,16 @@ impl Ledger {
             }
             return;
         }
-        let what = What::of(envelope.method().unwrap_or_default());
+        let method = Method::of(envelope.method().unwrap_or_default());
         let token = envelope.params().and_then(peek::progress_token);
-        self.take(line, Kind::Request(Request { id, what, token, duplicates: 0, acknowledged: false }));
+        self.take(line, Kind::Request(Request { id, method, token, duplicates: 0, acknowledged: false }));
     }
 
     fn cancelled(&mut self, line: &[u8], envelope: &Envelope) {
         let id = envelope.params().and_then(peek::request_id);
         let seq = id.as_ref().and_then(|id| self.by_id.get(id).copied());
         let cancellable =
-            |item: &Item| !matches!(&item.kind, Kind::Request(request) if request.what == What::Initialize);
+            |item: &Item| !matches!(&item.kind, Kind::Request(request) if request.method == Method::Initialize);
         // A cancelled request is owed no answer. Should one come all the same, it passes.
         let seq = seq.filter(|seq| self.items.get(seq).is_some_and(cancellable));
         let cancelled = seq.and_then(|seq| self.remove(seq));
@@ -247,12 +247,12 @@ impl Ledger {
         if let Some(Item { line: asked, kind: Kind::Request(request), .. }) = self.remove(seq)
             && !failed
         {
-            if request.what == What::Call
+            if request.method == Method::Call
                 && let Some(receipt) = self.rules.receipt(&asked)
             {
                 self.hand_outs.answered(seq, self.arrived, id, line, receipt);
             }
-            self.handshake.answered(request.what, &asked, line);
+            self.handshake.answered(request.method, &asked, line);
         }
         if apart { Verdict::ForwardApart } else { Verdict::Forward }
     }
@@ -302,7 +302,7 @@ impl Ledger {
     /// Whether something waits that a daemon is needed for now. Listening alone can wait.
     pub(super) fn needs_daemon(&self) -> bool {
         self.items.values().any(|item| match &item.kind {
-            Kind::Request(request) => request.what != What::Listen || (item.end.is_none() && !item.taken),
+            Kind::Request(request) => request.method != Method::Listen || (item.end.is_none() && !item.taken),
             Kind::Batch(_) => true,
             Kind::Other => false,
         })
@@ -310,7 +310,7 @@ impl Ledger {
 
     /// Whether the agent expects to be told things without asking.
     pub(super) fn listens(&self) -> bool {
-        let listening = |item: &Item| matches!(&item.kind, Kind::Request(request) if request.what == What::Listen);
+        let listening = |item: &Item| matches!(&item.kind, Kind::Request(request) if request.method == Method::Listen);
         self.handshake.subscribed() || self.items.values().any(listening)
     }
 
@@ -339,7 +339,7 @@ impl Ledger {
     fn is_lost(&self, item: &Item) -> bool {
         item.taken
             && match &item.kind {
-                Kind::Request(request) => request.what == What::Call && self.rules.has_effect(&item.line),
+                Kind::Request(request) => request.method == Method::Call && self.rules.has_effect(&item.line),
                 Kind::Batch(_) => peek::batch_calls(&item.line).any(|call| self.rules.has_effect(call)),
                 Kind::Other => false,
             }
@@ -352,7 +352,7 @@ impl Ledger {
         for (seq, item) in self.items.iter().filter(|(_, item)| item.taken) {
             let calls = match &item.kind {
                 Kind::Request(request) => {
-                    usize::from(request.what == What::Call && self.rules.may_hand_out(&item.line))
+                    usize::from(request.method == Method::Call && self.rules.may_hand_out(&item.line))
                 }
                 Kind::Batch(_) => peek::batch_calls(&item.line).filter(|call| self.rules.may_hand_out(call)).count(),
                 Kind::Other => 0,
@@ -373,7 +373,7 @@ impl Ledger {
         self.held = 0;
         self.questions.connected();
         let initializing =
-            |item: &Item| matches!(&item.kind, Kind::Request(request) if request.what == What::Initialize);
+            |item: &Item| matches!(&item.kind, Kind::Request(request) if request.method == Method::Initialize);
         let in_flight = self.items.values().any(initializing);
         let mut replay = Vec::new();
         self.handshake.replay(&mut replay, in_flight);
@@ -430,7 +430,7 @@ impl Ledger {
                 self.handshake.initialized |= peek::is_initialized(&item.line);
                 self.remove(seq);
             }
-            Kind::Request(request) if request.what == What::Initialize && item.deliveries > 0 => {
+            Kind::Request(request) if request.method == Method::Initialize && item.deliveries > 0 => {
                 if let Some(line) = self.handshake.initialized_line() {
                     self.push(line);
                 }
@@ -483,7 +483,7 @@ impl Ledger {
 }
 
 fn is_listen(item: &Item) -> bool {
-    matches!(&item.kind, Kind::Request(request) if request.what == What::Listen)
+    matches!(&item.kind, Kind::Request(request) if request.method == Method::Listen)
 }
 
 #[cfg(test)]
