@@ -26,7 +26,7 @@ pub struct SecretError {
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
-    Ok((hex::encode(&bytes), path))
+    Ok((hex::encode(bytes), path))
 }
 
 /// What seals tickets of open questions, the same over restarts of the daemon.
@@ -55,7 +55,7 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     let draft = path.with_extension(format!("new-{}", std::process::id()));
     let _ = fs::remove_file(&draft);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let written = writeln!(file, "{}", hex::encode(&fresh)).and_then(|()| {
+    let written = writeln!(file, "{}", hex::encode(fresh)).and_then(|()| {
         // What is there and was not taken is not a secret any more.
         let _ = fs::remove_file(path);
         // Unlike a rename it never replaces what another process has just made.
