@@ -28,9 +28,11 @@ mod tools;
 mod types;
 mod workspace;
 
-pub use compile::{Alone, Checked, Compilation, Run, Sources, compile};
+pub use compile::{Alone, Checked, Compilation, Sources, compile};
 pub use eval::limits::{Failure, Limits, Stop};
+pub use eval::value::float as erlang_float;
 pub use eval::watch::{Spent, Watched};
+pub use eval::{Run, interpret};
 pub use lower::form;
 pub use part::{Cure, Modules, Options, RunLimits};
 pub use prompts::prompts;
@@ -38,16 +40,3 @@ pub use resources::serve_resources;
 pub use settings::CureSettings;
 pub use tools::tools;
 pub use workspace::{FileReport, Index, Report, Workspace};
-
-#[cfg(test)]
-mod beam_conversation_tests;
-#[cfg(test)]
-mod beam_random_tests;
-#[cfg(test)]
-mod beam_tests;
-#[cfg(test)]
-mod hostile_tests;
-#[cfg(test)]
-mod program_tests;
-#[cfg(test)]
-mod proofs;

@@ -1,8 +1,9 @@
 //! Running a program from outside: which function, with which arguments, within which bounds. Arguments are expressions
 //! of Cure and are checked like any call, refinements and all.
 
-use crate::compile::{Compilation, Run, Sources, compile};
+use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::Diagnostic;
+use crate::eval::Run;
 use crate::eval::limits::{Limits, Stop};
 use crate::eval::watch::Watched;
 

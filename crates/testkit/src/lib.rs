@@ -12,6 +12,7 @@ mod peer;
 mod postgres;
 mod processes;
 mod project;
+mod random;
 pub mod transcript;
 
 pub use caller::caller;
@@ -20,3 +21,4 @@ pub use peer::{Answer, McpPeer};
 pub use postgres::Postgres;
 pub use processes::{Process, is_alive, kill_hard, with_environment};
 pub use project::{Ran, TestProject, has_program, has_version};
+pub use random::Random;

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::eval::limits::{Failure, Limits, Stop};
 use crate::eval::machine::Machine;
-use crate::eval::value::{Value, show};
-use crate::eval::watch::{Spent, Watched};
+use crate::eval::value::Value;
+use crate::eval::watch::Watched;
+use crate::eval::{Run, interpret};
 use crate::fsm::{Finding, Graph};
 use crate::limit::bounded;
 use crate::lower::form;
@@ -62,21 +63,6 @@ pub struct Compilation {
     pub(crate) syntax: Vec<ast::Module>,
     /// All modules that were looked at.
     found: HashMap<Name, Arc<Loaded>>,
-}
-
-/// What a run gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// The value as Erlang writes it, or why there is none.
-    pub result: Result<String, Failure>,
-    /// What was printed.
-    pub output: String,
-    /// How many steps were done.
-    pub steps: u64,
-    /// Calls and returns, where they were asked for.
-    pub trace: Vec<String>,
-    /// Where the steps went, where that was asked for.
-    pub profile: Vec<Spent>,
 }
 
 impl Compilation {
@@ -191,10 +177,7 @@ impl Compilation {
     pub fn run_in(&self, module: &str, function: &str, limits: Limits, stop: Stop, watched: Watched) -> Option<Run> {
         self.found.get(module)?.form.as_ref()?;
         let forms = self.closure(&[Name::from(module)]);
-        let mut machine = Machine::new(&forms, limits, stop, watched);
-        let result = machine.call(module, function, Vec::new()).map(|value: Value| show(&value, 100_000));
-        let (steps, trace, profile) = (machine.steps(), machine.watch.trace(), machine.watch.profile());
-        Some(Run { result, steps, trace, profile, output: machine.output })
+        Some(interpret(&forms, module, function, limits, stop, watched))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The interpreter of the core form: runs checked programs without Erlang. Start at [`machine`]; [`value`] and [`heap`]
-//! are what it computes with, [`limits`] what holds it.
+//! The interpreter of the core form: runs checked programs without Erlang. [`interpret`] is its door, [`machine`] the
+//! loop behind it; [`value`] and [`heap`] hold what a program computes with, [`limits`] what bounds it.
 
 mod erlang;
 mod fsm;
@@ -11,3 +11,44 @@ mod operations;
 mod tests;
 pub(crate) mod value;
 pub(crate) mod watch;
+
+use std::sync::Arc;
+
+use crate::lower::form::Module;
+use limits::{Failure, Limits, Stop};
+use machine::Machine;
+use value::{Value, show};
+use watch::{Spent, Watched};
+
+/// How many bytes of a value's text a run gives.
+const MOST_TEXT: usize = 100_000;
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The value as Erlang writes it, or why there is none.
+    pub result: Result<String, Failure>,
+    /// What was printed.
+    pub output: String,
+    /// How many steps were done.
+    pub steps: u64,
+    /// Calls and returns, where they were asked for.
+    pub trace: Vec<String>,
+    /// Where the steps went, where that was asked for.
+    pub profile: Vec<Spent>,
+}
+
+/// Runs a function without arguments of one of these modules, exported or not.
+pub fn interpret(
+    modules: &[Arc<Module>],
+    module: &str,
+    function: &str,
+    limits: Limits,
+    stop: Stop,
+    watched: Watched,
+) -> Run {
+    let mut machine = Machine::new(modules, limits, stop, watched);
+    let result = machine.call(module, function, Vec::new()).map(|value: Value| show(&value, MOST_TEXT));
+    let (steps, trace, profile) = (machine.steps(), machine.watch.trace(), machine.watch.profile());
+    Run { result, steps, trace, profile, output: machine.output }
+}

@@ -447,7 +447,7 @@ fn atom(name: &str) -> String {
 }
 
 /// The shortest text that reads back as the same float, as Erlang writes it.
-pub(crate) fn float(value: f64) -> String {
+pub fn float(value: f64) -> String {
     let (mut scientific, mut plain) = (format!("{value:e}"), format!("{value}"));
     if let Some(digit) = evened(value, &scientific) {
         let mantissa = scientific.find('e').unwrap_or(scientific.len());

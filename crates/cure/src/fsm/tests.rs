@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, FindingKind, Graph};
-use crate::proofs::random::Random;
 use crate::{Alone, compile};
+use testkit::Random;
 
 /// What is found in the only machine of a text.
 fn found(text: &str) -> (Graph, Vec<Finding>) {

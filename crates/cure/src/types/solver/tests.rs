@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::*;
-use crate::proofs::random::Random;
+use testkit::Random;
 
 fn factor(random: &mut Random) -> BigInt {
     BigInt::from(random.below(9) as i64 - 4)

@@ -5,16 +5,12 @@
 use std::sync::Arc;
 
 use num_bigint::BigInt;
+use testkit::Random;
 use testkit::otp::{Job, Otp};
 
-use crate::diagnostic::Span;
-use crate::eval::limits::{Failure, Limits, Stop};
-use crate::eval::machine::Machine;
-use crate::eval::value::show;
-use crate::eval::watch::Watched;
-use crate::form::{Block, Call, End, Function, Literal, Module, Operand, Operation, Step, Test, Value, Var};
-use crate::proofs::random::Random;
-use crate::{beam, form};
+use cure::diagnostic::Span;
+use cure::form::{Block, Call, End, Function, Literal, Module, Operand, Operation, Step, Test, Value, Var};
+use cure::{Failure, Limits, Stop, Watched, beam, form, interpret};
 
 /// The types that keep random programs from raising all the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,9 +278,8 @@ fn module(name: &str, seed: u64) -> Module {
 fn interpreted(module: &Arc<Module>) -> Option<Result<String, String>> {
     let limits = Limits { steps: 100_000, memory: 4 << 20, ..Limits::default() };
     let forms = [module.clone()];
-    let mut machine = Machine::new(&forms, limits, Stop::default(), Watched::default());
-    match machine.call(&module.name, "main", Vec::new()) {
-        Ok(value) => Some(Ok(show(&value, 1 << 20))),
+    match interpret(&forms, &module.name, "main", limits, Stop::default(), Watched::default()).result {
+        Ok(value) => Some(Ok(value)),
         Err(Failure::Raised { reason, .. }) => Some(Err(reason)),
         Err(_) => None,
     }

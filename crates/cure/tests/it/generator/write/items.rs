@@ -1,8 +1,8 @@
 //! Modules and what stands in them, in any order.
 
 use super::Writer;
-use crate::proofs::templates;
-use crate::proofs::tree::*;
+use crate::generator::templates;
+use crate::generator::tree::*;
 
 impl Writer<'_> {
     /// All modules.
@@ -211,7 +211,7 @@ impl Writer<'_> {
                 Type::Named(data, _) => self.program.data[*data].name.clone(),
                 other => panic!("{other:?} is no container"),
             };
-            let result = crate::proofs::types::with_param(of, &Type::Param("B"));
+            let result = crate::generator::types::with_param(of, &Type::Param("B"));
             items.push(format!(
                 "  instance {class}({head}) do\n    def {method}(x: {}, f: A => B): {} = {}\n  end\n",
                 self.plain(of),

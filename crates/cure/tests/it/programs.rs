@@ -1,7 +1,7 @@
 //! The table of programs: each accepted, refused or run as its line says.
 
-use crate::diagnostic::{Diagnostic, Lines};
-use crate::{Alone, Limits, beam, compile};
+use cure::diagnostic::{Diagnostic, Lines};
+use cure::{Alone, Limits, beam, compile};
 
 struct Program {
     name: &'static str,
@@ -10,7 +10,7 @@ struct Program {
 }
 
 fn programs() -> Vec<Program> {
-    let table = include_str!("../tests/data/programs.tsv");
+    let table = include_str!("../data/programs.tsv");
     let rows = table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
     rows.map(|row| Program { name: row[0], verdict: row[2], text: row[3].replace("\\n", "\n") }).collect()
 }
@@ -113,7 +113,7 @@ fn unwritten(text: &str) -> String {
 /// Where each refused or warned program is wrong: what is said first, and in which line a person would look for it.
 #[test]
 fn what_is_said_first_stands_in_the_right_line() {
-    let table = include_str!("../tests/data/programs-lines.tsv");
+    let table = include_str!("../data/programs-lines.tsv");
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
     let mut faults = Vec::new();
     for program in programs() {
@@ -133,7 +133,7 @@ fn what_is_said_first_stands_in_the_right_line() {
 
 #[test]
 fn what_is_ill_typed_is_refused_and_its_sound_neighbours_are_not() {
-    let table = include_str!("../tests/data/soundness.txt");
+    let table = include_str!("../data/soundness.txt");
     let blocks = blocks(table);
     assert!(blocks.len() >= 60, "{}", blocks.len());
     let faults =
@@ -144,8 +144,8 @@ fn what_is_ill_typed_is_refused_and_its_sound_neighbours_are_not() {
 
 #[test]
 fn the_standard_library_is_without_fault() {
-    for name in crate::standard::names() {
-        let text = crate::standard::source(name).unwrap_or("");
+    for name in cure::standard::names() {
+        let text = cure::standard::source(name).unwrap_or("");
         let compiled = compile(text, &Alone);
         let lines = Lines::new(text);
         let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
@@ -158,8 +158,8 @@ fn the_standard_library_is_without_fault() {
 fn what_the_library_says_of_itself_is_true() {
     let mut count = 0;
     let mut faults = Vec::new();
-    for name in crate::standard::names() {
-        let text = crate::standard::source(name).unwrap_or("");
+    for name in cure::standard::names() {
+        let text = cure::standard::source(name).unwrap_or("");
         let equations: Vec<_> = text.lines().filter_map(|line| line.trim_start().strip_prefix("# > ")).collect();
         for equation in &equations {
             count += 1;
@@ -176,7 +176,7 @@ fn what_the_library_says_of_itself_is_true() {
 /// Each row of the dialect document has a program and says what becomes of it.
 #[test]
 fn every_row_of_the_dialect_document_is_true() {
-    let document = include_str!("../../../docs/cure-dialect.md");
+    let document = include_str!("../../../../docs/cure-dialect.md");
     let mut faults = Vec::new();
     let rows: Vec<_> = document.split("\n### ").skip(1).collect();
     for (at, row) in rows.iter().enumerate() {
@@ -198,18 +198,18 @@ fn every_row_of_the_dialect_document_is_true() {
 /// many errors (C0005) and too much work (C0007) have tests of their own.
 #[test]
 fn every_code_has_a_program_that_provokes_it() {
-    let blocks = blocks(include_str!("../tests/data/codes.txt"));
+    let blocks = blocks(include_str!("../data/codes.txt"));
     for block in &blocks {
         let found =
             if block.outcome.starts_with("not written") { unwritten(&block.text) } else { outcome(&block.text) };
         assert_eq!(found, block.outcome, "{}\n{}", block.title, block.text);
         assert!(block.outcome.contains(block.title), "{}: {}", block.title, block.outcome);
     }
-    for (code, meaning) in crate::diagnostic::code::ALL {
+    for (code, meaning) in cure::diagnostic::code::ALL {
         let there = blocks.iter().any(|block| block.title == code.to_string());
         let elsewhere = [4, 5, 7].contains(&code.0);
         assert!(there || elsewhere, "{code} has no program: {meaning}");
     }
-    let large = compile(&" ".repeat(crate::syntax::MAX_SOURCE + 1), &Alone);
-    assert_eq!(large.diagnostics[0].code, crate::diagnostic::code::TOO_LARGE);
+    let large = compile(&" ".repeat(cure::syntax::MAX_SOURCE + 1), &Alone);
+    assert_eq!(large.diagnostics[0].code, cure::diagnostic::code::TOO_LARGE);
 }

@@ -2,7 +2,7 @@
 //! programs, `HOB_CURE_SEED` the seed of the first; without them a part. `HOB_CURE_FAULTS` names a file for everything
 //! that went wrong. All ten thousand:
 //!
-//! `HOB_CURE_PROGRAMS=10000 cargo nextest run --release -p cure --no-capture -E 'test(proofs::)'`
+//! `HOB_CURE_PROGRAMS=10000 cargo nextest run --release -p cure --no-capture -E 'test(generated::)'`
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,15 +13,14 @@ use std::time::{Duration, Instant};
 use testkit::has_program;
 use testkit::otp::{Job, Otp};
 
-use super::coverage;
-use super::evaluate::evaluate;
-use super::make;
-use super::value::Value;
-use crate::diagnostic::Lines;
-use crate::eval::machine::Machine;
-use crate::form::Module;
-use crate::syntax::format;
-use crate::{Alone, Limits, Stop, Watched, beam, compile};
+use crate::generator::coverage;
+use crate::generator::evaluate::evaluate;
+use crate::generator::make;
+use crate::generator::value::Value;
+use cure::diagnostic::Lines;
+use cure::form::Module;
+use cure::syntax::format;
+use cure::{Alone, Limits, Stop, Watched, beam, compile, interpret};
 
 /// How many programs there are, unless the environment says otherwise.
 const PROGRAMS: u64 = 100;
@@ -80,15 +79,12 @@ fn forms(text: &str) -> Result<Vec<Arc<Module>>, String> {
 }
 
 fn interpreted(forms: &[Arc<Module>], name: &str, output: &str, expected: &Value) -> Result<(), String> {
-    let mut machine = Machine::new(forms, Limits::default(), Stop::default(), Watched::default());
-    match machine.call(name, "main", Vec::new()) {
+    let run = interpret(forms, name, "main", Limits::default(), Stop::default(), Watched::default());
+    let expected = expected.erlang();
+    match run.result {
         Err(failure) => Err(format!("did not run: {failure}")),
-        Ok(value) if !expected.is_value(&value) => Err(format!(
-            "gave\n    {}\ninstead of\n    {}",
-            crate::eval::value::show(&value, 100_000),
-            expected.erlang()
-        )),
-        Ok(_) if machine.output != output => Err(format!("printed {:?} instead of {output:?}", machine.output)),
+        Ok(value) if value != expected => Err(format!("gave\n    {value}\ninstead of\n    {expected}")),
+        Ok(_) if run.output != output => Err(format!("printed {:?} instead of {output:?}", run.output)),
         Ok(_) => Ok(()),
     }
 }

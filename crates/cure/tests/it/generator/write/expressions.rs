@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::{WRONG, Writer};
-use crate::proofs::tree::*;
+use crate::generator::tree::*;
 
 /// The methods of the program's classes.
 const METHODS: [&str; 3] = ["score", "twice", "base"];

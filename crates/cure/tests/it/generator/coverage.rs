@@ -162,7 +162,7 @@ const ROWS: &[(usize, &[&str])] = &[
 ];
 
 /// All features that rows name.
-pub(super) fn features() -> impl Iterator<Item = &'static str> {
+pub(crate) fn features() -> impl Iterator<Item = &'static str> {
     let faults = || UNPROVED.iter().chain(ANYWHERE).map(|kind| kind.0);
     let texts = || DEFINITIONS.iter().chain(BEHIND).map(|kind| kind.0);
     let names = ROWS.iter().flat_map(|(_, names)| names.iter().copied());
@@ -171,7 +171,7 @@ pub(super) fn features() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_row_of_the_dialect_is_met() {
-    let document = include_str!("../../../../docs/cure-dialect.md");
+    let document = include_str!("../../../../../docs/cure-dialect.md");
     let rows = document.lines().filter_map(|line| line.strip_prefix("### ")?.split_once('.')?.0.parse().ok());
     let missing: Vec<usize> = rows.filter(|row| !ROWS.iter().any(|(known, _)| known == row)).collect();
     assert!(missing.is_empty(), "no program is made for the rows {missing:?}");

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::diagnostic::Lines;
-use crate::{Alone, beam, compile};
+use cure::diagnostic::Lines;
+use cure::{Alone, beam, compile};
 
 /// No answer may take more of a processor, in whatever build.
 const LONG: Duration = Duration::from_secs(120);

@@ -8,7 +8,8 @@ mod types;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::random::Random;
+use testkit::Random;
+
 use super::tree::*;
 
 /// What is noted where something wrong is written.

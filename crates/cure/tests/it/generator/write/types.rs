@@ -1,7 +1,7 @@
 //! Types as text: by their names, by aliases with numbers and types as parameters, and refinements in place.
 
 use super::Writer;
-use crate::proofs::tree::*;
+use crate::generator::tree::*;
 
 impl Writer<'_> {
     /// A type as it stands where any form of it may stand.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use testkit::otp::{Job, Otp, Outcome};
 
-use crate::form::Module;
-use crate::{Alone, Compilation, Limits, beam, compile, standard};
+use cure::form::Module;
+use cure::{Alone, Compilation, Limits, beam, compile, standard};
 
 /// The files of a program, with everything it needs.
 fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
@@ -15,7 +15,7 @@ fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
 
 /// The accepted programs of the table, the examples and the standard library: name and text.
 fn programs() -> Vec<(String, String)> {
-    let table = include_str!("../tests/data/programs.tsv");
+    let table = include_str!("../data/programs.tsv");
     let rows = table.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
     let rows = rows.filter(|row| row[2].starts_with("accept"));
     let mut all: Vec<_> = rows.map(|row| (row[0].to_owned(), row[3].replace("\\n", "\n"))).collect();
@@ -116,7 +116,7 @@ fn what_a_file_cannot_hold_is_told() {
     "#]].assert_eq(&said.collect::<String>());
     // No text comes so far: names are held to this before.
     let form = compile("module T do\n  def main(): Int = 1\nend\n", &Alone).forms()[0].as_ref().clone();
-    let long = crate::form::Module { name: "A".repeat(256).into(), ..form };
+    let long = cure::form::Module { name: "A".repeat(256).into(), ..form };
     let said = beam::program(&[long.into()], &|_| None).unwrap_err().to_string();
     assert_eq!(said, "the name AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA… is longer than an atom may be: 255 bytes");
 }

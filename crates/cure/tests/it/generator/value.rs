@@ -105,7 +105,7 @@ impl Value {
         let joined = |items: &[Value]| items.iter().map(Value::erlang).collect::<Vec<_>>().join(",");
         match self {
             Value::Int(value) => value.to_string(),
-            Value::Float(value) => crate::eval::value::float(*value),
+            Value::Float(value) => cure::erlang_float(*value),
             Value::Atom(name)
                 if name.starts_with(|c: char| c.is_ascii_lowercase())
                     && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') =>
@@ -127,24 +127,6 @@ impl Value {
             }
             Value::Function(_) => "a function".to_owned(),
             Value::Machine(_) => "a machine".to_owned(),
-        }
-    }
-
-    /// Whether the interpreter's value is this one.
-    pub(crate) fn is_value(&self, other: &crate::eval::value::Value) -> bool {
-        use crate::eval::value::Value as Other;
-        let all = |ours: &[Value], theirs: &[Other]| {
-            ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(one, other)| one.is_value(other))
-        };
-        match (self, other) {
-            (Value::Int(a), Other::Int(b)) => a.to_i64() == Some(*b),
-            (Value::Int(a), Other::Big(b)) => *a == ***b,
-            (Value::Float(a), Other::Float(b)) => a == b,
-            (Value::Atom(a), Other::Atom(b)) => **a == **b,
-            (Value::Text(a), Other::Binary(b)) => *a.as_bytes() == ****b,
-            (Value::Tuple(a), Other::Tuple(b)) => all(a, b),
-            (Value::List(a), Other::Nil | Other::Cons(_)) => other.items().is_some_and(|items| all(a, &items)),
-            _ => false,
         }
     }
 }

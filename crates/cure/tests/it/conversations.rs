@@ -3,12 +3,12 @@
 use expect_test::{Expect, expect};
 use testkit::otp::{Job, Otp};
 
-use crate::{Alone, Limits, beam, compile};
+use cure::{Alone, Limits, beam, compile};
 
 /// Runs `main/0` in both, with these lines to read; both say the same, and this.
 fn check(otp: &Otp, text: &str, expected: Expect) {
     let compiled = compile(text, &Alone);
-    let lines = crate::diagnostic::Lines::new(text);
+    let lines = cure::diagnostic::Lines::new(text);
     let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
     assert!(compiled.is_ok(), "{}", said.join("\n"));
     let run = compiled.run("main", Limits::default()).unwrap();
@@ -247,7 +247,7 @@ end
 "##;
     let text = text.replace("\\u0301", "\u{301}");
     let compiled = compile(&text, &Alone);
-    let lines = crate::diagnostic::Lines::new(&text);
+    let lines = cure::diagnostic::Lines::new(&text);
     let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
     assert!(compiled.is_ok(), "{}", said.join("\n"));
     let here = compiled.run("main", Limits::default()).unwrap().result.unwrap();

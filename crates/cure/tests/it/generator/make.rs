@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use testkit::Random;
+
 use super::faults::{ANYWHERE, Kind, UNPROVED};
-use super::random::Random;
 use super::tree::*;
 use super::write::WRONG;
 use super::wrong::{BEHIND, DEFINITIONS};

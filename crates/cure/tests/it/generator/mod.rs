@@ -1,0 +1,29 @@
+//! A random generator of Cure programs: well-typed ones together with the value they must give, and ill-typed ones with
+//! the reason. Nothing of the compiler decides what is expected: the generator has its own tree, text and evaluator.
+//!
+//! Start at [`make`] for well-typed programs and [`faults`] for ill-typed ones; `generated.rs` runs both.
+
+mod calls;
+mod classes;
+mod containers;
+mod conversations;
+pub(crate) mod coverage;
+mod definitions;
+pub(crate) mod evaluate;
+mod expressions;
+mod faults;
+mod kinds;
+mod library;
+mod machines;
+pub(crate) mod make;
+mod matches;
+mod operators;
+mod patterns;
+mod refinements;
+mod templates;
+mod tree;
+mod types;
+mod unproved;
+pub(crate) mod value;
+mod write;
+mod wrong;

@@ -1,0 +1,13 @@
+//! Tests through the compiler's public interface: tables of programs, hostile texts, random programs and what Erlang makes
+//! of the code. `generator/` makes the random programs.
+
+// The lints' own exception for tests covers only functions that are marked as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod beam;
+mod conversations;
+mod generated;
+mod generator;
+mod hostile;
+mod programs;
+mod random_modules;
