@@ -1,8 +1,9 @@
 //! A compiler for the Cure language, in process: a functional language for the BEAM with refinement types, lengths in
 //! types and state machines as constructs of the language.
 //!
-//! The way of a program: [`syntax`] (text → lossless tree → syntax) → resolution and types → a core form → the
-//! interpreter or a BEAM file. Nothing but `tools` knows of MCP.
+//! The way of a program: [`syntax`] (text → lossless tree → syntax) → `resolve` → `types` → `lower` → the interpreter
+//! (`eval`) or BEAM files ([`beam`]). What these stages hand on is in `ir`, below all of them. [`compile`] drives them.
+//! Nothing but `tools`, `prompts` and `resources` knows of MCP.
 
 pub mod beam;
 mod cases;
@@ -12,6 +13,7 @@ mod eval;
 pub mod files;
 pub mod fsm;
 mod fuel;
+mod ir;
 mod limit;
 mod lower;
 mod part;
@@ -22,6 +24,7 @@ mod resolve;
 mod resources;
 pub mod run;
 mod settings;
+mod solver;
 pub mod standard;
 pub mod syntax;
 mod tools;
@@ -33,7 +36,7 @@ pub use eval::limits::{Failure, Limits, Stop};
 pub use eval::value::float as erlang_float;
 pub use eval::watch::{Spent, Watched};
 pub use eval::{Run, interpret};
-pub use lower::form;
+pub use ir::form;
 pub use part::{Cure, Modules, Options, RunLimits};
 pub use prompts::prompts;
 pub use resources::serve_resources;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::instruction::{After, Function, Instruction, Register, Source, Test};
 use super::{Code, Written};
 use crate::eval::value::float;
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
 
 /// The text of a module.
 pub(super) fn text(code: &Code<'_>) -> String {

@@ -3,7 +3,7 @@
 use super::emit::Emitter;
 use super::flat::Question;
 use super::instruction::{Instruction, Label, Source, Test, constant};
-use crate::lower::form::{self, Literal, Operand, Operation};
+use crate::ir::form::{self, Literal, Operand, Operation};
 
 impl<'m> Emitter<'m, '_> {
     pub(super) fn test(&mut self, test: Question<'m>, otherwise: Label) {

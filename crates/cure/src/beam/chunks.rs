@@ -10,7 +10,7 @@ use super::emit::Lambda;
 use super::encode::Encoder;
 use super::instruction::Label;
 use super::term;
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
 
 /// What stands in the tables besides the code.
 pub(super) struct Tables<'m> {

@@ -11,7 +11,7 @@ use super::flat::{Flat, Op, Tuple, Work};
 use super::instruction::{After, Function, Instruction, Label, Register, Source, constant, operator};
 use super::registers::{Places, Valid, position};
 use crate::diagnostic::Span;
-use crate::lower::form::{self, Call, Operand, Operation, Var};
+use crate::ir::form::{self, Call, Operand, Operation, Var};
 
 /// What the functions of a module share while they are written.
 pub(super) struct Surroundings<'m> {

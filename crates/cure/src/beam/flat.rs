@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::instruction::Label;
 use crate::diagnostic::Span;
-use crate::lower::form::{self, Block, Call, End, Literal, Operand, Operation, Value, Var};
+use crate::ir::form::{self, Block, Call, End, Literal, Operand, Operation, Value, Var};
 
 /// One thing to do.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 
 use num_traits::ToPrimitive;
 
-use crate::lower::form::{Literal, Operation};
+use crate::ir::form::{Literal, Operation};
 
 /// A place in the code. Numbered through the whole module, from 1.
 pub(super) type Label = u32;

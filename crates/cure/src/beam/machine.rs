@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::compile::{Alone, compile};
 use crate::diagnostic::Span;
-use crate::lower::form::{
+use crate::ir::form::{
     Block, Call, End, Function, Literal, Machine, MachineTransition, MachineTrigger, Module, Operand, Step, Test,
     Value, Var,
 };

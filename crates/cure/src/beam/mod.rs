@@ -29,7 +29,7 @@ use self::emit::{Lambda, Surroundings};
 use self::encode::{Encoder, Table};
 use self::instruction::{After, Function, Instruction, Label, Register, Source};
 use crate::diagnostic::{Diagnostic, Lines, Span, code};
-use crate::lower::form::Module;
+use crate::ir::form::Module;
 
 /// Why a module cannot be a BEAM file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

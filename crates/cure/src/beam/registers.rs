@@ -3,7 +3,7 @@
 
 use super::flat::{Flat, Op};
 use super::instruction::Register;
-use crate::lower::form::Var;
+use crate::ir::form::Var;
 
 /// The most X registers that variables get; the machine has more, which calls and exchanges use.
 const X_REGISTERS: u32 = 200;

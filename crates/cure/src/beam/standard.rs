@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::{Origin, Unwritable, compile, machine};
-use crate::lower::form::Module;
+use crate::ir::form::Module;
 use crate::lower::names::RUNTIME;
 use crate::standard;
 use crate::syntax::ast::Name;

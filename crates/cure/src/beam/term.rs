@@ -4,7 +4,7 @@ use num_bigint::{BigInt, Sign};
 use num_traits::ToPrimitive;
 
 use super::instruction::Function;
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
 
 /// A constant with its version byte, as tables of constants hold it. Atoms in it are at most 255 bytes: [`long_name`].
 pub(super) fn literal(literal: &Literal) -> Vec<u8> {

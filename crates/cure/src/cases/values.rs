@@ -6,10 +6,10 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 
 use crate::eval::value::{Value, float};
+use crate::ir::ty::{Seq, Ty};
 use crate::resolve::interface::{TypeInfo, TypeInfoKind};
 use crate::standard;
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::types::ty::{Seq, Ty};
 
 /// How many values are tried for one argument.
 const MOST_VALUES: usize = 12;

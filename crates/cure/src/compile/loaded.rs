@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostic::Diagnostic;
 use crate::fsm::{Finding, Graph};
-use crate::lower::form;
+use crate::ir::form;
 use crate::resolve::fingerprint::Fingerprint;
 use crate::resolve::interface::Interface;
 use crate::syntax::ast::Name;

@@ -139,7 +139,7 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
         ("lists", "sum", [list]) => list.items().and_then(|items| {
             items
                 .into_iter()
-                .try_fold(Value::Int(0), |sum, item| operate(crate::lower::form::Operation::Add, &[sum, item]))
+                .try_fold(Value::Int(0), |sum, item| operate(crate::ir::form::Operation::Add, &[sum, item]))
         }),
         ("lists", "seq", [Value::Int(from), Value::Int(to)]) => {
             Some(Value::list((*from..=*to).map(Value::Int).collect::<Vec<_>>(), Value::Nil))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::limits::Failure;
 use super::machine::Machine;
 use super::value::Value;
-use crate::lower::form::{self, MachineTrigger};
+use crate::ir::form::{self, MachineTrigger};
 use crate::syntax::ast::Name;
 
 /// How many machines may run at once.

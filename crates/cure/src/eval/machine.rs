@@ -11,7 +11,7 @@ use super::limits::{Failure, Limits, Meter, Stop};
 use super::operations::{MOST_BITS, operate};
 use super::value::{Callable, Value, same, show};
 use super::watch::{Watch, Watched};
-use crate::lower::form::{self, Block, Call, End, Function, Literal, Module, Operand, Operation, Test};
+use crate::ir::form::{self, Block, Call, End, Function, Literal, Module, Operand, Operation, Test};
 use crate::syntax::ast::Name;
 
 /// A program ready to run.

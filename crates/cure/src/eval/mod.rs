@@ -14,7 +14,7 @@ pub(crate) mod watch;
 
 use std::sync::Arc;
 
-use crate::lower::form::Module;
+use crate::ir::form::Module;
 use limits::{Failure, Limits, Stop};
 use machine::Machine;
 use value::{Value, show};

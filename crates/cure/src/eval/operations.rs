@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use num_traits::Zero;
 
 use super::value::{Ordered, Value, compare, same};
-use crate::lower::form::Operation;
+use crate::ir::form::Operation;
 
 /// The largest integer, in bits; Erlang has such a bound too, and raises `system_limit`.
 pub(super) const MOST_BITS: u64 = 4_194_304;

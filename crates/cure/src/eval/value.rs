@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::heap::{Counted, visit};
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
 use crate::syntax::ast::Name;
 
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::value::{Value, show};
-use crate::lower::form::Function;
+use crate::ir::form::Function;
 use crate::run::CALLER;
 use crate::syntax::ast::Name;
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Lowering;
-use super::form::{Block, Call, End, Function, Literal, Operand, Operation, Step, Test, Value, Var};
 use super::matching::Position;
 use crate::diagnostic::Span;
+use crate::ir::form::{Block, Call, End, Function, Literal, Operand, Operation, Step, Test, Value, Var};
+use crate::ir::tree::{Branch, Dictionary, Hole, Shape, Tree, TreeKind, VarId};
 use crate::syntax::ast::Name;
-use crate::types::tree::{Branch, Dictionary, Hole, Shape, Tree, TreeKind, VarId};
 
 impl Lowering<'_> {
     /// A block that ends with the value of the tree.

@@ -1,10 +1,10 @@
 //! Matches: each clause becomes tests in order, of which the first that fails goes on with the next clause.
 
 use super::Lowering;
-use super::form::{Block, End, Literal, Operand, Operation, Step, Test, Value};
 use crate::diagnostic::Span;
+use crate::ir::form::{Block, End, Literal, Operand, Operation, Step, Test, Value};
+use crate::ir::tree::{Branch, Shape, Tree, TreeKind};
 use crate::syntax::ast::Name;
-use crate::types::tree::{Branch, Shape, Tree, TreeKind};
 
 /// Where a value goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,18 +2,17 @@
 //! functions, dictionaries become values ([`expressions`]).
 
 mod expressions;
-pub mod form;
 mod matching;
 pub(crate) mod names;
 
 use std::collections::{HashMap, HashSet};
 
-use form::{Function, Module, Operand, Var};
+use crate::ir::form::{Function, Module, Operand, Var};
 
+use crate::ir::tree::VarId;
 use crate::resolve::interface::Interface;
 use crate::syntax::ast::Name;
 use crate::types::check::{Checked, CheckedMachine, Dictionaries, default_name};
-use crate::types::tree::VarId;
 
 /// A module in the core form, of functions that have it already.
 pub(crate) fn module(interface: &Interface, functions: Vec<Function>, machines: &[CheckedMachine]) -> Module {

@@ -1,8 +1,8 @@
 //! Names that are put together. Each word of a text is short enough for an atom of Erlang; a path, a machine's module, and
 //! what a closure or a method is called need not be.
 
-use super::form::Function;
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::ir::form::Function;
 use crate::syntax::ast::{Item, Module, Name};
 use crate::syntax::lexer::LONGEST_NAME;
 

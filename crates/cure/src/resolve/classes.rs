@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::collect::Collector;
+use super::derive;
 use super::interface::{ClassInfo, InstanceInfo, Signature};
 use super::order::ordered;
 use super::scope::Function;
 use super::written::Reader;
 use crate::diagnostic::{Span, code};
+use crate::ir::ty::{Len, Seq, Ty};
 use crate::syntax::ast::*;
-use crate::types::derive;
-use crate::types::ty::{Len, Seq, Ty};
 
 impl<'a> Collector<'a, '_> {
     pub(super) fn classes(&mut self) {

@@ -9,8 +9,8 @@ use super::order::ordered;
 use super::scope::Scope;
 use super::written::{Reader, counts};
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::ir::ty::Ty;
 use crate::syntax::ast::*;
-use crate::types::ty::Ty;
 
 /// All clauses of a function.
 #[derive(Debug)]
@@ -192,7 +192,7 @@ impl<'a> Collector<'a, '_> {
         }
         // The name of an alias is how its type is written in messages.
         if let (Ty::Refined(base, pred), true) = (&ty, params.is_empty()) {
-            let pred = crate::types::ty::Pred {
+            let pred = crate::ir::ty::Pred {
                 var: pred.var.clone(),
                 condition: pred.condition.clone(),
                 names: HashMap::new(),

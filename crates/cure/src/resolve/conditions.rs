@@ -2,9 +2,9 @@
 
 use super::written::Reader;
 use crate::diagnostic::{Span, code};
+use crate::ir::ty::Ty;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::types::ty::Ty;
 
 /// What a part of a condition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Reader<'_> {
     /// The one name in the condition behind a type: it stands for the value.
     pub(crate) fn subject(condition: &Expr) -> Option<Name> {
         let mut found: Vec<Name> = Vec::new();
-        crate::types::ty::names_in(condition, &mut |name| {
+        crate::ir::ty::names_in(condition, &mut |name| {
             if !found.iter().any(|known| **known == *name) {
                 found.push(Name::from(name));
             }

@@ -4,8 +4,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo, TypeInfoKind};
+use crate::ir::ty::{Len, Pred, Ty};
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::types::ty::{Len, Pred, Ty};
 
 /// What one module shows to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

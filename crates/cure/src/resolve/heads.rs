@@ -8,8 +8,8 @@ use super::interface::{Interface, Signature, TypeInfoKind};
 use super::scope::Function;
 use super::written::Reader;
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::ir::ty::{Ty, show_both};
 use crate::syntax::ast::*;
-use crate::types::ty::{Ty, show_both};
 
 impl<'a> Collector<'a, '_> {
     /// The head of a function from its clauses. `class_param` is a type parameter that is there already.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::Span;
+use crate::ir::ty::Ty;
 use crate::syntax::ast::{Expr, Name};
-use crate::types::ty::Ty;
 
 /// What one module offers. Holds the private things too, marked so, for messages and for the module itself.
 #[derive(Debug, Default, Clone)]

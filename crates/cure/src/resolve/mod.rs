@@ -4,6 +4,7 @@
 pub(crate) mod classes;
 pub(crate) mod collect;
 mod conditions;
+mod derive;
 pub(crate) mod fingerprint;
 mod heads;
 pub(crate) mod interface;

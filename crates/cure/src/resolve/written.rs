@@ -8,9 +8,9 @@ use num_traits::ToPrimitive;
 use super::interface::{TypeInfo, TypeInfoKind};
 use super::scope::Scope;
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::ir::ty::{Len, MOST_PARTS, NamedLen, Pred, Seq, Ty, names_in};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name, Type, TypeKind};
-use crate::types::ty::{Len, MOST_PARTS, NamedLen, Pred, Seq, Ty, names_in};
 
 /// Reads the types of one definition.
 pub(crate) struct Reader<'a> {

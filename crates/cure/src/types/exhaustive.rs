@@ -8,14 +8,14 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::check::places::{Place, PlaceTerm, Places};
-use super::solver::{Formula, Linear, Model, Outcome};
-use super::tree::Shape;
-use super::ty::{Seq, Ty};
 use crate::diagnostic::Span;
 use crate::fuel;
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
+use crate::ir::tree::Shape;
+use crate::ir::ty::{Seq, Ty};
 use crate::resolve::interface::TypeInfoKind;
 use crate::resolve::scope::Scope;
+use crate::solver::{Formula, Linear, Model, Outcome};
 use crate::syntax::ast::Name;
 
 /// A step from a value to one inside of it: the tag of the constructor it is in, and the position.

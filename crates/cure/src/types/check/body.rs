@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::ir::tree::{Dictionary, Tree, VarId};
+use crate::ir::ty::{self, Len, Ty, names_in};
 use crate::resolve::scope::Scope;
+use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
-use crate::types::solver::{Formula, Linear, Sym};
-use crate::types::tree::{Dictionary, Tree, VarId};
-use crate::types::ty::{self, Len, Ty, names_in};
 
 use super::Program;
 use crate::fuel;

@@ -7,13 +7,13 @@ use super::body::{Body, Term, Val};
 use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
+use crate::ir::tree::{Tree, TreeKind};
+use crate::ir::ty::{Len, Ty};
 use crate::resolve::interface::{Constructor, Interface, Signature};
 use crate::resolve::scope::Function;
+use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::*;
-use crate::types::solver::{Formula, Linear, Sym};
-use crate::types::tree::{Tree, TreeKind};
-use crate::types::ty::{Len, Ty};
 
 /// Whether the value is one of several, or comes behind `let`s.
 pub(super) fn is_choice(expr: &Expr) -> bool {

@@ -2,10 +2,10 @@
 
 use super::body::{Body, Dictionaries};
 use crate::diagnostic::{Span, code};
+use crate::ir::tree::{Dictionary, Hole};
+use crate::ir::ty::Ty;
 use crate::resolve::classes::head_of;
 use crate::syntax::ast::Name;
-use crate::types::tree::{Dictionary, Hole};
-use crate::types::ty::Ty;
 
 /// How deep instances may need each other.
 const DEPTH: u32 = 64;

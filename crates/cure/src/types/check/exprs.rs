@@ -7,13 +7,13 @@ use super::calls::is_choice;
 use super::prove::sign;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
-use crate::lower::form::{Literal, Operation};
+use crate::ir::form::{Literal, Operation};
+use crate::ir::tree::{Shape, Tree, TreeKind};
+use crate::ir::ty::{Len, MOST_PARTS, Seq, Ty};
 use crate::resolve::scope::Function;
+use crate::solver::{Formula, Linear};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
-use crate::types::solver::{Formula, Linear};
-use crate::types::tree::{Shape, Tree, TreeKind};
-use crate::types::ty::{Len, MOST_PARTS, Seq, Ty};
 
 pub(super) fn tree(kind: TreeKind, span: Span) -> Tree {
     Tree { kind, span }

@@ -14,15 +14,15 @@ use super::subtype::instantiate;
 use super::{Checked, Key};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel;
-use crate::lower::form::Operation;
+use crate::ir::form::Operation;
+use crate::ir::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
+use crate::ir::ty::{Len, NamedLen, Pred, Ty, names_in};
 use crate::resolve::collect::{Collected, Group};
 use crate::resolve::interface::Signature;
 use crate::resolve::scope::Scope;
+use crate::solver::{Formula, Linear, Outcome, Sym};
 use crate::syntax::ast::{Curify, Name, Param};
 use crate::types::exhaustive::{self, Arm};
-use crate::types::solver::{Formula, Linear, Outcome, Sym};
-use crate::types::tree::{Branch, CheckedFunction, Shape, TreeKind, VarId};
-use crate::types::ty::{Len, NamedLen, Pred, Ty, names_in};
 
 /// The result of a function that does not say it.
 #[derive(Debug)]
@@ -316,12 +316,7 @@ impl Body<'_> {
     }
 
     /// A body with the lengths that it asks for computed before it.
-    pub(super) fn with_lengths(
-        &self,
-        head: &Head,
-        value: crate::types::tree::Tree,
-        span: Span,
-    ) -> crate::types::tree::Tree {
+    pub(super) fn with_lengths(&self, head: &Head, value: crate::ir::tree::Tree, span: Span) -> crate::ir::tree::Tree {
         let used = head.lengths.iter().filter(|(var, _)| self.lengths_used.get(var) == Some(&true));
         let lets: Vec<_> = used
             .map(|(var, of)| {

@@ -7,11 +7,11 @@ use super::body::{Body, Known, Local};
 use super::exprs::{short, tree};
 use super::functions::Program;
 use crate::diagnostic::{Diagnostic, code};
+use crate::ir::tree::{CheckedFunction, Tree, TreeKind, VarId};
+use crate::ir::ty::{Len, Ty};
 use crate::resolve::interface::{ClassInfo, InstanceInfo, Signature};
 use crate::resolve::written::Reader;
 use crate::syntax::ast::{Class, Def, Instance, Name};
-use crate::types::tree::{CheckedFunction, Tree, TreeKind, VarId};
-use crate::types::ty::{Len, Ty};
 
 use super::subtype::instantiate;
 

@@ -9,12 +9,12 @@ use super::subtype::instantiate;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fsm::verify::{Guards, verify};
 use crate::fsm::{Finding, Graph};
-use crate::lower::form::{Literal, Machine, MachineTransition, MachineTrigger};
+use crate::ir::form::{Literal, Machine, MachineTransition, MachineTrigger};
+use crate::ir::tree::{CheckedFunction, Shape, Tree, TreeKind, VarId};
+use crate::ir::ty::Ty;
 use crate::resolve::interface::TypeInfoKind;
+use crate::solver::{Formula, Outcome};
 use crate::syntax::ast::{Expr, Fsm, Ident, Name, Transition, Trigger};
-use crate::types::solver::{Formula, Outcome};
-use crate::types::tree::{CheckedFunction, Shape, Tree, TreeKind, VarId};
-use crate::types::ty::Ty;
 
 /// A machine that has been checked.
 #[derive(Debug)]

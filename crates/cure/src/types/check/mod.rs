@@ -32,8 +32,8 @@ pub(crate) use instances::default_name;
 pub(crate) use machines::CheckedMachine;
 use order::order;
 
-use super::tree::CheckedFunction;
 use crate::diagnostic::Diagnostic;
+use crate::ir::tree::CheckedFunction;
 use crate::resolve::collect::Collected;
 use crate::resolve::interface::{Interface, Signature};
 use crate::resolve::scope::Scope;

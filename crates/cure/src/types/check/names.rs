@@ -5,10 +5,10 @@ use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
 use crate::fuel;
+use crate::ir::tree::TreeKind;
+use crate::ir::ty::Ty;
 use crate::resolve::written::Reader;
 use crate::syntax::ast::{Name, Type};
-use crate::types::tree::TreeKind;
-use crate::types::ty::Ty;
 
 impl Body<'_> {
     /// A type written inside of a body.

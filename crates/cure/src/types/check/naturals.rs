@@ -7,11 +7,11 @@ use super::body::{Body, Term, Val};
 use super::exprs::tree;
 use super::patterns::{Spot, Walk};
 use crate::diagnostic::{Span, code};
-use crate::lower::form::{Literal, Operation};
+use crate::ir::form::{Literal, Operation};
+use crate::ir::tree::{Shape, TreeKind};
+use crate::ir::ty::Ty;
+use crate::solver::{Formula, Linear};
 use crate::syntax::ast::{Expr, Ident, Name, Pattern, PatternKind};
-use crate::types::solver::{Formula, Linear};
-use crate::types::tree::{Shape, TreeKind};
-use crate::types::ty::Ty;
 
 impl Body<'_> {
     /// `Zero`, `Succ(n)` and `Pred(n)`.

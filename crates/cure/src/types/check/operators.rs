@@ -8,12 +8,12 @@ use num_traits::Zero;
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
 use crate::diagnostic::{Span, code};
-use crate::lower::form::{Literal, Operation};
+use crate::ir::form::{Literal, Operation};
+use crate::ir::tree::{Branch, Shape, TreeKind};
+use crate::ir::ty::{Len, Seq, Ty};
+use crate::solver::Linear;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
-use crate::types::solver::Linear;
-use crate::types::tree::{Branch, Shape, TreeKind};
-use crate::types::ty::{Len, Seq, Ty};
 
 impl Body<'_> {
     pub(super) fn binary(&mut self, operator: K, at: Span, left: &Expr, right: &Expr, span: Span) -> Val {

@@ -12,13 +12,13 @@ use super::places::{Place, PlaceTerm, Places};
 use super::prove::sign;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
+use crate::ir::tree::{Branch, Shape, Tree, TreeKind, VarId};
+use crate::ir::ty::{Len, Seq, Ty};
 use crate::resolve::interface::TypeInfoKind;
+use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
 use crate::types::exhaustive::{Arm, Guard, Path, Step};
-use crate::types::solver::{Formula, Linear};
-use crate::types::tree::{Branch, Shape, Tree, TreeKind, VarId};
-use crate::types::ty::{Len, Seq, Ty};
 
 /// A position as a pattern meets it.
 pub(super) struct Spot {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::body::{Body, Term};
+use crate::ir::ty::Ty;
+use crate::solver::{Formula, Linear};
 use crate::types::exhaustive::Path;
-use crate::types::solver::{Formula, Linear};
-use crate::types::ty::Ty;
 
 /// A position in a scrutinee.
 #[derive(Debug, Clone)]

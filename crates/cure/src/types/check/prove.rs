@@ -5,10 +5,10 @@ use num_traits::Zero;
 use super::body::{Body, Term};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel;
+use crate::ir::ty::{Pred, names_in};
+use crate::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind};
-use crate::types::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
-use crate::types::ty::{Pred, names_in};
 
 /// How long the numbers are that the solver follows, in bits.
 const MOST_BITS: u64 = 400_000;
@@ -51,7 +51,7 @@ impl Body<'_> {
         Formula::le(&Linear::number(1), &Linear::symbol(sym))
     }
 
-    pub(super) fn opaque_symbol(&mut self, key: &str) -> crate::types::solver::Sym {
+    pub(super) fn opaque_symbol(&mut self, key: &str) -> crate::solver::Sym {
         if let Some(sym) = self.opaque.get(key) {
             return *sym;
         }

@@ -7,11 +7,11 @@ use super::body::{Body, Term, Val};
 use super::exprs::{short, tree};
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
-use crate::lower::form::Literal;
+use crate::ir::form::Literal;
+use crate::ir::tree::{Shape, Tree, TreeKind};
+use crate::ir::ty::Ty;
 use crate::resolve::interface::{TypeInfo, TypeInfoKind};
 use crate::syntax::ast::{Expr, Ident, Name};
-use crate::types::tree::{Shape, Tree, TreeKind};
-use crate::types::ty::Ty;
 
 impl Body<'_> {
     fn record_info(&mut self, name: &Ident) -> Option<Arc<TypeInfo>> {

@@ -8,9 +8,9 @@ use num_traits::{One, Signed};
 use super::body::{Body, Term, Val};
 use crate::diagnostic::{Span, code};
 use crate::fuel;
+use crate::ir::ty::{Len, Pred, Ty, names_in, show_linear};
+use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
-use crate::types::solver::{Formula, Linear, Sym};
-use crate::types::ty::{Len, Pred, Ty, names_in, show_linear};
 
 /// Why it may not.
 #[derive(Debug)]

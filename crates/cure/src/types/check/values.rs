@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::body::{Body, Term, Val};
 use super::exprs::tree;
 use crate::diagnostic::{Span, code};
+use crate::ir::tree::TreeKind;
+use crate::ir::ty::{Len, Ty, names_in};
 use crate::resolve::interface::{ClassInfo, Signature};
 use crate::resolve::scope::Function;
 use crate::syntax::ast::{Expr, ExprKind, Ident, Name, Param};
-use crate::types::tree::TreeKind;
-use crate::types::ty::{Len, Ty, names_in};
 
 impl Body<'_> {
     /// `A.f` or `A.Red`; where a function with so many parameters is expected and `A` has one, it is meant.

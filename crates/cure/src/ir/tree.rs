@@ -2,7 +2,7 @@
 //! the checker, read by the lowering.
 
 use crate::diagnostic::Span;
-use crate::lower::form::{Literal, Operation};
+use crate::ir::form::{Literal, Operation};
 use crate::syntax::ast::Name;
 
 /// A variable of a function.

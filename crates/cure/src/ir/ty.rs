@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use super::solver::{Linear, Sym};
 use crate::fuel;
+use crate::solver::{Linear, Sym};
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
 /// The most parts of a type. Types hold their parts as often as they are written, so that a few lines could make one

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::interface::Constructor;
 use crate::diagnostic::Span;
-use crate::resolve::interface::Constructor;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::*;
 
