@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cure::{Alone, Workspace, beam, compile, syntax};
+use cure::{NoSources, Workspace, beam, compile, syntax};
 
 // Its output is what it is for.
 #[allow(clippy::print_stdout)]
@@ -19,13 +19,13 @@ fn main() {
     let (match_50, match_1000) = (clauses(49_000), clauses(1_000_000));
     say("parse 49 KB", median(times, || drop(syntax::parse(&small))));
     say("read 49 KB", median(times, || assert!(small.chars().filter(|c| c.is_alphanumeric()).count() > 0)));
-    say("check 49 KB", median(times, || assert!(compile(&small, &Alone).is_ok())));
+    say("check 49 KB", median(times, || assert!(compile(&small, &NoSources).is_ok())));
     let per_byte = |text: &str, micros: f64| micros / text.len() as f64 * 50_000.0;
     let few = times.min(5);
     for (name, one, other) in [("functions", &small, &large), ("one match", &match_50, &match_1000)] {
         say(&format!("parse of 50 KB, {name}"), per_byte(one, median(times, || drop(syntax::parse(one)))));
         say(&format!("parse in 1 MB, {name}"), per_byte(other, median(few, || drop(syntax::parse(other)))));
-        let check = |text: &str| assert!(compile(text, &Alone).is_ok());
+        let check = |text: &str| assert!(compile(text, &NoSources).is_ok());
         say(&format!("check of 50 KB, {name}"), per_byte(one, median(few, || check(one))));
         say(&format!("check in 1 MB, {name}"), per_byte(other, median(few.min(3), || check(other))));
     }
@@ -33,7 +33,7 @@ fn main() {
     let module =
         "module Small do\n  export [main/0]\n  def double(n: Int): Int = n * 2\n  def main(): Int = double(21)\nend\n";
     say("validate a small module", median(times * 20, || assert!(syntax::parse(module).diagnostics.is_empty())));
-    say("check a small module", median(times * 20, || assert!(compile(module, &Alone).is_ok())));
+    say("check a small module", median(times * 20, || assert!(compile(module, &NoSources).is_ok())));
     let dir = std::env::temp_dir().join(format!("cure-figures-{}", std::process::id()));
     std::fs::create_dir_all(&dir).expect("a directory can be made");
     files(&dir, module, times, &say);
@@ -45,7 +45,7 @@ fn main() {
 fn files(dir: &Path, module: &str, times: usize, say: &dyn Fn(&str, f64)) {
     let path = dir.join("Small.beam");
     let written = || {
-        let compiled = compile(module, &Alone);
+        let compiled = compile(module, &NoSources);
         let own: Vec<_> = compiled.forms().into_iter().filter(|form| &*form.name == "Small").collect();
         let files = beam::program(&own, &|_| None).expect("it can be written");
         std::fs::write(&path, &files[0].1).expect("the file can be written");

@@ -224,7 +224,7 @@ pub mod code {
         /// A timeout that cannot work.
         TIMEOUT = 608;
         /// Something that a BEAM file cannot hold.
-        UNWRITABLE = 701;
+        CODEGEN = 701;
     }
 }
 

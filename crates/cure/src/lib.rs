@@ -31,7 +31,7 @@ mod tools;
 mod types;
 mod workspace;
 
-pub use compile::{Alone, Checked, Compilation, Sources, compile};
+pub use compile::{Compilation, ModuleCache, NoSources, Sources, compile};
 pub use eval::limits::{Failure, Limits, Stop};
 pub use eval::value::float as erlang_float;
 pub use eval::watch::{Spent, Watched};

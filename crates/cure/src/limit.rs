@@ -71,7 +71,7 @@ fn cut(mut all: Vec<Diagnostic>, more: usize) -> Vec<Diagnostic> {
 mod tests {
     use super::*;
     use crate::diagnostic::Lines;
-    use crate::{Alone, compile, syntax};
+    use crate::{NoSources, compile, syntax};
 
     fn last(diagnostics: &[Diagnostic], text: &str) -> String {
         format!("{}: {}", diagnostics.len(), diagnostics.last().unwrap().line(&Lines::new(text)))
@@ -96,7 +96,7 @@ mod tests {
 
         let items: String = (0..1_500).map(|at| format!("  def f{at}(): Int = \"x\"\n")).collect();
         let text = format!("module T do\n{items}end\n");
-        let compiled = compile(&text, &Alone);
+        let compiled = compile(&text, &NoSources);
         assert!(!compiled.is_ok());
         assert!(last(&compiled.diagnostics, &text).contains("1001: 1002:"));
         assert!(last(&compiled.diagnostics, &text).contains("error C0005: 500 more"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp::tool::Context;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::compile::{Checked, Sources};
+use crate::compile::{ModuleCache, Sources};
 use crate::syntax::ast::Name;
 use crate::workspace::{Index, Report, Workspace};
 
@@ -135,7 +135,7 @@ impl Sources for Modules {
         self.index().map_or_else(Vec::new, |index| index.needs(module))
     }
 
-    fn checked(&self) -> Option<&Checked> {
-        self.index()?.checked()
+    fn cache(&self) -> Option<&ModuleCache> {
+        self.index()?.cache()
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::part::Cure;
-use crate::report::{said, text};
+use crate::report::{reported, text};
 use crate::resources::Shelf;
 use crate::tools::checked;
 
@@ -109,7 +109,7 @@ impl Prompt for FixErrors {
 
     async fn get(&self, cx: Context, args: Errors) -> Result<Vec<Message>, ToolError> {
         let (diagnostics, code) = checked(&self.0, &cx, args.code).await?;
-        let found = said(&diagnostics, &code);
+        let found = reported(&diagnostics, &code);
         let found = if found.is_empty() { "It finds nothing.".to_owned() } else { text(&found) };
         let task = format!(
             "This is what the compiler says about the program above, as line:column, severity, code and message:\n\n\

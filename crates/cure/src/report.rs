@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Lines};
 
 /// One thing the compiler says.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct Reported {
     /// `error` or `warning`.
     pub severity: &'static str,
     /// Its code: C0101.
@@ -46,12 +46,12 @@ pub(crate) struct Replace {
 }
 
 /// All of them.
-pub(crate) fn said(diagnostics: &[Diagnostic], text: &str) -> Vec<Said> {
+pub(crate) fn reported(diagnostics: &[Diagnostic], text: &str) -> Vec<Reported> {
     let lines = Lines::new(text);
     let one = |found: &Diagnostic| {
         let (line, column) = lines.place(found.span.start);
         let (end_line, end_column) = lines.place(found.span.end);
-        Said {
+        Reported {
             severity: if found.is_error() { "error" } else { "warning" },
             code: found.code.to_string(),
             stage: found.code.stage().name(),
@@ -73,17 +73,17 @@ pub(crate) fn said(diagnostics: &[Diagnostic], text: &str) -> Vec<Said> {
 }
 
 /// Whether any of them is an error.
-pub(crate) fn wrong(said: &[Said]) -> bool {
+pub(crate) fn has_errors(said: &[Reported]) -> bool {
     said.iter().any(|one| one.severity == "error")
 }
 
 /// As lines for a model.
-pub(crate) fn text(said: &[Said]) -> String {
+pub(crate) fn text(said: &[Reported]) -> String {
     said.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// One, with its hints below it.
-pub(crate) fn line(one: &Said) -> String {
+pub(crate) fn line(one: &Reported) -> String {
     let mut line = format!("{}:{} {} {}: {}", one.line, one.column, one.severity, one.code, one.message);
     for hint in &one.hints {
         line.push_str("\n    ");
@@ -93,6 +93,6 @@ pub(crate) fn line(one: &Said) -> String {
 }
 
 /// A first line, then the diagnostics.
-pub(crate) fn under(title: &str, said: &[Said]) -> String {
+pub(crate) fn under(title: &str, said: &[Reported]) -> String {
     if said.is_empty() { title.to_owned() } else { format!("{title}\n{}", text(said)) }
 }

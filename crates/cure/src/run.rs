@@ -92,7 +92,7 @@ fn find(compiled: &Compilation, request: &Request) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Alone;
+    use crate::NoSources;
     use expect_test::expect;
 
     fn said(function: &str, args: &[&str]) -> String {
@@ -102,7 +102,7 @@ mod tests {
                     module U do\n  export [main/0]\n  def main(): Int = 7\n  def hidden(): Int = 1\nend\n";
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         let request = Request { function: function.to_owned(), args, ..Request::default() };
-        match run(text, &Alone, &request) {
+        match run(text, &NoSources, &request) {
             Outcome::Ran(run) => run.result.unwrap_or_else(|failure| failure.to_string()),
             Outcome::NoFunction(there) => format!("there is {}", there.len()),
             other => format!("{other:?}"),

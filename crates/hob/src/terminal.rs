@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn all_colours_of_hob_itself_are_shown() {
         let text = "module A do\n  def f(): Int = g(true)\n  def g(x: Int): Int = y\nend\n";
-        let diagnostics = cure::compile(text, &cure::Alone).diagnostics;
+        let diagnostics = cure::compile(text, &cure::NoSources).diagnostics;
         let lines = cure::diagnostic::Lines::new(text);
         let compiler = diagnostics.iter().map(|one| one.render("a.cure", &lines, true));
         let mut line = <crate::Cli as clap::CommandFactory>::command();

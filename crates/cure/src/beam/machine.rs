@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use crate::compile::{Alone, compile};
+use crate::compile::{NoSources, compile};
 use crate::diagnostic::Span;
 use crate::ir::form::{
     Block, Call, End, Function, Literal, Machine, MachineTransition, MachineTrigger, Module, Operand, Step, Test,
@@ -19,7 +19,7 @@ pub(super) const TEXT: &str = include_str!("../../std/erlang/cure_fsm.cure");
 
 pub(super) fn runtime() -> Arc<Module> {
     static MODULE: LazyLock<Arc<Module>> = LazyLock::new(|| {
-        let compiled = compile(TEXT, &Alone);
+        let compiled = compile(TEXT, &NoSources);
         let forms = compiled.forms();
         let form = forms.iter().find(|form| &*form.name == "Std.Fsm.Runtime").expect("the runtime is without fault");
         Arc::new(Module { name: Name::from(RUNTIME), ..Module::clone(form) })
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_runtime_is_without_fault() {
-        let compiled = compile(TEXT, &Alone);
+        let compiled = compile(TEXT, &NoSources);
         let lines = Lines::new(TEXT);
         let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
         assert!(said.is_empty(), "{}", said.join("\n"));

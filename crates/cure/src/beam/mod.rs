@@ -10,6 +10,7 @@
 
 mod assembly;
 mod branches;
+mod build;
 mod chunks;
 mod emit;
 mod encode;
@@ -25,6 +26,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+pub use self::build::{Built, build, command_line};
 use self::emit::{Lambda, Surroundings};
 use self::encode::{Encoder, Table};
 use self::instruction::{After, Function, Instruction, Label, Register, Source};
@@ -33,7 +35,7 @@ use crate::ir::form::Module;
 
 /// Why a module cannot be a BEAM file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unwritable {
+pub enum CodegenError {
     /// More values are needed at once than a frame has slots.
     #[error(
         "{module}.{function} needs more than {} values at once; split it into several functions",
@@ -67,14 +69,14 @@ pub enum Unwritable {
     LongName { name: String },
 }
 
-impl Unwritable {
+impl CodegenError {
     /// As what a compiler says.
     pub fn diagnostic(&self) -> Diagnostic {
         let span = match self {
-            Unwritable::TooManyValues { span, .. } | Unwritable::TooManyParameters { span, .. } => *span,
-            Unwritable::LongName { .. } | Unwritable::Twice { .. } => Span::default(),
+            CodegenError::TooManyValues { span, .. } | CodegenError::TooManyParameters { span, .. } => *span,
+            CodegenError::LongName { .. } | CodegenError::Twice { .. } => Span::default(),
         };
-        Diagnostic::error(code::UNWRITABLE, span, self.to_string())
+        Diagnostic::error(code::CODEGEN, span, self.to_string())
     }
 }
 
@@ -91,7 +93,7 @@ pub struct Origin {
 pub fn program(
     modules: &[Arc<Module>],
     sources: &dyn Fn(&str) -> Option<Origin>,
-) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
+) -> Result<Vec<(String, Vec<u8>)>, CodegenError> {
     let mut all = Vec::new();
     for module in with_runtime(modules) {
         match standard::kept(&module) {
@@ -109,11 +111,11 @@ pub fn program(
         }
         new
     });
-    twice.map_or(Ok(all), |name| Err(Unwritable::Twice { name }))
+    twice.map_or(Ok(all), |name| Err(CodegenError::Twice { name }))
 }
 
 /// The modules that [`program`] gives, as the text that `erlc` reads.
-pub fn program_assembly(modules: &[Arc<Module>]) -> Result<Vec<(String, String)>, Unwritable> {
+pub fn program_assembly(modules: &[Arc<Module>]) -> Result<Vec<(String, String)>, CodegenError> {
     let mut all = Vec::new();
     for module in with_runtime(modules) {
         all.extend(assembly(&module, None)?);
@@ -128,20 +130,20 @@ fn with_runtime(modules: &[Arc<Module>]) -> impl Iterator<Item = Arc<Module>> {
 }
 
 /// The BEAM files of a module: its own, and those of its machines. What it calls is not among them: [`program`].
-pub fn compile(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, Vec<u8>)>, Unwritable> {
+pub fn compile(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, Vec<u8>)>, CodegenError> {
     write(module, origin, |code| Ok((code.module.to_owned(), code.file()?)))
 }
 
 /// The modules that [`compile`] gives as the text that `erlc` reads.
-pub fn assembly(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, String)>, Unwritable> {
+pub fn assembly(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, String)>, CodegenError> {
     write(module, origin, |code| Ok((code.module.to_owned(), assembly::text(code))))
 }
 
 fn write<T>(
     module: &Module,
     origin: Option<&Origin>,
-    mut make: impl FnMut(&Code<'_>) -> Result<T, Unwritable>,
-) -> Result<Vec<T>, Unwritable> {
+    mut make: impl FnMut(&Code<'_>) -> Result<T, CodegenError>,
+) -> Result<Vec<T>, CodegenError> {
     let lines = origin.map(|origin| Lines::new(&origin.text));
     let mut made = Vec::new();
     for module in std::iter::once(module).chain(&machine::modules(module)) {
@@ -179,7 +181,7 @@ struct Code<'m> {
 }
 
 impl<'m> Code<'m> {
-    fn of(module: &'m Module, line: &'m dyn Fn(Span) -> u32) -> Result<Code<'m>, Unwritable> {
+    fn of(module: &'m Module, line: &'m dyn Fn(Span) -> u32) -> Result<Code<'m>, CodegenError> {
         let mut around = Surroundings {
             module: &module.name,
             entries: HashMap::new(),
@@ -197,7 +199,7 @@ impl<'m> Code<'m> {
             let entry = around.entries[&(&*function.name, function.arity)];
             let mut instructions = head(&function.name, function.arity, entry, line(function.span));
             let flat = flat::flatten(function, &mut around.labels);
-            let places = registers::places(&flat, function.arity).ok_or_else(|| Unwritable::TooManyValues {
+            let places = registers::places(&flat, function.arity).ok_or_else(|| CodegenError::TooManyValues {
                 module: module.name.to_string(),
                 function: function.name.to_string(),
                 span: function.span,
@@ -206,7 +208,7 @@ impl<'m> Code<'m> {
             let count = around.most_arguments.max(function.arity as usize);
             if count > 255 {
                 let (module, name) = (module.name.to_string(), function.name.to_string());
-                return Err(Unwritable::TooManyParameters { module, function: name, count, span: function.span });
+                return Err(CodegenError::TooManyParameters { module, function: name, count, span: function.span });
             }
             functions.push(Written { name: &function.name, arity: function.arity, entry, instructions });
         }
@@ -232,7 +234,7 @@ impl<'m> Code<'m> {
         self.exported.iter().copied()
     }
 
-    fn file(&self) -> Result<Vec<u8>, Unwritable> {
+    fn file(&self) -> Result<Vec<u8>, CodegenError> {
         let mut encoder = Encoder::new(self.module);
         for function in &self.functions {
             function.instructions.iter().for_each(|instruction| encoder.write(instruction));
@@ -241,7 +243,7 @@ impl<'m> Code<'m> {
         let rows = self.functions.iter().map(|one| (one.name, one.arity, one.entry));
         let (exports, locals) = rows.partition(|(name, arity, _)| exported.contains(&(*name, *arity)));
         if let Some(name) = encoder.long_name {
-            return Err(Unwritable::LongName { name });
+            return Err(CodegenError::LongName { name });
         }
         let tables = chunks::Tables {
             exports,

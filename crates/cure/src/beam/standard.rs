@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use super::{Origin, Unwritable, compile, machine};
+use super::{CodegenError, Origin, compile, machine};
 use crate::ir::form::Module;
 use crate::lower::names::RUNTIME;
 use crate::standard;
@@ -17,7 +17,7 @@ type Made = HashMap<Name, (Arc<Module>, Files)>;
 static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
 
 /// The files of a module of the standard library. `None` for other modules, also for those that only bear such a name.
-pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, Unwritable>> {
+pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, CodegenError>> {
     let name = &*module.name;
     let runtime = name == RUNTIME;
     let text = if runtime { machine::TEXT } else { standard::source(name)? };

@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::{Cases, NoCases, cases};
-use crate::{Alone, Limits, compile};
+use crate::{Limits, NoSources, compile};
 
 const PROGRAM: &str = r#"module T do
   type Shape = Dot | Square(Positive) | Pile(List(Shape))
@@ -39,13 +39,13 @@ end
 "#;
 
 fn made(function: &str) -> Cases {
-    cases(PROGRAM, &Alone, function).unwrap_or_else(|why| panic!("{function}: {why:?}"))
+    cases(PROGRAM, &NoSources, function).unwrap_or_else(|why| panic!("{function}: {why:?}"))
 }
 
 /// What the tests say of a program.
 fn failed(program: &str, tests: &Cases) -> String {
     let whole = format!("{program}\n{}", tests.code);
-    let compiled = compile(&whole, &Alone);
+    let compiled = compile(&whole, &NoSources);
     assert!(compiled.is_ok(), "{:#?}\n{whole}", compiled.diagnostics);
     let run = compiled.run_in(&tests.module, "main", Limits::default(), Default::default(), Default::default());
     run.unwrap().result.unwrap()
@@ -131,7 +131,7 @@ fn a_test_module_reads_well() {
 
 #[test]
 fn what_cannot_be_tested_says_why() {
-    let why = |text: &str, function: &str| match cases(text, &Alone, function) {
+    let why = |text: &str, function: &str| match cases(text, &NoSources, function) {
         Err(NoCases::Refused(diagnostics)) => format!("{} diagnostics", diagnostics.len()),
         Err(NoCases::NoFunction(there)) => format!("there is {}", there.join(", ")),
         Err(NoCases::NoArguments(why)) => why,

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::load::{Importing, Session};
+use super::load::{Importing, Loader};
 use crate::diagnostic::{Diagnostic, code};
 use crate::resolve::interface::Interface;
 use crate::resolve::scope::{Function, Scope, nearest};
 use crate::standard;
 use crate::syntax::ast::{self, Name};
 
-impl Session<'_> {
+impl Loader<'_> {
     pub(super) fn import(&mut self, import: &ast::Import, into: &mut Importing) {
         let name = &import.module.name;
         let Some(loaded) = self.load(name) else {

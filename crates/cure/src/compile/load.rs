@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::Sources;
 use super::imports::{know, prelude};
-use super::loaded::{Entry, Loaded, STANDARD, Seen};
+use super::loaded::{CacheEntry, Loaded, STANDARD, Seen};
 use super::texts::Texts;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel::{Budget, Share, before_spent};
@@ -31,7 +31,7 @@ enum State {
 }
 
 /// One compilation's view of all modules.
-pub(crate) struct Session<'a> {
+pub(crate) struct Loader<'a> {
     text: &'a str,
     here: &'a [ast::Module],
     /// The modules of the text by name; of two of one name, the first.
@@ -78,14 +78,14 @@ impl Importing {
     }
 }
 
-impl<'a> Session<'a> {
-    pub(crate) fn new(text: &'a str, here: &'a [ast::Module], sources: &'a dyn Sources) -> Session<'a> {
+impl<'a> Loader<'a> {
+    pub(crate) fn new(text: &'a str, here: &'a [ast::Module], sources: &'a dyn Sources) -> Loader<'a> {
         let mut named = HashMap::new();
         for module in here {
             named.entry(&module.name.name).or_insert(module);
         }
         let (states, share, texts, checked) = (HashMap::new(), Share::default(), Texts::default(), Vec::new());
-        Session { text, here, named, sources, states, depth: 0, inner: 0, share, texts, checked }
+        Loader { text, here, named, sources, states, depth: 0, inner: 0, share, texts, checked }
     }
 
     /// Checks the modules of the text, each after those that it uses, so that long chains need no recursion.
@@ -231,7 +231,7 @@ impl<'a> Session<'a> {
 
     /// What is known of a module from before, if nothing has changed that it sees.
     fn known(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
-        let entry = self.sources.checked()?.get(name)?;
+        let entry = self.sources.cache()?.get(name)?;
         if !(Arc::ptr_eq(&entry.text, text) || entry.text == *text) {
             return None;
         }
@@ -254,8 +254,8 @@ impl<'a> Session<'a> {
         };
         self.checked.push(name.clone());
         let loaded = Arc::new(loaded);
-        if let (Some(checked), Some(seen)) = (self.sources.checked(), seen) {
-            checked.keep(name, Entry { text: text.clone(), seen: seen.into(), loaded: loaded.clone() });
+        if let (Some(cache), Some(seen)) = (self.sources.cache(), seen) {
+            cache.keep(name, CacheEntry { text: text.clone(), seen: seen.into(), loaded: loaded.clone() });
         }
         Some(loaded)
     }

@@ -67,25 +67,25 @@ impl Seen {
 
 /// Modules that were checked before. One is good for as long as its text and what it saw of others are the same.
 #[derive(Debug, Default)]
-pub struct Checked(Mutex<HashMap<Name, Entry>>);
+pub struct ModuleCache(Mutex<HashMap<Name, CacheEntry>>);
 
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct CacheEntry {
     pub text: Arc<str>,
     pub seen: Arc<[Seen]>,
     pub loaded: Arc<Loaded>,
 }
 
-impl Checked {
-    fn entries(&self) -> MutexGuard<'_, HashMap<Name, Entry>> {
+impl ModuleCache {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Name, CacheEntry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn get(&self, module: &str) -> Option<Entry> {
+    pub(super) fn get(&self, module: &str) -> Option<CacheEntry> {
         self.entries().get(module).cloned()
     }
 
-    pub(super) fn keep(&self, module: &Name, entry: Entry) {
+    pub(super) fn keep(&self, module: &Name, entry: CacheEntry) {
         self.entries().insert(module.clone(), entry);
     }
 

@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Span, code};
+use crate::eval::interpreter::Interpreter;
 use crate::eval::limits::{Failure, Limits, Stop};
-use crate::eval::machine::Machine;
 use crate::eval::value::Value;
 use crate::eval::watch::Watched;
 use crate::eval::{Run, interpret};
@@ -23,9 +23,9 @@ use crate::limit::bounded;
 use crate::resolve::interface::{Signature, TypeInfo};
 use crate::syntax::{self, ast};
 use ast::Name;
-use load::Session;
-pub use loaded::Checked;
+use load::Loader;
 use loaded::Loaded;
+pub use loaded::ModuleCache;
 
 /// Where modules come from that are neither in the text nor in the standard library.
 pub trait Sources {
@@ -39,16 +39,16 @@ pub trait Sources {
     }
 
     /// Where modules are kept that were checked before.
-    fn checked(&self) -> Option<&Checked> {
+    fn cache(&self) -> Option<&ModuleCache> {
         None
     }
 }
 
 /// No other modules.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Alone;
+pub struct NoSources;
 
-impl Sources for Alone {
+impl Sources for NoSources {
     fn source(&self, _: &str) -> Option<Arc<str>> {
         None
     }
@@ -163,8 +163,8 @@ impl Compilation {
     ) -> Option<Result<T, Failure>> {
         self.found.get(module)?.form.as_ref()?;
         let forms = self.closure(&[Name::from(module)]);
-        let mut machine = Machine::new(&forms, limits, Stop::default(), Watched::default());
-        Some(machine.call(module, function, Vec::new()).map(|value| read(&value)))
+        let mut interpreter = Interpreter::new(&forms, limits, Stop::default(), Watched::default());
+        Some(interpreter.call(module, function, Vec::new()).map(|value| read(&value)))
     }
 
     /// Runs a function without arguments of the first module that exports it.
@@ -192,9 +192,9 @@ pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
         }
         (syntax::modules(&parsed.tree()), parsed.diagnostics)
     };
-    let mut session = Session::new(text, &modules, sources);
-    let loaded = session.all();
-    let found = session.found();
+    let mut loader = Loader::new(text, &modules, sources);
+    let loaded = loader.all();
+    let found = loader.found();
     duplicates(&modules, &mut diagnostics);
     for one in &loaded {
         diagnostics.extend(one.diagnostics.iter().cloned());

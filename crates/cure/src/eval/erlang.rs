@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::interpreter::{CELL, Interpreter};
 use super::limits::Failure;
-use super::machine::{CELL, Machine};
 use super::operations::operate;
 use super::value::{Ordered, Value, compare, float, show};
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// Calls a function of Erlang.
     pub(super) fn erlang(&mut self, module: &str, function: &str, args: &[Value]) -> Result<Value, Failure> {
         if module == "cure_fsm" {
@@ -41,9 +41,9 @@ impl Machine<'_> {
                 Some(Value::list(out, Value::Nil))
             }
             _ => match pure(module, function, args) {
-                Found::Value(value) => Some(value),
-                Found::Wrong => return Err(self.raise("badarg")),
-                Found::Nothing => None,
+                Pure::Value(value) => Some(value),
+                Pure::BadArgument => return Err(self.raise("badarg")),
+                Pure::Unknown => None,
             },
         };
         found.ok_or_else(|| self.undefined(module, function, args.len()))
@@ -92,14 +92,14 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-enum Found {
+enum Pure {
     Value(Value),
-    Wrong,
-    Nothing,
+    BadArgument,
+    Unknown,
 }
 
 /// Functions without effects.
-fn pure(module: &str, function: &str, args: &[Value]) -> Found {
+fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
     let value = match (module, function, args) {
         ("erlang", "length", [list]) => list.items().map(|items| Value::Int(items.len() as i64)),
         ("erlang", "abs", [Value::Float(value)]) => Some(Value::Float(value.abs())),
@@ -179,9 +179,9 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Found {
             }
             Some(Value::map(pairs))
         }
-        _ => return Found::Nothing,
+        _ => return Pure::Unknown,
     };
-    value.map_or(Found::Wrong, Found::Value)
+    value.map_or(Pure::BadArgument, Pure::Value)
 }
 
 /// The longest text that is read as an integer; longer ones would be more than an integer can be.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::interpreter::Interpreter;
 use super::limits::Failure;
-use super::machine::Machine;
 use super::value::Value;
 use crate::ir::form::{self, MachineTrigger};
 use crate::syntax::ast::Name;
@@ -35,7 +35,7 @@ struct Running {
     history: Vec<Value>,
 }
 
-impl<'p> Machine<'p> {
+impl<'p> Interpreter<'p> {
     fn definition(&self, name: &str, module: Option<&str>) -> Option<(&'p Name, &'p form::Machine)> {
         let all = self.machines.get(name)?;
         all.iter().find(|(of, _)| module.is_none_or(|module| &***of == module)).copied()

@@ -1,11 +1,11 @@
-//! The interpreter of the core form: runs checked programs without Erlang. [`interpret`] is its door, [`machine`] the
+//! The interpreter of the core form: runs checked programs without Erlang. [`interpret`] is its door, [`interpreter`] the
 //! loop behind it; [`value`] and [`heap`] hold what a program computes with, [`limits`] what bounds it.
 
 mod erlang;
 mod fsm;
 mod heap;
+pub(crate) mod interpreter;
 pub(crate) mod limits;
-pub(crate) mod machine;
 mod operations;
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ pub(crate) mod watch;
 use std::sync::Arc;
 
 use crate::ir::form::Module;
+use interpreter::Interpreter;
 use limits::{Failure, Limits, Stop};
-use machine::Machine;
 use value::{Value, show};
 use watch::{Spent, Watched};
 
@@ -47,8 +47,8 @@ pub fn interpret(
     stop: Stop,
     watched: Watched,
 ) -> Run {
-    let mut machine = Machine::new(modules, limits, stop, watched);
-    let result = machine.call(module, function, Vec::new()).map(|value: Value| show(&value, MOST_TEXT));
-    let (steps, trace, profile) = (machine.steps(), machine.watch.trace(), machine.watch.profile());
-    Run { result, steps, trace, profile, output: machine.output }
+    let mut interpreter = Interpreter::new(modules, limits, stop, watched);
+    let result = interpreter.call(module, function, Vec::new()).map(|value: Value| show(&value, MOST_TEXT));
+    let (steps, trace, profile) = (interpreter.steps(), interpreter.watch.trace(), interpreter.watch.profile());
+    Run { result, steps, trace, profile, output: interpreter.output }
 }

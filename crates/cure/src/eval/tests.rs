@@ -7,11 +7,11 @@ use expect_test::{Expect, expect};
 use super::heap::live;
 use super::limits::{Failure, Limits, Stop};
 use super::watch::Watched;
-use crate::{Alone, Compilation, Run, compile};
+use crate::{Compilation, NoSources, Run, compile};
 
 fn compiled(code: &str) -> Compilation {
     let text = format!("module T do\n{code}\nend\n");
-    let compiled = compile(&text, &Alone);
+    let compiled = compile(&text, &NoSources);
     assert!(compiled.is_ok(), "{:?}", compiled.diagnostics);
     compiled
 }

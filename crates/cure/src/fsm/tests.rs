@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, FindingKind, Graph};
-use crate::{Alone, compile};
+use crate::{NoSources, compile};
 use testkit::Random;
 
 /// What is found in the only machine of a text.
 fn found(text: &str) -> (Graph, Vec<Finding>) {
-    let compiled = compile(text, &Alone);
+    let compiled = compile(text, &NoSources);
     assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
     compiled.machines().next().cloned().unwrap_or_else(|| panic!("no machine in {text}"))
 }

@@ -11,7 +11,7 @@ mod tests;
 use std::collections::HashSet;
 
 pub(crate) use linear::{Formula, Linear, Sym};
-pub(crate) use omega::{Model, Outcome};
+pub(crate) use omega::{Model, Satisfiability};
 use omega::{System, solve};
 
 use crate::fuel;
@@ -22,9 +22,9 @@ pub(crate) const BUDGET: u32 = 200_000;
 const MAX_SYMBOLS: usize = 200;
 
 /// Whether integers exist for which all the formulas hold.
-pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Outcome {
+pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Satisfiability {
     if !fuel::spend(64) {
-        return Outcome::Unknown;
+        return Satisfiability::Unknown;
     }
     let mut fresh = 0;
     let mut symbols = HashSet::new();
@@ -36,12 +36,12 @@ pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Outcome {
     }
     // Each elimination is a level of recursion.
     if symbols.len() > MAX_SYMBOLS {
-        return Outcome::Unknown;
+        return Satisfiability::Unknown;
     }
     let mut conjunction = Conjunction::default();
     for formula in formulas {
         if !conjunction.take(formula) {
-            return Outcome::Unsat;
+            return Satisfiability::Unsat;
         }
     }
     conjunction.solve(fresh, steps)
@@ -102,13 +102,13 @@ impl Conjunction {
         true
     }
 
-    fn solve(mut self, fresh: u32, steps: &mut u32) -> Outcome {
+    fn solve(mut self, fresh: u32, steps: &mut u32) -> Satisfiability {
         let model = match solve(self.system.clone(), fresh, steps) {
-            Outcome::Sat(model) => model,
+            Satisfiability::Sat(model) => model,
             other => return other,
         };
         let violated = |any: &Vec<Formula>| !any.iter().any(|one| one.holds(&model));
-        let Some(at) = self.choices.iter().position(violated) else { return Outcome::Sat(model) };
+        let Some(at) = self.choices.iter().position(violated) else { return Satisfiability::Sat(model) };
         let choice = self.choices.swap_remove(at);
         let mut unsure = false;
         for one in &choice {
@@ -117,11 +117,11 @@ impl Conjunction {
                 continue;
             }
             match branch.solve(fresh, steps) {
-                Outcome::Unsat => {}
-                Outcome::Unknown => unsure = true,
+                Satisfiability::Unsat => {}
+                Satisfiability::Unknown => unsure = true,
                 found => return found,
             }
         }
-        if unsure { Outcome::Unknown } else { Outcome::Unsat }
+        if unsure { Satisfiability::Unknown } else { Satisfiability::Unsat }
     }
 }

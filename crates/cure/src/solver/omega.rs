@@ -15,7 +15,7 @@ pub(crate) type Model = BTreeMap<Sym, BigInt>;
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Satisfiability {
     /// Yes, for example with these values.
     Sat(Model),
     Unsat,
@@ -31,24 +31,24 @@ pub(super) struct System {
 }
 
 /// Solves a system. `fresh` is above every symbol in it; `steps` counts down.
-pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Outcome {
+pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Satisfiability {
     let mut fresh = fresh;
     // What was substituted, to be worked out backwards once the rest has values.
     let mut replaced: Vec<(Sym, Linear)> = Vec::new();
     while let Some(mut term) = system.equal.pop() {
         let size: usize = system.equal.iter().chain(&system.at_most).map(parts).sum();
         if !spend(steps, 1 + size / SMALL, size) {
-            return Outcome::Unknown;
+            return Satisfiability::Unknown;
         }
         let gcd = term.gcd();
         if gcd.is_zero() {
             if term.constant.is_zero() {
                 continue;
             }
-            return Outcome::Unsat;
+            return Satisfiability::Unsat;
         }
         if !term.constant.is_multiple_of(&gcd) {
-            return Outcome::Unsat;
+            return Satisfiability::Unsat;
         }
         if !gcd.is_one() {
             term.constant /= &gcd;
@@ -70,12 +70,12 @@ pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Outcome 
         replaced.push((sym, value));
     }
     match inequalities(system.at_most, fresh, steps) {
-        Outcome::Sat(mut model) => {
+        Satisfiability::Sat(mut model) => {
             for (sym, value) in replaced.into_iter().rev() {
                 let value = value.value(&model);
                 model.insert(sym, value);
             }
-            Outcome::Sat(model)
+            Satisfiability::Sat(model)
         }
         other => other,
     }
@@ -131,13 +131,13 @@ fn tighten(term: &mut Linear) {
     }
 }
 
-fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome {
+fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Satisfiability {
     terms.iter_mut().for_each(tighten);
     let mut strongest: BTreeMap<Vec<(Sym, BigInt)>, BigInt> = BTreeMap::new();
     for term in terms {
         if term.factors.is_empty() {
             if term.constant.is_positive() {
-                return Outcome::Unsat;
+                return Satisfiability::Unsat;
             }
             continue;
         }
@@ -152,9 +152,9 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
         .collect();
     let size: usize = terms.iter().map(parts).sum();
     if !spend(steps, terms.len() + 1 + size / SMALL, size) {
-        return Outcome::Unknown;
+        return Satisfiability::Unknown;
     }
-    let Some(sym) = choose(&terms) else { return Outcome::Sat(Model::new()) };
+    let Some(sym) = choose(&terms) else { return Satisfiability::Sat(Model::new()) };
     let (mut lower, mut upper, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for term in &terms {
         match term.factors.get(&sym) {
@@ -165,7 +165,7 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
     }
     let (pairs, each) = (lower.len() * upper.len(), size / terms.len().max(1));
     if !spend(steps, pairs.saturating_mul(1 + each / SMALL), pairs.saturating_mul(2 * each)) {
-        return Outcome::Unknown;
+        return Satisfiability::Unknown;
     }
     let one = |terms: &[Linear]| terms.iter().all(|term| term.factors[&sym].abs().is_one());
     let exact = one(&lower) || one(&upper);
@@ -184,15 +184,15 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
         terms
     };
     match inequalities(shadow(!exact), fresh, steps) {
-        Outcome::Sat(model) => return Outcome::Sat(with_value(sym, &lower, &upper, model)),
-        Outcome::Unknown => return Outcome::Unknown,
-        Outcome::Unsat if exact => return Outcome::Unsat,
-        Outcome::Unsat => {}
+        Satisfiability::Sat(model) => return Satisfiability::Sat(with_value(sym, &lower, &upper, model)),
+        Satisfiability::Unknown => return Satisfiability::Unknown,
+        Satisfiability::Unsat if exact => return Satisfiability::Unsat,
+        Satisfiability::Unsat => {}
     }
     match inequalities(shadow(false), fresh, steps) {
-        Outcome::Unsat => return Outcome::Unsat,
-        Outcome::Unknown => return Outcome::Unknown,
-        Outcome::Sat(_) => {}
+        Satisfiability::Unsat => return Satisfiability::Unsat,
+        Satisfiability::Unknown => return Satisfiability::Unknown,
+        Satisfiability::Sat(_) => {}
     }
     // Between the shadows: a solution lies close to a lower bound, if there is one.
     let widest = upper.iter().map(|term| &term.factors[&sym]).max().cloned().unwrap_or_default();
@@ -202,18 +202,18 @@ fn inequalities(mut terms: Vec<Linear>, fresh: u32, steps: &mut u32) -> Outcome 
         let most = (&widest * &b - &widest - &b).div_floor(&widest);
         while offset <= most {
             if !spend(steps, terms.len(), size) {
-                return Outcome::Unknown;
+                return Satisfiability::Unknown;
             }
             let mut equal = low.clone();
             equal.constant += &offset;
             match solve(System { equal: vec![equal], at_most: terms.clone() }, fresh, steps) {
-                Outcome::Unsat => {}
+                Satisfiability::Unsat => {}
                 other => return other,
             }
             offset += 1;
         }
     }
-    Outcome::Unsat
+    Satisfiability::Unsat
 }
 
 /// The symbol that is cheapest to eliminate, exactly if possible.

@@ -49,16 +49,16 @@ fn agrees_with_exhaustive_search_in_a_box() {
             })
         });
         match satisfiable(&formulas, &mut BUDGET.clone()) {
-            Outcome::Sat(model) => {
+            Satisfiability::Sat(model) => {
                 assert!(formulas.iter().all(|formula| formula.holds(&model)), "{formulas:?} with {model:?}");
                 assert!(exists);
                 sat += 1;
             }
-            Outcome::Unsat => {
+            Satisfiability::Unsat => {
                 assert!(!exists, "{formulas:?} has a solution");
                 unsat += 1;
             }
-            Outcome::Unknown => panic!("spent the budget on {formulas:?}"),
+            Satisfiability::Unknown => panic!("spent the budget on {formulas:?}"),
         }
     }
     assert!(sat > 50 && unsat > 50, "both kinds are met: {sat} and {unsat}");
@@ -69,9 +69,9 @@ fn knows_that_integers_have_gaps() {
     let (x, y) = (Linear::symbol(Sym(0)), Linear::symbol(Sym(1)));
     let number = |value: i64| Linear::number(value);
     let odd = Formula::eq(&x.times(&2.into()), &y.times(&2.into()).add(&number(1)));
-    assert_eq!(satisfiable(&[odd], &mut BUDGET.clone()), Outcome::Unsat);
+    assert_eq!(satisfiable(&[odd], &mut BUDGET.clone()), Satisfiability::Unsat);
     let between = [Formula::lt(&number(0), &x.times(&3.into())), Formula::lt(&x.times(&3.into()), &number(3))];
-    assert_eq!(satisfiable(&between, &mut BUDGET.clone()), Outcome::Unsat);
+    assert_eq!(satisfiable(&between, &mut BUDGET.clone()), Satisfiability::Unsat);
     // Pugh's example: a rational solution, no integer one.
     let inner = x.times(&11.into()).add(&y.times(&13.into()));
     let other = x.times(&7.into()).sub(&y.times(&9.into()));
@@ -81,7 +81,7 @@ fn knows_that_integers_have_gaps() {
         Formula::le(&number(-10), &other),
         Formula::le(&other, &number(4)),
     ];
-    assert_eq!(satisfiable(&pugh, &mut BUDGET.clone()), Outcome::Unsat);
+    assert_eq!(satisfiable(&pugh, &mut BUDGET.clone()), Satisfiability::Unsat);
     let equal = Formula::eq(&x.times(&7.into()).add(&y.times(&12.into())), &number(31));
-    assert!(matches!(satisfiable(&[equal], &mut BUDGET.clone()), Outcome::Sat(_)));
+    assert!(matches!(satisfiable(&[equal], &mut BUDGET.clone()), Satisfiability::Sat(_)));
 }

@@ -197,9 +197,9 @@ pub(crate) const KEYWORDS: &[(&str, SyntaxKind)] = &[
 
 /// The language, for the tree library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cure {}
+pub enum CureLanguage {}
 
-impl rowan::Language for Cure {
+impl rowan::Language for CureLanguage {
     type Kind = SyntaxKind;
 
     fn kind_from_raw(raw: rowan::SyntaxKind) -> SyntaxKind {
@@ -212,6 +212,6 @@ impl rowan::Language for Cure {
 }
 
 /// A node of the tree.
-pub type SyntaxNode = rowan::SyntaxNode<Cure>;
+pub type SyntaxNode = rowan::SyntaxNode<CureLanguage>;
 /// A token of the tree.
-pub type SyntaxToken = rowan::SyntaxToken<Cure>;
+pub type SyntaxToken = rowan::SyntaxToken<CureLanguage>;

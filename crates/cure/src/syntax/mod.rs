@@ -12,5 +12,5 @@ mod parser;
 pub(crate) use build::literals::int as integer;
 pub use build::modules;
 pub use format::format;
-pub use kind::{Cure, SyntaxKind, SyntaxNode, SyntaxToken};
+pub use kind::{CureLanguage, SyntaxKind, SyntaxNode, SyntaxToken};
 pub use parser::{MAX_SOURCE, Parse, parse};

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{modules, work};
 use crate::fsm::{Edge, Finding, Graph, mermaid};
 use crate::part::Cure;
-use crate::report::{Said, said};
+use crate::report::{Reported, reported};
 
 /// Analyze the state machines of Cure code. Gives states, transitions, guards and timeouts; states never reached, dead
 /// ends, competing and dead transitions, each with a shortest path that shows it; and a Mermaid diagram.
@@ -29,7 +29,7 @@ pub(super) struct Output {
     /// The machines, in order.
     pub machines: Vec<Machine>,
     /// Errors and warnings of the whole program.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 /// One machine.
@@ -46,7 +46,7 @@ pub(super) struct Machine {
     /// Its transitions.
     pub transitions: Vec<Transition>,
     /// What was found.
-    pub findings: Vec<Found>,
+    pub findings: Vec<ReportedFinding>,
     /// The diagram.
     pub mermaid: String,
 }
@@ -69,7 +69,7 @@ pub(super) struct Transition {
 
 /// One finding.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Found {
+pub(super) struct ReportedFinding {
     /// unreachable, deadlock, nondeterminism, dead_transition, no_terminal or timeout.
     pub kind: &'static str,
     /// What it is.
@@ -92,7 +92,7 @@ impl Tool for AnalyzeFsm {
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
             let machines = compiled.machines().map(|(graph, findings)| machine(graph, findings)).collect();
-            Output { ok: compiled.is_ok(), machines, diagnostics: said(&compiled.diagnostics, &args.code) }
+            Output { ok: compiled.is_ok(), machines, diagnostics: reported(&compiled.diagnostics, &args.code) }
         })
         .await
     }
@@ -119,7 +119,7 @@ impl Tool for AnalyzeFsm {
             }
             text.push_str(&machine.mermaid);
         }
-        let errors: Vec<&Said> = output.diagnostics.iter().filter(|one| one.severity == "error").collect();
+        let errors: Vec<&Reported> = output.diagnostics.iter().filter(|one| one.severity == "error").collect();
         if !errors.is_empty() {
             text.push_str("\n✗ The program has errors:\n");
             for one in errors {
@@ -143,7 +143,8 @@ fn machine(graph: &Graph, findings: &[Finding]) -> Machine {
         guard: edge.guard.clone(),
         acts: edge.acts,
     };
-    let found = |one: &Finding| Found { kind: one.kind.name(), message: one.message.clone(), path: one.path.clone() };
+    let found =
+        |one: &Finding| ReportedFinding { kind: one.kind.name(), message: one.message.clone(), path: one.path.clone() };
     Machine {
         name: graph.name.clone(),
         states: graph.states.clone(),

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{inside, work, worktree};
 use crate::part::Cure;
-use crate::report::{Said, line, said};
+use crate::report::{Reported, line, reported};
 use crate::workspace::Report;
 
 /// The most diagnostics one answer gives; errors come first.
@@ -54,7 +54,7 @@ pub(super) struct InFile {
     pub file: String,
     /// The diagnostic.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Reported,
 }
 
 pub(super) struct CheckProject(pub Arc<Cure>);
@@ -126,7 +126,7 @@ fn output(report: Report, root: &Path) -> Output {
     for file in &report.files {
         output.unread.extend(file.problem.clone());
         let in_file = |said| InFile { file: short(&file.path), said };
-        output.diagnostics.extend(said(&file.diagnostics, &file.text).into_iter().map(in_file));
+        output.diagnostics.extend(reported(&file.diagnostics, &file.text).into_iter().map(in_file));
     }
     let left_out =
         |path: &PathBuf| format!("{} was left out: the project has too much text", project::visible(&short(path)));

@@ -11,10 +11,11 @@ use serde_json::json;
 use super::{file_error, given, modules, work, worktree};
 use project::visible;
 
-use crate::beam::{self, Origin, output};
-use crate::compile::{Compilation, Sources};
+use crate::beam::{self, output};
+use crate::compile::Sources;
+use crate::diagnostic::{Diagnostic, code};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 
 /// Where the files go if nothing else is said.
 const OUTPUT: &str = "_build/mcp";
@@ -48,7 +49,7 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// Errors, which leave everything as it is, and warnings.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 pub(super) struct CompileCure(pub Arc<Cure>);
@@ -99,12 +100,12 @@ impl Tool for CompileCure {
 fn compiled(
     root: &Path,
     path: &Path,
-    code: &str,
+    text: &str,
     output_dir: PathBuf,
     sources: &dyn Sources,
 ) -> Result<Output, ToolError> {
-    let compilation = crate::compile(code, sources);
-    let mut diagnostics = said(&compilation.diagnostics, code);
+    let compilation = crate::compile(text, sources);
+    let mut diagnostics = reported(&compilation.diagnostics, text);
     let mut output = Output {
         ok: false,
         output_dir,
@@ -114,70 +115,41 @@ fn compiled(
         run: None,
         diagnostics: vec![],
     };
-    let forms = compilation.forms();
-    let own = |name: &str| compilation.syntax().iter().any(|module| *module.name.name == *name);
-    let source = |name: &str| {
-        let (file, text) = match own(name) {
-            true => (path.display().to_string(), code.into()),
-            false => (format!("{name}.cure"), sources.source(name)?),
-        };
-        Some(Origin { file, text })
-    };
     let faulty = compilation.faulty();
     if !compilation.is_ok() || !faulty.is_empty() {
         if compilation.is_ok() {
             let message =
                 format!("modules that this file uses have errors: {}; `check_project` shows them", faulty.join(", "));
-            let error =
-                crate::diagnostic::Diagnostic::error(crate::diagnostic::code::UNWRITABLE, Default::default(), message);
-            diagnostics.extend(said(&[error], code));
+            let error = Diagnostic::error(code::CODEGEN, Default::default(), message);
+            diagnostics.extend(reported(&[error], text));
         }
         return Ok(Output { diagnostics, ..output });
     }
-    let files = match beam::program(&forms, &source) {
-        Ok(files) => files,
+    let built = match beam::build(&compilation, &path.display().to_string(), text, sources) {
+        Ok(built) => built,
         Err(error) => {
-            diagnostics.extend(said(&[error.diagnostic()], code));
+            diagnostics.extend(reported(&[error.diagnostic()], text));
             return Ok(Output { diagnostics, ..output });
         }
     };
     let directory = output::directory(root, &output.output_dir).map_err(file_error)?;
-    output.written = output::write(&directory, &files).map_err(file_error)?;
+    output.written = output::write(&directory, &built.files).map_err(file_error)?;
     output.written.iter_mut().for_each(|name| name.push_str(".beam"));
-    let made_here = |name: &str| {
-        let machines = forms
-            .iter()
-            .filter(|form| own(&form.name))
-            .flat_map(|form| form.machines.iter().map(|machine| format!("{}.{}", form.name, machine.name)));
-        own(name) || machines.into_iter().any(|machine| machine == name)
-    };
-    (output.modules, output.uses) = files.into_iter().map(|(name, _)| name).partition(|name| made_here(name));
-    output.run = run_line(&compilation, &output.output_dir);
+    output.run = built.mains.first().map(|module| beam::command_line(&output.output_dir, module));
+    (output.modules, output.uses) = (built.own, built.uses);
     Ok(Output { ok: true, diagnostics, ..output })
-}
-
-/// The line that calls `main/0` of the first module of the file that has it.
-fn run_line(compilation: &Compilation, directory: &Path) -> Option<String> {
-    let forms = compilation.forms();
-    let has_main = |name: &str| {
-        let form = forms.iter().find(|form| *form.name == *name);
-        form.is_some_and(|form| form.exports.iter().any(|(name, arity)| &**name == "main" && *arity == 0))
-    };
-    let module = compilation.syntax().iter().map(|module| &*module.name.name).find(|name| has_main(name))?;
-    let directory = visible::path(directory).replace('\'', "'\\''");
-    Some(format!(r#"erl -noshell -pa '{directory}' -eval "io:format(\"~tp~n\", ['{module}':main()]), halt().""#))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Alone;
+    use crate::NoSources;
     use crate::files::read;
     use expect_test::expect;
 
     fn said(root: &Path, path: &str, directory: &str) -> String {
         let code = read(&root.join(path)).unwrap();
-        match compiled(root, Path::new(path), &code, directory.into(), &Alone) {
+        match compiled(root, Path::new(path), &code, directory.into(), &NoSources) {
             Ok(output) => CompileCure::text(&output),
             Err(error) => format!("error: {error}"),
         }

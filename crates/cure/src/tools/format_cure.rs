@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{file_error, given, work};
 use crate::files;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 
 /// Format Cure code, or a file of the project in place. Changes white space only; comments stay. With `check`, only says
 /// whether it is formatted.
@@ -37,7 +37,7 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
     /// Syntax errors, which leave everything as it is.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 pub(super) struct FormatCure;
@@ -86,7 +86,7 @@ fn formatted(code: &str) -> Output {
             Output { ok: true, changed: text != code, written: false, code: Some(text), diagnostics: Vec::new() }
         }
         Err(errors) => {
-            Output { ok: false, changed: false, written: false, code: None, diagnostics: said(&errors, code) }
+            Output { ok: false, changed: false, written: false, code: None, diagnostics: reported(&errors, code) }
         }
     }
 }

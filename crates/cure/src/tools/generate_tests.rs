@@ -13,7 +13,7 @@ use super::{given, modules};
 use crate::Stop;
 use crate::cases::{NoCases, cases};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 
 /// Write a test module for a function: arguments from its types, refinements and constants, each call held to what it
 /// gives today. Its main/0 gives the failed cases as texts, none where all hold. Calls that raise errors are told.
@@ -42,7 +42,7 @@ pub(super) struct Output {
     /// Calls that raise an error or do not end within a second, and why; they are no cases.
     pub raise: Vec<String>,
     /// Errors of the program, where it has any; then there is no test module.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 pub(super) struct GenerateTests(pub Arc<Cure>);
@@ -100,7 +100,7 @@ fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str
             code: String::new(),
             cases: 0,
             raise: Vec::new(),
-            diagnostics: said(&diagnostics, code),
+            diagnostics: reported(&diagnostics, code),
         }),
         Err(NoCases::NoFunction(there)) => {
             let error = ToolError::user(format!("The program exports no function `{function}`."));

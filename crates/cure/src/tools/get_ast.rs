@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 use crate::syntax::SyntaxNode;
 
 /// The most nodes a tree is given with.
@@ -34,7 +34,7 @@ pub(super) struct Output {
     /// Whether the tree was too large to be given whole.
     pub truncated: bool,
     /// Syntax errors.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 /// A node or a token.
@@ -65,10 +65,10 @@ impl Tool for GetAst {
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         work(args.code.len(), move || {
             let parsed = crate::syntax::parse(&args.code);
-            let diagnostics = said(&parsed.diagnostics, &args.code);
+            let diagnostics = reported(&parsed.diagnostics, &args.code);
             let (nodes, truncated) = nodes(&parsed.tree());
             let text = written(&nodes, args.pretty_print.unwrap_or(true));
-            Output { ok: !report::wrong(&diagnostics), text, nodes, truncated, diagnostics }
+            Output { ok: !report::has_errors(&diagnostics), text, nodes, truncated, diagnostics }
         })
         .await
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 use crate::syntax::ast::{Item, Module};
 
 /// Parse Cure code and sum it up: modules, exports, functions, types, classes and state machines.
@@ -27,7 +27,7 @@ pub(super) struct Output {
     /// The modules.
     pub modules: Vec<Summary>,
     /// Syntax errors.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 /// One module.
@@ -61,9 +61,9 @@ impl Tool for ParseCure {
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         work(args.code.len(), move || {
             let parsed = crate::syntax::parse(&args.code);
-            let diagnostics = said(&parsed.diagnostics, &args.code);
+            let diagnostics = reported(&parsed.diagnostics, &args.code);
             let modules = crate::syntax::modules(&parsed.tree()).iter().map(summary).collect();
-            Output { ok: !report::wrong(&diagnostics), modules, diagnostics }
+            Output { ok: !report::has_errors(&diagnostics), modules, diagnostics }
         })
         .await
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{given, modules};
 use crate::part::{Cure, Modules, RunLimits};
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 use crate::run::{Outcome, Request, run};
 use crate::{Failure, Limits, Run, Stop, Watched};
 
@@ -58,7 +58,7 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub profile: Vec<Line>,
     /// Errors of the program, where it has any; then nothing ran.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 /// One function of a profile.
@@ -184,7 +184,7 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
     };
     match run(code, modules, request) {
         Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..of(ran, nothing) }),
-        Outcome::Refused(diagnostics) => Ok(Output { diagnostics: said(&diagnostics, code), ..nothing }),
+        Outcome::Refused(diagnostics) => Ok(Output { diagnostics: reported(&diagnostics, code), ..nothing }),
         Outcome::Faulty(names) => {
             let failure =
                 format!("the program uses modules that have errors: {}; check_project shows them", names.join(", "));

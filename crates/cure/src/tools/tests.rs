@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::get_examples::EXAMPLES;
 use super::get_syntax_help::TOPICS;
 use crate::diagnostic::Lines;
-use crate::{Alone, Limits, compile};
+use crate::{Limits, NoSources, compile};
 
 /// What a tool says to these arguments: its text.
 async fn said<T: Tool>(tool: T, arguments: Value) -> String {
@@ -27,7 +27,7 @@ fn part() -> Arc<crate::Cure> {
 
 /// What a whole program gives.
 fn ran(name: &str, code: &str) -> String {
-    let compiled = compile(code, &Alone);
+    let compiled = compile(code, &NoSources);
     let lines = Lines::new(code);
     let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
     assert!(said.is_empty(), "{name}:\n{}", said.join("\n"));
@@ -87,7 +87,7 @@ fn what_the_library_says_of_itself_is_true() {
         count += says.len();
         let cases = says.iter().enumerate().map(|(at, says)| format!("  def case{at}(): Bool = {says}\n"));
         let code = format!("module Says do\n  import {name}\n{}end\n", cases.collect::<String>());
-        let compiled = compile(&code, &Alone);
+        let compiled = compile(&code, &NoSources);
         let lines = Lines::new(&code);
         let wrong: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
         assert!(compiled.is_ok(), "{name}:\n{}\n{code}", wrong.join("\n"));

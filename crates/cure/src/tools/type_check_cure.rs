@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{modules, work};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 
 /// Check Cure code: names, types, lengths, refinements, exhaustiveness, state machines. Gives the signatures of its
 /// functions, errors with counter-examples, and warnings. Modules of the project can be imported.
@@ -28,7 +28,7 @@ pub(super) struct Output {
     /// The functions with their types, sorted.
     pub signatures: Vec<String>,
     /// Errors and warnings.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 pub(super) struct TypeCheckCure(pub Arc<Cure>);
@@ -44,7 +44,7 @@ impl Tool for TypeCheckCure {
         let sources = modules(&self.0, &cx);
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
-            let diagnostics = said(&compiled.diagnostics, &args.code);
+            let diagnostics = reported(&compiled.diagnostics, &args.code);
             Output { ok: compiled.is_ok(), signatures: compiled.signatures(), diagnostics }
         })
         .await

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::work;
-use crate::report::{self, Said, said};
+use crate::report::{self, Reported, reported};
 
 /// Check the syntax of Cure code: every error with its place and what to do, not only the first.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub(super) struct Output {
     /// Whether the syntax is valid.
     pub ok: bool,
     /// Every error.
-    pub diagnostics: Vec<Said>,
+    pub diagnostics: Vec<Reported>,
 }
 
 pub(super) struct ValidateSyntax;
@@ -36,9 +36,9 @@ impl Tool for ValidateSyntax {
 
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         let size = args.code.len();
-        let check = move || said(&crate::syntax::parse(&args.code).diagnostics, &args.code);
+        let check = move || reported(&crate::syntax::parse(&args.code).diagnostics, &args.code);
         let diagnostics = work(size, check).await?;
-        Ok(Output { ok: !report::wrong(&diagnostics), diagnostics })
+        Ok(Output { ok: !report::has_errors(&diagnostics), diagnostics })
     }
 
     fn text(output: &Output) -> String {

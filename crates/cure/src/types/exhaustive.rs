@@ -15,7 +15,7 @@ use crate::ir::tree::Shape;
 use crate::ir::ty::{Seq, Ty};
 use crate::resolve::interface::TypeInfoKind;
 use crate::resolve::scope::Scope;
-use crate::solver::{Formula, Linear, Model, Outcome};
+use crate::solver::{Formula, Linear, Model, Satisfiability};
 use crate::syntax::ast::Name;
 
 /// A step from a value to one inside of it: the tag of the constructor it is in, and the position.
@@ -88,7 +88,7 @@ pub(crate) fn run(
     places: &Places,
     scope: &Scope,
     asks: bool,
-    possible: &dyn Fn(&[Formula]) -> Outcome,
+    possible: &dyn Fn(&[Formula]) -> Satisfiability,
 ) -> Verdict {
     let run = Run { places, scope, possible, asked: Cell::new(0) };
     let mut verdict = Verdict::default();
@@ -180,7 +180,7 @@ fn text(literal: &Literal) -> String {
 struct Run<'a> {
     places: &'a Places,
     scope: &'a Scope,
-    possible: &'a dyn Fn(&[Formula]) -> Outcome,
+    possible: &'a dyn Fn(&[Formula]) -> Satisfiability,
     /// How often the solver was asked.
     asked: Cell<usize>,
 }
@@ -279,7 +279,7 @@ impl Run<'_> {
         let mut all = formulas.to_vec();
         all.extend(self.excluded(set));
         all.extend(self.inside(set));
-        !matches!((self.possible)(&all), Outcome::Unsat)
+        !matches!((self.possible)(&all), Satisfiability::Unsat)
     }
 
     /// What the solver learns from a test.
@@ -368,9 +368,9 @@ impl Run<'_> {
         formulas.extend(self.excluded(set));
         formulas.extend(self.inside(set));
         let model = match (self.possible)(&formulas) {
-            Outcome::Unsat => return None,
-            Outcome::Sat(model) => model,
-            Outcome::Unknown => Model::new(),
+            Satisfiability::Unsat => return None,
+            Satisfiability::Sat(model) => model,
+            Satisfiability::Unknown => Model::new(),
         };
         Some(self.show(set, &Vec::new(), &model, 0))
     }

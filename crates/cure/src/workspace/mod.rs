@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::compile::load::{Session, beginnings, qualified};
-use crate::compile::{Checked, Sources, duplicates};
+use crate::compile::load::{Loader, beginnings, qualified};
+use crate::compile::{ModuleCache, Sources, duplicates};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::files::{self, cure_files};
 use crate::limit::bounded;
@@ -30,7 +30,7 @@ const SETTLED: i128 = 2_000_000_000;
 pub struct Workspace {
     roots: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Arc<Source>>,
-    checked: Arc<Checked>,
+    cache: Arc<ModuleCache>,
     index: Arc<Index>,
 }
 
@@ -115,9 +115,9 @@ fn needs(module: &ast::Module, text: &str) -> Vec<Name> {
 impl Workspace {
     /// The files below these directories. They are looked at when [`Workspace::refresh`] is called.
     pub fn new(roots: impl IntoIterator<Item = PathBuf>) -> Workspace {
-        let checked: Arc<Checked> = Arc::default();
-        let index = Arc::new(Index { checked: checked.clone(), ..Index::default() });
-        Workspace { roots: roots.into_iter().collect(), files: BTreeMap::new(), checked, index }
+        let cache: Arc<ModuleCache> = Arc::default();
+        let index = Arc::new(Index { cache: cache.clone(), ..Index::default() });
+        Workspace { roots: roots.into_iter().collect(), files: BTreeMap::new(), cache, index }
     }
 
     /// Looks at the files, and reads those that have changed.
@@ -147,8 +147,8 @@ impl Workspace {
         same &= self.files.is_empty() && left_out == self.index.left_out;
         self.files = files;
         if !same {
-            self.index = Arc::new(Index::new(&self.files, left_out, self.checked.clone()));
-            self.checked.retain(|module| self.index.modules.contains_key(module));
+            self.index = Arc::new(Index::new(&self.files, left_out, self.cache.clone()));
+            self.cache.retain(|module| self.index.modules.contains_key(module));
         }
         self.index.clone()
     }
@@ -161,7 +161,7 @@ pub struct Index {
     /// The file of each module, by position, and which of its modules it is.
     modules: HashMap<Name, (usize, usize)>,
     left_out: Vec<PathBuf>,
-    checked: Arc<Checked>,
+    cache: Arc<ModuleCache>,
 }
 
 /// What a check of many files gave.
@@ -196,7 +196,7 @@ impl Report {
 }
 
 impl Index {
-    fn new(files: &BTreeMap<PathBuf, Arc<Source>>, left_out: Vec<PathBuf>, checked: Arc<Checked>) -> Index {
+    fn new(files: &BTreeMap<PathBuf, Arc<Source>>, left_out: Vec<PathBuf>, cache: Arc<ModuleCache>) -> Index {
         let files: Vec<_> = files.iter().map(|(path, source)| (path.clone(), source.clone())).collect();
         let mut modules = HashMap::new();
         for (file, (_, source)) in files.iter().enumerate() {
@@ -204,12 +204,12 @@ impl Index {
                 modules.entry(name.clone()).or_insert((file, at));
             }
         }
-        Index { files, modules, left_out, checked }
+        Index { files, modules, left_out, cache }
     }
 
     /// Checks the modules of all files at or below a path.
     pub fn check(&self, below: &Path) -> Report {
-        let mut session = Session::new("", &[], self);
+        let mut loader = Loader::new("", &[], self);
         let mut report = Report { files: Vec::new(), modules: 0, checked: Vec::new(), left_out: Vec::new() };
         for (at, (path, source)) in self.files.iter().enumerate().filter(|(_, (path, _))| path.starts_with(below)) {
             let mut diagnostics = source.diagnostics.clone();
@@ -222,7 +222,7 @@ impl Index {
                     let there = self.files[first].0.strip_prefix(below).unwrap_or(&self.files[first].0);
                     let error = Diagnostic::error(code::DUPLICATE, *span, message);
                     diagnostics.push(error.hint(format!("it stands in {} too", project::visible::path(there))));
-                } else if sound && let Some(loaded) = session.load(name) {
+                } else if sound && let Some(loaded) = loader.load(name) {
                     diagnostics.extend(loaded.diagnostics.iter().cloned());
                 }
             }
@@ -232,7 +232,7 @@ impl Index {
             let (path, text, problem) = (path.clone(), source.text.clone(), source.problem.clone());
             report.files.push(FileReport { path, text, diagnostics, problem });
         }
-        report.checked = session.checked;
+        report.checked = loader.checked;
         report.left_out = self.left_out.iter().filter(|path| path.starts_with(below)).cloned().collect();
         report
     }
@@ -252,8 +252,8 @@ impl Sources for Index {
         self.module(module).map_or_else(Vec::new, |(source, at)| source.modules[at].2.clone())
     }
 
-    fn checked(&self) -> Option<&Checked> {
-        Some(&self.checked)
+    fn cache(&self) -> Option<&ModuleCache> {
+        Some(&self.cache)
     }
 }
 

@@ -227,7 +227,7 @@ fn code_runs_with_the_modules_as_they_are() {
     project.write("base.cure", &BASE.replace("= 1", "= 1 / 0"));
     let compiled = compile(text, &*project.workspace.refresh());
     assert_eq!(compiled.faulty(), ["Base"]);
-    assert!(!compile(text, &crate::Alone).is_ok());
+    assert!(!compile(text, &crate::NoSources).is_ok());
 }
 
 /// Two texts of the same length within one tick of the clock are told apart.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use testkit::otp::{Job, Otp, Outcome};
 
 use cure::form::Module;
-use cure::{Alone, Compilation, Limits, beam, compile, standard};
+use cure::{Compilation, Limits, NoSources, beam, compile, standard};
 
 /// The files of a program, with everything it needs.
 fn files(compiled: &Compilation) -> Vec<(String, Vec<u8>)> {
@@ -31,7 +31,7 @@ fn programs() -> Vec<(String, String)> {
 #[test]
 fn the_smallest_program_runs() {
     let Some(otp) = Otp::start() else { return };
-    let compiled = compile("module T do\n  def main(): Int = 42\nend\n", &Alone);
+    let compiled = compile("module T do\n  def main(): Int = 42\nend\n", &NoSources);
     assert_eq!(otp.run(&files(&compiled), "T", "main"), Outcome { result: Ok("42".to_owned()), output: String::new() });
     // What the harness says of what is wrong.
     let broken = "{module, x}.\n{exports, [{f,0}]}.\n{attributes, []}.\n{labels, 3}.\n{function, f, 0, 2}.\n{label,1}.\n\
@@ -50,7 +50,7 @@ fn every_module_is_valid_and_does_the_same_on_erlang() {
     let (mut names, mut texts, mut beams) = (Vec::new(), Vec::new(), Vec::new());
     let mut ran = 0;
     for (name, text) in programs() {
-        let compiled = compile(&text, &Alone);
+        let compiled = compile(&text, &NoSources);
         let forms = compiled.forms();
         let files = files(&compiled);
         let assembly = beam::program_assembly(&forms).unwrap();
@@ -87,7 +87,7 @@ fn every_module_is_valid_and_does_the_same_on_erlang() {
 fn every_file_says_that_it_is_for_otp_24_and_later() {
     // By the highest opcode that a file names, a loader tells how old it is: OTP 27 refuses what could be from before
     // OTP 24, OTP 24 what is newer.
-    for (name, file) in files(&compile("module T do\n  def main(): Int = 42\nend\n", &Alone)) {
+    for (name, file) in files(&compile("module T do\n  def main(): Int = 42\nend\n", &NoSources)) {
         let code = file.windows(4).position(|bytes| bytes == b"Code").unwrap();
         let header: Vec<u32> =
             file[code + 8..code + 28].chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
@@ -105,7 +105,7 @@ fn what_a_file_cannot_hold_is_told() {
         "module A do\n  fsm M do\n    X --> |go| X\n  end\nend\nmodule A.M do\n  def f(): Int = 1\nend\n".to_owned(),
     ];
     let said = texts.iter().map(|text| {
-        let compiled = compile(text, &Alone);
+        let compiled = compile(text, &NoSources);
         assert!(compiled.is_ok());
         format!("{}\n", beam::program(&compiled.forms(), &|_| None).unwrap_err())
     });
@@ -115,7 +115,7 @@ fn what_a_file_cannot_hold_is_told() {
         there are two BEAM modules A.M: a module, and a state machine of the module that its name begins with; rename one
     "#]].assert_eq(&said.collect::<String>());
     // No text comes so far: names are held to this before.
-    let form = compile("module T do\n  def main(): Int = 1\nend\n", &Alone).forms()[0].as_ref().clone();
+    let form = compile("module T do\n  def main(): Int = 1\nend\n", &NoSources).forms()[0].as_ref().clone();
     let long = cure::form::Module { name: "A".repeat(256).into(), ..form };
     let said = beam::program(&[long.into()], &|_| None).unwrap_err().to_string();
     assert_eq!(said, "the name AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA… is longer than an atom may be: 255 bytes");

@@ -3,11 +3,11 @@
 use expect_test::{Expect, expect};
 use testkit::otp::{Job, Otp};
 
-use cure::{Alone, Limits, beam, compile};
+use cure::{Limits, NoSources, beam, compile};
 
 /// Runs `main/0` in both, with these lines to read; both say the same, and this.
 fn check(otp: &Otp, text: &str, expected: Expect) {
-    let compiled = compile(text, &Alone);
+    let compiled = compile(text, &NoSources);
     let lines = cure::diagnostic::Lines::new(text);
     let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
     assert!(compiled.is_ok(), "{}", said.join("\n"));
@@ -246,7 +246,7 @@ module Texts do
 end
 "##;
     let text = text.replace("\\u0301", "\u{301}");
-    let compiled = compile(&text, &Alone);
+    let compiled = compile(&text, &NoSources);
     let lines = cure::diagnostic::Lines::new(&text);
     let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
     assert!(compiled.is_ok(), "{}", said.join("\n"));
@@ -271,7 +271,7 @@ fn lines_are_read_on_erlang() {
     let Some(otp) = Otp::start() else { return };
     let text = "module Read do\n  import Std.Io\n  def main(): Any =\n    let a = read_line()\n    let b = read_line()\n    \
                 let c = read_line()\n    {a, b, c, read_line()}\nend\n";
-    let compiled = compile(text, &Alone);
+    let compiled = compile(text, &NoSources);
     let modules = beam::program(&compiled.forms(), &|_| None).unwrap();
     let job = Job { modules: &modules, module: "Read", function: "main", input: "ada\nüber\r\nlast" };
     let said = otp.run_all(&[job]).remove(0).result.unwrap();

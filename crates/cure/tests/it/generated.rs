@@ -20,7 +20,7 @@ use crate::generator::value::Value;
 use cure::diagnostic::Lines;
 use cure::form::Module;
 use cure::syntax::format;
-use cure::{Alone, Limits, Stop, Watched, beam, compile, interpret};
+use cure::{Limits, NoSources, Stop, Watched, beam, compile, interpret};
 
 /// How many programs there are, unless the environment says otherwise.
 const PROGRAMS: u64 = 100;
@@ -69,7 +69,7 @@ fn others(seed: u64, measure: u64) -> impl Iterator<Item = u64> {
 
 /// A program's core form, or why it is refused.
 fn forms(text: &str) -> Result<Vec<Arc<Module>>, String> {
-    let compiled = compile(text, &Alone);
+    let compiled = compile(text, &NoSources);
     if compiled.is_ok() {
         return Ok(compiled.forms());
     }
@@ -262,7 +262,7 @@ fn no_program_that_is_wrong_passes() {
             let (kind, program) = made.expect("there are more seeds than anybody can try");
             *kinds.lock().expect("no worker panics").entry(kind).or_default() += 1;
             let (text, _) = program.text();
-            compile(&text, &Alone).is_ok().then(|| format!("seed {seed} passed: {kind}\n{text}"))
+            compile(&text, &NoSources).is_ok().then(|| format!("seed {seed} passed: {kind}\n{text}"))
         });
         passed.collect()
     });

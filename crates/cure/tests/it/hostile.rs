@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use cure::diagnostic::Lines;
-use cure::{Alone, beam, compile};
+use cure::{NoSources, beam, compile};
 
 /// No answer may take more of a processor, in whatever build.
 const LONG: Duration = Duration::from_secs(120);
@@ -31,7 +31,7 @@ fn joined(count: usize, between: &str, one: impl Fn(usize) -> String) -> String 
 fn said(text: &str) -> String {
     let text = text.to_owned();
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
-        let compiled = compile(&text, &Alone);
+        let compiled = compile(&text, &NoSources);
         let first = compiled.diagnostics.iter().find(|one| one.is_error());
         let answer = match first {
             None => match beam::program(&compiled.forms(), &|_| None) {
@@ -166,7 +166,7 @@ fn many_hard_modules_take_no_more_than_one() {
     let plain =
         many(200, |at| format!("module P{at} do\n  def f(n: Int): Int = if n > {at} then n - 1 else {at}\nend\n"));
     let text = format!("{hard}{plain}");
-    let compiled = compile(&text, &Alone);
+    let compiled = compile(&text, &NoSources);
     let spent = compiled.diagnostics.iter().filter(|one| one.code.to_string() == "C0007").count();
     assert!(spent > 10, "{spent} of {}", compiled.diagnostics.len());
     // What takes no more than its length lets it is checked all the same.
@@ -183,12 +183,12 @@ fn what_takes_too_much_is_told_once() {
         format!("  def f{at}({params}): {{r: Int | r != 0}} = if {conditions} then {sum} - 61 else 1\n")
     });
     let text = module(&format!("  def wrong(): Int = \"x\"\n{hard}"));
-    let compiled = compile(&text, &Alone);
+    let compiled = compile(&text, &NoSources);
     let codes: Vec<String> = compiled.diagnostics.iter().map(|one| one.code.to_string()).collect();
     assert_eq!(codes[0], "C0301");
     assert_eq!(codes.iter().filter(|code| *code == "C0007").count(), 1, "{codes:?}");
     assert_eq!(codes.last().unwrap(), "C0007");
     assert!(codes.len() < 90, "{codes:?}");
     // The next module has all its own.
-    assert!(compile(&module("  def f(n: Int): {x: Int | x > 0} = if n > 0 then n else 1"), &Alone).is_ok());
+    assert!(compile(&module("  def f(n: Int): {x: Int | x > 0} = if n > 0 then n else 1"), &NoSources).is_ok());
 }

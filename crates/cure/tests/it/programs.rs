@@ -1,7 +1,7 @@
 //! The table of programs: each accepted, refused or run as its line says.
 
 use cure::diagnostic::{Diagnostic, Lines};
-use cure::{Alone, Limits, beam, compile};
+use cure::{Limits, NoSources, beam, compile};
 
 struct Program {
     name: &'static str,
@@ -17,7 +17,7 @@ fn programs() -> Vec<Program> {
 
 /// What is wrong with the outcome of a program, if anything.
 fn wrong(program: &Program) -> Option<String> {
-    let compiled = compile(&program.text, &Alone);
+    let compiled = compile(&program.text, &NoSources);
     let lines = Lines::new(&program.text);
     let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
     let said = said.join("\n    ");
@@ -82,7 +82,7 @@ pub(crate) fn blocks(table: &str) -> Vec<Block<'_>> {
 
 /// What becomes of a program, in the words of a block's head.
 pub(crate) fn outcome(text: &str) -> String {
-    let compiled = compile(text, &Alone);
+    let compiled = compile(text, &NoSources);
     let lines = Lines::new(text);
     let said = compiled.diagnostics.iter().map(|one| {
         let severity = if one.is_error() { "" } else { "warning " };
@@ -106,7 +106,7 @@ pub(crate) fn outcome(text: &str) -> String {
 fn unwritten(text: &str) -> String {
     assert_eq!(outcome(text), "accepted", "{text}");
     let error =
-        beam::program(&compile(text, &Alone).forms(), &|_| None).expect_err("it cannot be written").diagnostic();
+        beam::program(&compile(text, &NoSources).forms(), &|_| None).expect_err("it cannot be written").diagnostic();
     format!("not written {}@{}", error.code, Lines::new(text).place(error.span.start).0)
 }
 
@@ -117,7 +117,7 @@ fn what_is_said_first_stands_in_the_right_line() {
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
     let mut faults = Vec::new();
     for program in programs() {
-        let compiled = compile(&program.text, &Alone);
+        let compiled = compile(&program.text, &NoSources);
         let lines = Lines::new(&program.text);
         let said = &compiled.diagnostics;
         let first = said.iter().find(|one| one.is_error()).or(said.first());
@@ -146,7 +146,7 @@ fn what_is_ill_typed_is_refused_and_its_sound_neighbours_are_not() {
 fn the_standard_library_is_without_fault() {
     for name in cure::standard::names() {
         let text = cure::standard::source(name).unwrap_or("");
-        let compiled = compile(text, &Alone);
+        let compiled = compile(text, &NoSources);
         let lines = Lines::new(text);
         let said: Vec<_> = compiled.diagnostics.iter().map(|one| one.line(&lines)).collect();
         assert!(said.is_empty(), "{name}:\n{}", said.join("\n"));
@@ -210,6 +210,6 @@ fn every_code_has_a_program_that_provokes_it() {
         let elsewhere = [4, 5, 7].contains(&code.0);
         assert!(there || elsewhere, "{code} has no program: {meaning}");
     }
-    let large = compile(&" ".repeat(cure::syntax::MAX_SOURCE + 1), &Alone);
+    let large = compile(&" ".repeat(cure::syntax::MAX_SOURCE + 1), &NoSources);
     assert_eq!(large.diagnostics[0].code, cure::diagnostic::code::TOO_LARGE);
 }

@@ -10,7 +10,7 @@ use crate::resolve::scope::Scope;
 use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
 
-use super::Program;
+use super::Checker;
 use crate::fuel;
 
 /// What the solver may know about a value.
@@ -59,7 +59,7 @@ pub(super) struct Wanted {
 }
 
 pub(super) struct Body<'p> {
-    pub program: &'p Program<'p>,
+    pub checker: &'p Checker<'p>,
     pub scope: &'p Scope,
     pub errors: Vec<Diagnostic>,
     metas: Vec<Option<Ty>>,
@@ -91,10 +91,10 @@ pub(super) struct Body<'p> {
 }
 
 impl<'p> Body<'p> {
-    pub(super) fn new(program: &'p Program<'p>) -> Body<'p> {
+    pub(super) fn new(checker: &'p Checker<'p>) -> Body<'p> {
         Body {
-            program,
-            scope: &program.scope,
+            checker,
+            scope: &checker.scope,
             errors: Vec::new(),
             metas: Vec::new(),
             symbols: Vec::new(),

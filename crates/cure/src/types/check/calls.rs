@@ -97,8 +97,8 @@ impl<'p> Body<'p> {
 
     /// What a module offers; the one at hand may call itself by its name.
     pub(super) fn interface(&self, module: &Name) -> Option<&'p Interface> {
-        if *module == self.program.module {
-            return Some(&self.program.collected.interface);
+        if *module == self.checker.module {
+            return Some(&self.checker.collected.interface);
         }
         self.scope.modules.get(module).map(|interface| &**interface)
     }
@@ -116,7 +116,7 @@ impl<'p> Body<'p> {
             return None;
         };
         let name = &function.name;
-        let open = |one: &&Arc<Signature>| one.exported || one.module == self.program.module;
+        let open = |one: &&Arc<Signature>| one.exported || one.module == self.checker.module;
         let plain = match arity {
             Some(arity) => interface.functions.get(&(name.clone(), arity)).filter(open),
             None => {
@@ -253,7 +253,7 @@ impl<'p> Body<'p> {
             names.insert(name.clone(), Linear::symbol(sym));
         }
         let ready = |ty: &Ty| instantiate(ty, &types, &names);
-        let result = self.program.result_of(signature);
+        let result = self.checker.result_of(signature);
         let params = signature.params.iter().map(|(name, ty)| (name.clone(), ready(ty))).collect();
         Use { params, result: ready(&result), types, symbols, lengths }
     }
@@ -280,7 +280,7 @@ impl<'p> Body<'p> {
             }
             _ => {
                 let args = dictionaries.into_iter().chain(trees).collect();
-                if signature.module == self.program.module {
+                if signature.module == self.checker.module {
                     TreeKind::Local(signature.name.clone(), args)
                 } else {
                     TreeKind::Remote(signature.module.clone(), signature.name.clone(), args)

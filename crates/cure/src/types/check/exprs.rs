@@ -116,7 +116,7 @@ impl Body<'_> {
 
     /// What stands for an expression that is not looked at any more; that is said once.
     fn too_much(&mut self, span: Span) -> Val {
-        if !self.program.spent.replace(true) {
+        if !self.checker.spent.replace(true) {
             self.errors.push(fuel::too_much(span));
         }
         self.wrong(span)

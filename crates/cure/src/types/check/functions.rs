@@ -20,7 +20,7 @@ use crate::ir::ty::{Len, NamedLen, Pred, Ty, names_in};
 use crate::resolve::collect::{Collected, Group};
 use crate::resolve::interface::Signature;
 use crate::resolve::scope::Scope;
-use crate::solver::{Formula, Linear, Outcome, Sym};
+use crate::solver::{Formula, Linear, Satisfiability, Sym};
 use crate::syntax::ast::{Curify, Name, Param};
 use crate::types::exhaustive::{self, Arm};
 
@@ -36,7 +36,7 @@ pub(super) enum Slot {
 }
 
 /// A module while it is checked.
-pub(crate) struct Program<'p> {
+pub(crate) struct Checker<'p> {
     pub module: Name,
     pub source: &'p str,
     pub scope: Scope,
@@ -68,7 +68,7 @@ pub(super) struct Head {
     pub lengths: Vec<(VarId, VarId)>,
 }
 
-impl<'p> Program<'p> {
+impl<'p> Checker<'p> {
     /// The type that a function returns. One that does not say it is checked first.
     pub(super) fn result_of(&self, signature: &Signature) -> Ty {
         if signature.module != self.module {
@@ -200,7 +200,7 @@ impl<'p> Program<'p> {
                 .iter()
                 .zip(&group.clauses[0].params)
                 .all(|(one, first)| same_text(self.source, one, first));
-            if agrees && (!open || matches!(body.possible(&here), Outcome::Unsat)) {
+            if agrees && (!open || matches!(body.possible(&here), Satisfiability::Unsat)) {
                 let name = &group.signature.name;
                 let message = format!("this clause of `{name}` is never reached");
                 let hint = "the clauses above take everything it would; remove it, or move it up".to_owned();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::body::{Body, Known, Local};
 use super::exprs::{short, tree};
-use super::functions::Program;
+use super::functions::Checker;
 use crate::diagnostic::{Diagnostic, code};
 use crate::ir::tree::{CheckedFunction, Tree, TreeKind, VarId};
 use crate::ir::ty::{Len, Ty};
@@ -15,7 +15,7 @@ use crate::syntax::ast::{Class, Def, Instance, Name};
 
 use super::subtype::instantiate;
 
-impl Program<'_> {
+impl Checker<'_> {
     /// The defaults of a class: functions that take its dictionary first.
     pub(super) fn defaults(&self, class: &ClassInfo, written: &Class) {
         for (at, method) in written.methods.iter().enumerate() {
@@ -183,7 +183,7 @@ impl Body<'_> {
         let written = method.params.iter().zip(types).filter_map(|(param, ty)| Some((param.ty.as_ref()?, ty)));
         let all: Vec<_> = written.chain(method.result.as_ref().map(|written| (written, &signature.result))).collect();
         let mut errors = Vec::new();
-        let mut reader = Reader::new(self.scope, self.program.source, &mut errors);
+        let mut reader = Reader::new(self.scope, self.checker.source, &mut errors);
         (reader.params, reader.implicit) = (same.own.keys().cloned().collect(), true);
         reader.values = method.params.iter().map(|param| param.name.name.clone()).collect();
         let mut read = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::body::{Body, Known, Local, Term};
 use super::exprs::tree;
-use super::functions::Program;
+use super::functions::Checker;
 use super::subtype::instantiate;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fsm::verify::{Guards, verify};
@@ -13,7 +13,7 @@ use crate::ir::form::{Literal, Machine, MachineTransition, MachineTrigger};
 use crate::ir::tree::{CheckedFunction, Shape, Tree, TreeKind, VarId};
 use crate::ir::ty::Ty;
 use crate::resolve::interface::TypeInfoKind;
-use crate::solver::{Formula, Outcome};
+use crate::solver::{Formula, Satisfiability};
 use crate::syntax::ast::{Expr, Fsm, Ident, Name, Transition, Trigger};
 
 /// A machine that has been checked.
@@ -24,7 +24,7 @@ pub(crate) struct CheckedMachine {
     pub machine: Machine,
 }
 
-impl Program<'_> {
+impl Checker<'_> {
     /// Checks a machine and makes its functions.
     pub(super) fn machine(&self, fsm: &Fsm) -> CheckedMachine {
         let graph = Graph::new(fsm, self.source);
@@ -242,7 +242,7 @@ impl Program<'_> {
             };
             let earlier = seen.entry((&transition.from.name, fires)).or_default();
             if let Some(formula) = &formulas[at] {
-                let possible = |all: &[Formula]| !matches!(body.possible(all), Outcome::Unsat);
+                let possible = |all: &[Formula]| !matches!(body.possible(all), Satisfiability::Unsat);
                 if !possible(std::slice::from_ref(formula)) {
                     guards.never.insert(at);
                 }

@@ -14,19 +14,19 @@ mod names;
 mod naturals;
 mod operators;
 mod order;
-#[cfg(test)]
-mod pair_tests;
 mod patterns;
 pub(crate) mod places;
 mod prove;
 mod records;
 mod subtype;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::cell::{Cell, RefCell};
 
 pub(crate) use body::Dictionaries;
-pub(crate) use functions::Program;
+pub(crate) use functions::Checker;
 use functions::Slot;
 pub(crate) use instances::default_name;
 pub(crate) use machines::CheckedMachine;
@@ -71,7 +71,7 @@ pub(crate) fn check(
         let signature = &group.signature;
         ((signature.name.clone(), signature.params.len() as u32), Slot::Open(at))
     });
-    let program = Program {
+    let checker = Checker {
         module: module.name.name.clone(),
         source,
         scope,
@@ -85,20 +85,20 @@ pub(crate) fn check(
         nested: Cell::new(0),
     };
     for at in order(&collected.groups) {
-        program.group(&collected.groups[at]);
+        checker.group(&collected.groups[at]);
     }
     for (signature, foreign) in &collected.foreign {
-        program.foreign(signature, foreign);
+        checker.foreign(signature, foreign);
     }
     for (class, written) in &collected.classes {
-        program.defaults(class, written);
+        checker.defaults(class, written);
     }
     for (info, instance, ty) in &collected.instances {
-        program.instance(info, instance, ty);
+        checker.instance(info, instance, ty);
     }
-    let machines = collected.machines.iter().map(|fsm| program.machine(fsm)).collect();
-    let results = program.results.take();
-    errors.extend(program.errors.take());
+    let machines = collected.machines.iter().map(|fsm| checker.machine(fsm)).collect();
+    let results = checker.results.take();
+    errors.extend(checker.errors.take());
     let mut interface = collected.interface;
     for (key, result) in results {
         if let (Slot::Done(result), Some(signature)) = (result, interface.functions.get_mut(&key)) {

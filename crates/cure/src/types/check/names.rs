@@ -22,7 +22,7 @@ impl Body<'_> {
             };
         }
         let mut errors = Vec::new();
-        let mut reader = Reader::new(self.scope, self.program.source, &mut errors);
+        let mut reader = Reader::new(self.scope, self.checker.source, &mut errors);
         reader.params = self.type_params.iter().chain(self.renamed.keys()).cloned().collect();
         reader.values = names.keys().cloned().collect();
         let read = reader.read(ty);

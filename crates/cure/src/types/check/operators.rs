@@ -139,7 +139,7 @@ impl Body<'_> {
             let goal = self.truth(&goal);
             let what = |body: &Self| match &second.term {
                 Term::Int(term) if term.as_number().is_some_and(Zero::is_zero) => "this divides by zero".to_owned(),
-                _ => format!("the divisor `{}` may be zero", right.span.of(body.program.source)),
+                _ => format!("the divisor `{}` may be zero", right.span.of(body.checker.source)),
             };
             let hint = "say it in the type `{x: Int | x != 0}`, in a guard `when b != 0`, or test it with `if`";
             self.require(&goal, right.span, code::Pair(code::DIVISOR, code::DIVISOR), what, Some(hint));

@@ -6,7 +6,7 @@ use super::body::{Body, Term};
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel;
 use crate::ir::ty::{Pred, names_in};
-use crate::solver::{BUDGET, Formula, Linear, Model, Outcome, relevant, satisfiable};
+use crate::solver::{BUDGET, Formula, Linear, Model, Satisfiability, relevant, satisfiable};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind};
 
@@ -165,10 +165,10 @@ impl Body<'_> {
             return Proof::Holds;
         }
         match self.possible(&[goal.clone().not()]) {
-            Outcome::Unsat => Proof::Holds,
-            Outcome::Sat(_) if self.is_dead() => Proof::Holds,
-            Outcome::Sat(model) => Proof::Refuted(model),
-            Outcome::Unknown => Proof::Unknown,
+            Satisfiability::Unsat => Proof::Holds,
+            Satisfiability::Sat(_) if self.is_dead() => Proof::Holds,
+            Satisfiability::Sat(model) => Proof::Refuted(model),
+            Satisfiability::Unknown => Proof::Unknown,
         }
     }
 
@@ -176,11 +176,11 @@ impl Body<'_> {
     fn is_dead(&self) -> bool {
         let facts = self.axioms.iter().chain(&self.facts);
         let all: Vec<_> = facts.map(|formula| formula.map(&|term| self.length(term))).collect();
-        matches!(satisfiable(&all, &mut BUDGET.clone()), Outcome::Unsat)
+        matches!(satisfiable(&all, &mut BUDGET.clone()), Satisfiability::Unsat)
     }
 
     /// Whether these can hold here.
-    pub(super) fn possible(&self, formulas: &[Formula]) -> Outcome {
+    pub(super) fn possible(&self, formulas: &[Formula]) -> Satisfiability {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());
         let facts = self.axioms.iter().chain(&self.facts);

@@ -75,7 +75,7 @@ impl Body<'_> {
             Function::Plain(signature) => (signature.clone(), None),
             Function::Method(class, at) => (class.methods[*at as usize].clone(), Some((class.clone(), *at))),
         };
-        let result = self.program.result_of(&signature);
+        let result = self.checker.result_of(&signature);
         if signature.precondition.is_some() || needs_names(&signature, &result) {
             let message =
                 format!("`{}` has conditions on its arguments that a function value cannot carry", signature.name);
@@ -103,7 +103,7 @@ impl Body<'_> {
                     TreeKind::Lambda(params, Box::new(tree(TreeKind::Method(hole, at, args), span)))
                 }
             }
-            _ if signature.module == self.program.module => {
+            _ if signature.module == self.checker.module => {
                 TreeKind::LocalValue(signature.name.clone(), arity, dictionaries)
             }
             _ => TreeKind::RemoteValue(signature.module.clone(), signature.name.clone(), arity, dictionaries),

@@ -5,8 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use cure::Sources;
-use cure::beam::{self, Origin};
+use cure::beam;
 
 use super::{Place, counted, cwd, inputs, refuse, shown};
 use crate::exit::{Exit, Failure};
@@ -33,27 +32,26 @@ impl Build {
             let modules = place.modules(&input);
             let compiled = cure::compile(&input.text, &modules);
             refuse(&input, &compiled.diagnostics, &compiled.faulty())?;
-            let own = |name: &str| compiled.syntax().iter().any(|module| *module.name.name == *name);
-            let origin = |name: &str| match own(name) {
-                true => Some(Origin { file: input.name.clone(), text: input.text.as_str().into() }),
-                false => Some(Origin { file: format!("{name}.cure"), text: modules.source(name)? }),
-            };
-            match beam::program(&compiled.forms(), &origin) {
-                Ok(files) => beams.extend(files),
+            match beam::build(&compiled, &input.name, &input.text, &modules) {
+                Ok(built) => {
+                    beams.extend(built.files);
+                    mains.extend(built.mains);
+                }
                 Err(error) => refuse(&input, &[error.diagnostic()], &[])?,
             }
-            let modules = compiled.syntax().iter().map(|module| module.name.name.to_string());
-            mains.extend(modules.filter(|module| compiled.exports(module, "main", 0)));
         }
-        let output = shown(self.output.as_deref().unwrap_or(Path::new(OUTPUT)));
+        let output = self.output.clone().unwrap_or_else(|| OUTPUT.into());
         let directory = made(self.output, place)?;
         let files: Vec<_> = beams.into_iter().collect();
         let changed = beam::output::write(&directory, &files).map_err(Failure::new)?;
-        terminal::line(format!("{} in {output}, {} changed", counted(files.len(), "BEAM file"), changed.len()));
-        let directory = output.replace('\'', "'\\''");
+        terminal::line(format!(
+            "{} in {}, {} changed",
+            counted(files.len(), "BEAM file"),
+            shown(&output),
+            changed.len()
+        ));
         for module in mains {
-            let call = format!(r#""io:format(\"~tp~n\", ['{module}':main()]), halt().""#);
-            terminal::line(format!("erl -noshell -pa '{directory}' -eval {call}"));
+            terminal::line(beam::command_line(&output, &module));
         }
         Ok(Exit::Done)
     }

@@ -1,7 +1,7 @@
 //! Refinements, preconditions and lengths: pairs of programs, of which the first is accepted and its twin refused.
 
 use crate::diagnostic::{Code, Diagnostic, code};
-use crate::{Alone, compile};
+use crate::{NoSources, compile};
 
 /// What both twins begin with.
 const HEAD: &str = "type Pos2 = {x: Int | x > 0}\n  type NonZero = {x: Int | x != 0}\n  type Small = {x: Int | x >= 0 and x < 10}\n  def pos(n: Pos2): Int = n\n  def small(n: Small): Int = n\n  def div(a: Int, b: Int): Int when b != 0 = a / b\n  def same(a: Vector(Int, n), b: Vector(Int, n)): Int = 1\n  def both(a: List(Int, n), b: List(Int, n)): Int = 1\n  def tail(v: Vector(Int, n + 1)): Int = 1\n  def make(): Pos2 = 3\n  def first(xs: List(T, n)): T when n > 0 =\n    match xs do\n      [h | _] -> h\n    end\n";
@@ -259,7 +259,7 @@ const PAIRS: &[(&str, &str, Code)] = &[
 ];
 
 fn diagnostics(body: &str) -> Vec<Diagnostic> {
-    compile(&format!("module T do\n  {HEAD}  {body}\nend\n"), &Alone).diagnostics
+    compile(&format!("module T do\n  {HEAD}  {body}\nend\n"), &NoSources).diagnostics
 }
 
 /// Why each twin is refused, word for word: with a counter-example, or with what is missing.

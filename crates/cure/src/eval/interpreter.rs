@@ -15,7 +15,7 @@ use crate::ir::form::{self, Block, Call, End, Function, Literal, Module, Operand
 use crate::syntax::ast::Name;
 
 /// A program ready to run.
-pub(crate) struct Machine<'p> {
+pub(crate) struct Interpreter<'p> {
     functions: HashMap<(&'p str, &'p str, u32), &'p Function>,
     module_names: HashMap<*const Function, &'p Name>,
     pub(super) machines: HashMap<&'p str, Vec<(&'p Name, &'p form::Machine)>>,
@@ -58,9 +58,9 @@ enum Called<'p> {
     Value(Value),
 }
 
-impl<'p> Machine<'p> {
+impl<'p> Interpreter<'p> {
     /// A program that ends when it is told to.
-    pub(crate) fn new(modules: &'p [Arc<Module>], limits: Limits, stop: Stop, watched: Watched) -> Machine<'p> {
+    pub(crate) fn new(modules: &'p [Arc<Module>], limits: Limits, stop: Stop, watched: Watched) -> Interpreter<'p> {
         let mut functions = HashMap::new();
         let mut module_names = HashMap::new();
         let mut machines: HashMap<&str, Vec<_>> = HashMap::new();
@@ -73,7 +73,7 @@ impl<'p> Machine<'p> {
                 machines.entry(&*machine.name).or_default().push((&module.name, machine));
             }
         }
-        Machine {
+        Interpreter {
             functions,
             module_names,
             machines,
@@ -370,7 +370,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// An operation, within the limits.
     fn operation(&mut self, operation: Operation, args: &[Value]) -> Result<Value, Failure> {
         use Operation as O;
