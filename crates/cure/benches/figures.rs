@@ -1,6 +1,5 @@
-//! How long the compiler takes, printed as `name<TAB>microseconds` a line. `cargo xtask bench cure` runs it and puts
-//! each figure beside its target and its floor. Each is the median of repeated runs after a first one that is not
-//! counted.
+//! How long the compiler takes, one `name<TAB>microseconds` a line: the median of repeated runs after one uncounted
+//! warm-up. `cargo xtask bench cure` runs this program and sets each figure beside its target and its floor.
 
 use std::fmt::Write;
 use std::path::Path;

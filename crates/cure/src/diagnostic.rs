@@ -1,5 +1,5 @@
-//! What the compiler says about a program: a code, a place, a message, and where possible a hint and a fix. The
-//! codes stand in [`code`].
+//! What the compiler reports about a program: a code, a place, a message, and where possible hints and a fix. The codes
+//! are listed in [`code`].
 
 use std::cell::Cell;
 use std::fmt;

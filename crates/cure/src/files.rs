@@ -1,5 +1,5 @@
-//! Files of Cure in a project: which there are, and reading and writing one without being led out of the project, kept
-//! waiting by what is no file, or given more than anybody meant.
+//! A project's Cure files: finding, reading and writing them without following a link out of the project, blocking on
+//! something that is not a regular file, or reading more than the limit.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};

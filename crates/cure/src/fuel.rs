@@ -1,5 +1,5 @@
-//! How much work a text may be. Programs are checked in time that hardly grows faster than their length; what is
-//! written to make the checker think for ever is told that it takes too much, after the same work each time.
+//! The checker's budget of work for one text. Ordinary programs are checked in nearly linear time; a text that is
+//! written to make the checker run forever is refused after the same amount of work each time.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,9 +1,9 @@
-//! A compiler for the Cure language, in process: a functional language for the BEAM with refinement types, lengths in
-//! types and state machines as constructs of the language.
+//! A compiler, in process, for the Cure language: a functional language for the BEAM with refinement types, lengths in
+//! types, and state machines as a construct of the language.
 //!
-//! The way of a program: [`syntax`] (text → lossless tree → syntax) → `resolve` → `types` → `lower` → the interpreter
-//! (`eval`) or BEAM files ([`beam`]). What these stages hand on is in `ir`, below all of them. [`compile`] drives them.
-//! Nothing but `tools`, `prompts` and `resources` knows of MCP.
+//! A program's way: [`syntax`] (text → lossless tree → syntax) → `resolve` → `types` → `lower` → the interpreter
+//! (`eval`) or BEAM files ([`beam`]). The data that these stages hand on is in `ir`, below all of them. [`compile()`]
+//! drives them. Only `part`, `tools`, `prompts` and `resources` know of MCP.
 
 pub mod beam;
 mod cases;

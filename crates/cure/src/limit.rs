@@ -1,4 +1,4 @@
-//! How much is told of one text: nobody reads ten thousand errors, and a megabyte of them helps no one.
+//! Bounds on the diagnostics of one text: nobody reads ten thousand errors, and they would fill an answer of megabytes.
 
 use crate::diagnostic::{Diagnostic, Severity, Span, code};
 

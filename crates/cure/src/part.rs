@@ -1,4 +1,4 @@
-//! The part as a daemon holds it: what is configured, and the files of each worktree, kept between calls.
+//! The part that a daemon holds: its configuration, and each worktree's files, kept between calls.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

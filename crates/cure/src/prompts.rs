@@ -1,5 +1,4 @@
-//! What a person may start a conversation about Cure with. Each prompt brings along what a model needs to know of the
-//! language for it.
+//! The MCP prompts for Cure. Each brings along what a model needs to know of the language for its task.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Diagnostics with the lines of source they speak of, for people. What is shown is bounded: a line of megabytes is
-//! named and not drawn, and what stands far away is told by its place.
+//! Diagnostics for people, with the source lines they point at. Output is bounded: an excessively long line is named
+//! and not drawn, and a place far away is given by its line number.
 
 use std::ops::Range;
 

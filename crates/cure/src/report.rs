@@ -1,4 +1,4 @@
-//! Diagnostics as the tools give them.
+//! Diagnostics as the tools report them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

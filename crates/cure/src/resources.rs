@@ -1,5 +1,4 @@
-//! What a client may read of the language without a call: syntax help, the library's documentation, examples, each under
-//! an address of its own.
+//! The MCP resources for Cure: syntax help, the library's documentation and examples, each under its own address.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Running a program from outside: which function, with which arguments, within which bounds. Arguments are expressions
-//! of Cure and are checked like any call, refinements and all.
+//! Runs one function of a program, with arguments and limits. Arguments are Cure expressions and are checked like those
+//! of any call, refinements included.
 
 use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::Diagnostic;

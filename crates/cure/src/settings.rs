@@ -1,4 +1,5 @@
-//! The settings of the Cure compiler (`[cure]`): where modules are found, and whether and how far programs may run.
+//! The settings of the Cure compiler (`[cure]`): where modules are found, whether programs may run, and with which
+//! limits.
 
 use std::path::{Component, PathBuf};
 use std::time::Duration;

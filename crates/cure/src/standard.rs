@@ -1,4 +1,4 @@
-//! The standard library: its modules are written in Cure and compiled in.
+//! The standard library: its modules are written in Cure and embedded in the binary.
 
 /// All modules: name and text.
 const MODULES: &[(&str, &str)] = &[

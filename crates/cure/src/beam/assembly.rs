@@ -1,4 +1,4 @@
-//! The instructions as text, as Erlang's compiler reads them (`erlc x.S`) and its validator checks them.
+//! Instructions as `.S` text, which `erlc` reads and Erlang's validator checks.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Instructions for what decides: tests and tables of cases.
+//! Instructions for branches: tests and jump tables.
 
 use super::emit::Emitter;
 use super::flat::Question;

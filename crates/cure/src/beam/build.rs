@@ -1,5 +1,5 @@
-//! The BEAM files of a compiled text and the command line that runs it: what the tool `compile_cure` and the command
-//! `hob cure build` have in common. `output` puts the files on the disk.
+//! The BEAM files of a compiled text and the command line that runs it, shared by the tool `compile_cure` and the
+//! command `hob cure build`. [`super::output`] puts the files on the disk.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A BEAM file: an IFF form with the chunks that a loader, `beam_lib` and stack traces read.
+//! The container of a BEAM file: an IFF form with the chunks that the loader, `beam_lib` and stack traces read.
 
 use std::io::Write as _;
 

@@ -1,8 +1,9 @@
-//! Instructions for a function that is laid out ([`super::flat`]) and has its registers ([`super::registers`]).
+//! Instruction selection for a flattened function ([`super::flat`]) whose variables have registers
+//! ([`super::registers`]).
 //!
-//! The machine does not check code: where it may collect garbage it takes every X register below the number it is told
-//! for a value. So the emitter knows at each place which registers hold one ([`Emitter::valid`]); where a register
-//! below the number does not, it gets one first.
+//! The BEAM does not check code: where it may collect garbage, it takes every X register below the live count for a
+//! value. So the emitter tracks which registers hold one ([`Emitter::valid`]) and initializes any other register below
+//! the count.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Instructions as bytes: the code chunk's "compact terms", and the tables that they point into.
+//! Instructions as bytes: the code chunk's compact terms and the tables they index.
 
 use std::collections::HashMap;
 use std::hash::Hash;

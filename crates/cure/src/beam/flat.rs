@@ -1,6 +1,6 @@
-//! A function's blocks, laid out one after the other: every way through the code only leads forward, a variable's uses
-//! all stand behind the step that computes it, and what lies between is reached through that step alone. So a variable
-//! is alive from its step to its last use in this order, and that is all that [`super::registers`] needs to know.
+//! A function's blocks, flattened into one row: control only moves forward, all uses of a variable follow the step that
+//! computes it, and the code between them is reached only through that step. So a variable is live from its step to its
+//! last use in this order, which is all that [`super::registers`] needs to know.
 
 use std::collections::HashMap;
 

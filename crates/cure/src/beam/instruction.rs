@@ -1,7 +1,7 @@
-//! Instructions of the BEAM, as far as the writer uses them: what [`super::emit`] makes, and both [`super::encode`] (the
-//! file) and [`super::assembly`] (the text) write.
+//! The BEAM instructions that Cure uses: [`super::emit`] makes them, [`super::encode`] (the file) and
+//! [`super::assembly`] (the text) write them.
 //!
-//! None is newer than OTP 24 (opcode 176), and none constructs binaries, so that one file loads on OTP 24 to 28.
+//! None is newer than OTP 24 (opcode 176) and none constructs binaries, so that one file loads on OTP 24 to 28.
 
 use num_traits::ToPrimitive;
 

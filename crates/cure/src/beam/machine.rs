@@ -1,5 +1,5 @@
-//! State machines as modules of the core form: for each a `gen_statem` named `'Module.Name'`, and a line of the table by
-//! which `Std.Fsm` finds it, the module `'cure_fsm.Name'`. What all machines have in common is written in Cure:
+//! State machines as modules in the core form: a `gen_statem` named `'Module.Name'` for each, and a module
+//! `'cure_fsm.Name'` by which `Std.Fsm` finds it. The code that all machines share is written in Cure:
 //! `std/erlang/cure_fsm.cure`.
 
 use std::collections::BTreeSet;

@@ -1,12 +1,12 @@
-//! BEAM files from the core form, and the same code as `.S` text. No Erlang is needed to write them.
+//! BEAM files from the core form, and the same code as `.S` text. Neither needs Erlang.
 //!
-//! A module's way: each function is laid out as one row of operations ([`flat`]), its variables get registers
+//! A module's way: each function is flattened into one row of operations ([`flat`]), its variables get registers
 //! ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]). [`encode`] and [`chunks`] make
-//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]), in the core
-//! form, so that they go the same way.
+//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]) in the core
+//! form, and take the same way.
 //!
-//! The machine does not check what it loads. Two things keep the code right: what is alive where follows from the
-//! order of the operations alone, and Erlang's own validator reads the text of every module in the tests.
+//! The BEAM does not check what it loads. Two things keep the code right: liveness follows from the order of operations
+//! alone, and in the tests Erlang's own validator reads the text of every module.
 
 mod assembly;
 mod branches;

@@ -1,4 +1,4 @@
-//! BEAM files on the disk: all of them, or none.
+//! Writes BEAM files to the disk: all of them or none.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! Where the variables of a function live: in a Y register of the frame what a call would destroy, everything else in an
-//! X register. One place for the whole life of a variable, given out in order, taken back after the last use.
+//! Register allocation: a variable that must survive a call lives in a Y register of the frame, any other in an X
+//! register. A variable keeps one register for life; registers are assigned in order and freed after the last use.
 
 use super::flat::{Flat, Op};
 use super::instruction::Register;

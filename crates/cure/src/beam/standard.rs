@@ -1,4 +1,4 @@
-//! The BEAM files of the standard library and of the machines' runtime: made once, when they are first needed.
+//! The BEAM files of the standard library and of the machines' runtime, made once, on first use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

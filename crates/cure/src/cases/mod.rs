@@ -1,6 +1,6 @@
-//! Test cases for a function: arguments from its types, its refinements and the constants it tests for; what it gives
-//! for each today is what the test module holds it to. Calls that the checker refuses are no cases; calls that raise an
-//! error are told.
+//! Test cases for a function: arguments come from its types, its refinements and the constants it tests for; expected
+//! values are what the function gives today. Calls that the checker refuses are left out; calls that raise an error are
+//! reported.
 
 mod values;
 

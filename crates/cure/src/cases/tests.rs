@@ -1,4 +1,4 @@
-//! Generated tests run, hold for the program that they were made for, and catch one that was spoilt.
+//! Generated tests run, pass for the program they were made from, and fail for a program that was broken on purpose.
 
 use expect_test::expect;
 

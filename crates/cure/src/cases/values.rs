@@ -1,4 +1,4 @@
-//! Values of a type as they are written in Cure: those worth trying for an argument, and one that a run gave.
+//! Values of a type as Cure source: those worth trying as arguments, and the result of a run.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What an import brings into a module's scope, and what is wrong with it.
+//! What an import brings into a module's scope, and the errors in it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Finding modules by their names, and checking each once: those of the text, those of the standard library, and
-//! those of the caller, which are checked again only when they or what they see of others has changed.
+//! Finds modules by name and checks each once: modules of the text, of the standard library, and of the caller. The
+//! caller's modules are checked again only when their text or what they see of other modules has changed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};

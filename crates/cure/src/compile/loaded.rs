@@ -1,4 +1,4 @@
-//! What came of a module, and what is kept of it between compilations.
+//! The result of checking a module, and the cache of results between compilations.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

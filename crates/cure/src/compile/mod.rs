@@ -1,6 +1,6 @@
-//! A compilation: a text, the modules it needs, and what came of them. [`load`] finds modules by their declared
-//! names — in the text itself, then in the standard library, then where the caller says — and checks each once;
-//! [`imports`] says what one brings into another; [`loaded`] is what is kept, [`texts`] what is kept meanwhile.
+//! A compilation: a text, the modules it needs, and the result. [`load`] finds modules by their declared names (first
+//! in the text itself, then in the standard library, then through [`Sources`]) and checks each once; [`imports`]
+//! resolves imports between them. [`loaded`] holds results, [`texts`] the sources read during one compilation.
 
 mod imports;
 pub(crate) mod load;

@@ -1,5 +1,4 @@
-//! Texts of others as they were read, for as long as a compilation goes on: a text with many modules is asked for as often
-//! as it has modules.
+//! The other modules' texts, kept while a compilation lasts: a file with many modules is requested once per module.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! The functions of Erlang that the interpreter has, for `curify`: those that the standard library calls, and what
-//! programs commonly want. What is not in this table is an error that says so.
+//! The Erlang functions that the interpreter implements, for `curify`: those that the standard library calls and those
+//! that programs commonly use. Calling any other function is an error that says so.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! State machines in the interpreter. Events are handled when they are sent; timeouts fire when the virtual clock
-//! passes them, which only sleeping does.
+//! passes them, and only sleeping moves that clock.
 
 use std::collections::BTreeMap;
 

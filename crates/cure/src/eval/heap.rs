@@ -1,5 +1,5 @@
-//! What values of the interpreter are made of: parts that are counted while they live, so that a run can be held to a
-//! limit, and taken apart without recursion, so that no depth of a value is too deep for the host's stack.
+//! Memory of the interpreter's values: it is counted while a value lives, so that a run can be limited, and freed
+//! without recursion, so that no value is too deep for the host's stack.
 
 use std::cell::Cell as Slot;
 use std::ops::Deref;

@@ -1,5 +1,5 @@
-//! The interpreter: runs functions of the core form with an explicit stack, so that deep recursion and endless loops
-//! are a matter of limits, not of the host's stack.
+//! The interpreter's loop: it runs functions of the core form with an explicit stack, so that deep recursion and
+//! endless loops meet the run's limits and not the end of the host's stack.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How far a run may go, and why it ended without a value.
+//! The limits of a run, and why a run ended without a value.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

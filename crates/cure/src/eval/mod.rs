@@ -1,5 +1,5 @@
-//! The interpreter of the core form: runs checked programs without Erlang. [`interpret`] is its door, [`interpreter`] the
-//! loop behind it; [`value`] and [`heap`] hold what a program computes with, [`limits`] what bounds it.
+//! The interpreter of the core form: runs checked programs without Erlang. Start at [`interpret`]; [`interpreter`] is
+//! the loop behind it, [`value`] and [`heap`] hold what a program computes with, [`limits`] bounds a run.
 
 mod erlang;
 mod fsm;

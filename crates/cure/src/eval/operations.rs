@@ -1,4 +1,4 @@
-//! The operations of the machine: arithmetic, comparison, lists and binaries, with the meaning Erlang gives them.
+//! Operations on values, with Erlang's meaning: arithmetic, comparison, lists and binaries.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Runs that go too far end, with a word on why, and leave the host as it was.
+//! Runs that exceed a limit end with a reason and leave the host unharmed.
 
 use std::time::Duration;
 

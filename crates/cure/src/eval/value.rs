@@ -1,4 +1,4 @@
-//! Values of the interpreter, those of the BEAM: how they compare and how they are written.
+//! The interpreter's values, which are those of the BEAM: how they compare and how they print.
 
 use std::cmp::Ordering;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What a run tells while it goes: a trace of calls and returns, and a profile of where its steps went.
+//! Tracing and profiling of a run: calls and returns, and which functions used how many steps.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A machine as a graph of states.
+//! A state machine as a graph.
 
 use std::collections::HashSet;
 

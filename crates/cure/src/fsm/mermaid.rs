@@ -1,4 +1,4 @@
-//! Machines as Mermaid state diagrams.
+//! State machines as Mermaid state diagrams.
 
 use super::Graph;
 

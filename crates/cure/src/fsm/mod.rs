@@ -1,5 +1,5 @@
-//! State machines: what they are ([`Graph`]), what is wrong with them ([`verify`]), and how they are drawn
-//! ([`mermaid`]). How their guards and actions become functions is the checker's business.
+//! State machines: their graph ([`Graph`]), their verification ([`verify`]) and their diagrams ([`mermaid`]). The
+//! checker turns guards and actions into functions.
 
 mod graph;
 mod mermaid;

@@ -1,5 +1,5 @@
-//! Each kind of finding by a machine that has it and a twin that has not; and random machines beside a search that
-//! walks every path.
+//! Each kind of finding, with a machine that has it and a twin that does not; and random machines against an exhaustive
+//! search of all paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 

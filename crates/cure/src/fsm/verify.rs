@@ -1,5 +1,5 @@
-//! What is wrong with a machine: states never reached, dead ends, transitions that compete or never fire, states from
-//! which no end is reached. Each finding carries a shortest path that shows it.
+//! Verifies a machine: unreachable states, dead ends, transitions that compete or never fire, states from which no
+//! final state is reachable. Each finding carries a shortest path that shows it.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -1,5 +1,6 @@
-//! The data that the stages of the compiler hand on: types ([`ty`]), checked programs ([`tree`]) and the core form
-//! ([`form`]), which the interpreter runs and from which BEAM files are made. Stages depend on it, and it on none of them.
+//! The intermediate language: the data that one stage of the compiler hands to the next. Types ([`ty`]), checked
+//! programs ([`tree`]) and the core form ([`form`]), which is interpreted or compiled to BEAM files. Stages depend on
+//! this module, which depends on none of them.
 
 pub mod form;
 pub(crate) mod tree;

@@ -1,5 +1,5 @@
-//! A checked program: the syntax with every name resolved, classes turned into dictionaries, and types gone. Made by
-//! the checker, read by the lowering.
+//! A checked program: syntax with names resolved, classes replaced by dictionaries, and types erased. The checker makes
+//! it, the lowering reads it.
 
 use crate::diagnostic::Span;
 use crate::ir::form::{Literal, Operation};

@@ -1,4 +1,4 @@
-//! What types are, and how they are written in messages.
+//! Types, and how messages print them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

@@ -1,4 +1,4 @@
-//! Expressions: into steps, or into the end of a block.
+//! Lowers expressions to steps or to the end of a block.
 
 use std::collections::{BTreeSet, HashMap};
 

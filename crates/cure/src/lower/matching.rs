@@ -1,4 +1,4 @@
-//! Matches: each clause becomes tests in order, of which the first that fails goes on with the next clause.
+//! Lowers matches: each clause becomes tests in order; when one fails, the next clause is tried.
 
 use super::Lowering;
 use crate::diagnostic::Span;

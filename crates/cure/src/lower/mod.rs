@@ -1,5 +1,5 @@
-//! From checked functions to the core form ([`form`]): patterns become tests ([`matching`]), closures become
-//! functions, dictionaries become values ([`expressions`]).
+//! Lowering: from checked functions to the core form ([`crate::ir::form`]). Patterns become tests ([`matching`]),
+//! closures become functions, and dictionaries become values ([`expressions`]).
 
 mod expressions;
 mod matching;

@@ -1,5 +1,5 @@
-//! Names that are put together. Each word of a text is short enough for an atom of Erlang; a path, a machine's module, and
-//! what a closure or a method is called need not be.
+//! Composed names and their length. A single word in a text always fits an Erlang atom; a module path, the name of a
+//! machine's module, of a closure or of a method may not.
 
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::ir::form::Function;

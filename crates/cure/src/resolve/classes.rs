@@ -1,4 +1,4 @@
-//! Classes and instances: their heads, what they are built upon, and what would make them ambiguous or unsound.
+//! Class and instance heads: their superclasses, and whether they are ambiguous or unsound.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

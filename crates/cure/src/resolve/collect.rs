@@ -1,4 +1,4 @@
-//! A module's definitions: from its syntax to its interface, with everything that is wrong in heads and types.
+//! Collects a module's definitions from its syntax into its interface, and reports the errors in heads and types.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

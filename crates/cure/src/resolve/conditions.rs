@@ -1,4 +1,4 @@
-//! The conditions of refined types: what may stand in one, whether its names are known and its sides fit.
+//! Conditions of refined types: whether the form is allowed, the names are known, and both sides have fitting types.
 
 use super::written::Reader;
 use crate::diagnostic::{Span, code};

@@ -1,4 +1,4 @@
-//! `derive Show, Eq, Ord`: instances made from the shape of a type, as syntax, so that they are checked like any other.
+//! `derive Show, Eq, Ord`: instances generated as syntax from the shape of a type, and checked like handwritten ones.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What of a module its dependents see, as numbers: a dependent is checked again only when these change. Places in the
-//! source are no part of it, so an edit of a body changes nothing here.
+//! Fingerprints of what a module's dependents see: a dependent is checked again only when they change. Source positions
+//! are excluded, so that editing a body changes nothing here.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

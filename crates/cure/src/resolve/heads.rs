@@ -1,4 +1,4 @@
-//! The heads of functions: of definitions, of functions of Erlang, and those that machines add.
+//! Heads of functions: of definitions, of Erlang functions, and of functions that machines add.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a module offers to others: the signatures of its functions, its types, classes and instances.
+//! A module's interface: the signatures of its functions, its types, classes and instances.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Names: what modules offer ([`interface`]), what names mean inside one ([`scope`]), and how written types become
-//! types ([`written`]). [`collect`] makes a module's interface, [`fingerprint`] says whether two are the same to others.
+//! Name resolution: what modules offer ([`interface`]), what names mean inside one ([`scope`]), and how written types
+//! become types ([`written`]). [`collect`] makes a module's interface; [`fingerprint`] tells whether dependents can see
+//! a difference between two.
 
 pub(crate) mod classes;
 pub(crate) mod collect;

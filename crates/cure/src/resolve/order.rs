@@ -1,4 +1,4 @@
-//! Definitions in the order of their dependence.
+//! Sorts definitions by dependency.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! What names mean inside one module: its own definitions first, then what it imports by name, then what comes with
-//! whole modules, then the prelude.
+//! Scope of a module: its own definitions come first, then names imported one by one, then names of whole imported
+//! modules, then the prelude.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};

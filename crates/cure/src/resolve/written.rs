@@ -1,4 +1,4 @@
-//! From types as written to types.
+//! Turns written types into types.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! The solver of the refinements: linear arithmetic over the integers, all of propositional logic, a step budget.
+//! The solver for refinements: linear integer arithmetic with all of propositional logic, within a budget of steps. It
+//! knows nothing of Cure's types.
 //!
-//! Start at [`satisfiable`]. It solves the conjunction first and splits only on disjunctions that the found values
-//! violate, so that long chains of `!=` stay cheap.
+//! Start at [`satisfiable`]. It solves the conjunction first and splits only those disjunctions that the model it found
+//! violates, so that long chains of `!=` stay cheap.
 
 mod linear;
 mod omega;

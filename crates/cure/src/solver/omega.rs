@@ -1,4 +1,4 @@
-//! Whether integers exist that satisfy linear equalities and inequalities, and which: the Omega test (W. Pugh, 1991).
+//! The Omega test (W. Pugh, 1991): whether integers satisfy a system of linear equalities and inequalities, and which.
 //! Complete: real shadow, dark shadow, then splinters. The budget bounds the work.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The solver beside exhaustive search, and questions that rational arithmetic answers wrongly.
+//! The solver against exhaustive search, and questions that rational arithmetic answers wrongly.
 
 use num_bigint::BigInt;
 

@@ -1,5 +1,5 @@
-//! The syntax as the later stages read it: owned, with the place of everything, free of punctuation. Made from the
-//! tree by [`super::build`]; nothing here knows what a name means.
+//! The syntax that later stages read: owned, without punctuation, everything with its span. [`super::build`] makes it
+//! from the tree; name resolution comes later.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The formatter: indentation from the tree, one space where a space belongs, lines as the author broke them.
+//! The formatter: indentation follows the tree, tokens are separated by at most one space, and the author's line breaks
+//! stay.
 //!
 //! It changes white space only, so the meaning stays; formatting twice changes nothing more. A text with syntax errors
 //! is left alone.

@@ -1,5 +1,5 @@
-//! The kinds of tokens and nodes of the lossless tree. Only names and their classes; the lexer and the parser decide
-//! what gets which.
+//! The kinds of tokens and nodes in the lossless tree: names and classes only. The lexer and the parser decide which
+//! text gets which kind.
 
 use SyntaxKind as K;
 

@@ -1,5 +1,5 @@
-//! From text to tokens. Every byte ends in exactly one token, so the tree loses nothing; what is no token of the
-//! language becomes `Unknown` and a diagnostic.
+//! The lexer. Every byte belongs to exactly one token, so the tree loses nothing; text that is no token of the language
+//! becomes `Unknown` with a diagnostic.
 
 use super::build::literals;
 use super::kind::{KEYWORDS, PUNCTUATION, SyntaxKind as K};

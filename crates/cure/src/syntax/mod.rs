@@ -1,6 +1,6 @@
-//! From text to the lossless tree and to the syntax the rest of the compiler reads.
+//! From text to the lossless tree and to the syntax that the rest of the compiler reads.
 //!
-//! Start at [`parser::parse`]; [`ast`] is what the later stages see, made from the tree by [`build`].
+//! Start at [`parser::parse`]; [`ast`] is what later stages see, made from the tree by [`build`].
 
 pub mod ast;
 mod build;

@@ -1,4 +1,4 @@
-//! `analyze_fsm`: the state machines of a text, what is wrong with them, and their diagrams.
+//! `analyze_fsm`: the state machines of a text, their findings and their diagrams.
 
 use std::sync::Arc;
 

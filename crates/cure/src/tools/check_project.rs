@@ -1,4 +1,4 @@
-//! `check_project`: all modules of a project, and again only what changed.
+//! `check_project`: checks all modules of a project; the next time, only those affected by a change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

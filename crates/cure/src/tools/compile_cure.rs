@@ -1,4 +1,4 @@
-//! `compile_cure`: a file of the project, as BEAM files on the disk.
+//! `compile_cure`: compiles a file of the project to BEAM files on the disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

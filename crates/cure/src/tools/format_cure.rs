@@ -1,4 +1,4 @@
-//! `format_cure`: a text or a file, formatted.
+//! `format_cure`: formats a text or a file.
 
 use std::path::PathBuf;
 

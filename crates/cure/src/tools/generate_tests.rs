@@ -1,4 +1,4 @@
-//! `generate_tests`: a test module for a function.
+//! `generate_tests`: writes a test module for a function.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `get_ast`: the tree of a text.
+//! `get_ast`: the syntax tree of a text.
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;

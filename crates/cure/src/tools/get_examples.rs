@@ -1,4 +1,4 @@
-//! `get_examples`: programs written for this purpose, compiled in.
+//! `get_examples`: example programs, embedded in the binary.
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `get_stdlib_docs`: the standard library from its own comments.
+//! `get_stdlib_docs`: documentation of the standard library, taken from its comments.
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;

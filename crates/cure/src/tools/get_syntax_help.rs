@@ -1,4 +1,4 @@
-//! `get_syntax_help`: the language in short, by topic.
+//! `get_syntax_help`: a short description of the language, by topic.
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `parse_cure`: what stands in a text.
+//! `parse_cure`: the outline of a text.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! `run_cure`: a function of a program in the interpreter, within limits, off the daemon's own threads.
+//! `run_cure`: runs a function in the interpreter, within limits, off the daemon's own threads.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The tools as a client calls them, and everything they show: it compiles, and runs.
+//! The tools as a client calls them. Every program in their answers compiles and runs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `type_check_cure`: types, refinements, exhaustiveness and machines of a text, and the signatures it defines.
+//! `type_check_cure`: checks types, refinements, exhaustiveness and machines of a text, and lists its signatures.
 
 use std::sync::Arc;
 

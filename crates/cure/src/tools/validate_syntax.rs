@@ -1,4 +1,4 @@
-//! `validate_syntax`: every syntax error of a text.
+//! `validate_syntax`: reports every syntax error of a text.
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;

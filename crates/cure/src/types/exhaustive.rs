@@ -1,8 +1,8 @@
-//! Whether a match leaves values out, and which clauses are never reached.
+//! Exhaustiveness and reachability of matches.
 //!
-//! The clauses are run over sets of values described by what is known of each position: which constructor or literal
-//! it is, or which it is not, and what the solver knows of numbers. Guards split the sets like patterns do. What is
-//! left after the last clause is missing, if such values exist.
+//! Each clause takes its part of a set of values. A set is described by what is known of each position: which
+//! constructor or literal it is or is not, and what the solver knows of numbers. Guards split a set like patterns do.
+//! What is left after the last clause is missing, if such values exist.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,5 @@
-//! Types: what they are, inference and checking, refinements, exhaustiveness.
+//! Type checking ([`check`]), with refinements, and exhaustiveness of matches ([`exhaustive`]). Types themselves are in
+//! [`crate::ir::ty`].
 
 pub(crate) mod check;
 pub(crate) mod exhaustive;

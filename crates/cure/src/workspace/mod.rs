@@ -1,8 +1,8 @@
-//! The Cure files of a project, kept between calls: a file is read again when it has changed, and a module is checked
-//! again when its text has, or what it sees of the modules that it uses.
+//! A project's Cure files, kept between calls: a file is read again when it has changed, and a module is checked again
+//! when its text has changed or what it sees of the modules it uses.
 //!
-//! [`Workspace::refresh`] looks at the files and gives an [`Index`], in which compilations find modules by name
-//! ([`Sources`]); [`Index::check`] checks all of it.
+//! [`Workspace::refresh`] looks at the files and gives an [`Index`], through which compilations find modules by name
+//! ([`Sources`]); [`Index::check`] checks all of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;

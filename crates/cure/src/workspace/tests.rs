@@ -1,4 +1,4 @@
-//! A project on disk, edited: what is checked again, and what is said.
+//! A project on disk that is edited: which modules are checked again, and what is reported.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The writer's files on a real Erlang: they load, are valid, and do what the interpreter does.
+//! Generated BEAM files on a real Erlang: they load, pass the validator, and do what the interpreter does.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Conversations with state machines, and values at the edges: what they give here, in the interpreter and on Erlang.
+//! Conversations with state machines, and edge values: the interpreter and Erlang give the same.
 
 use expect_test::{Expect, expect};
 use testkit::otp::{Job, Otp};

@@ -1,6 +1,5 @@
-//! What is made, run: by the interpreter, formatted, and on Erlang, in one go. `HOB_CURE_PROGRAMS` says how many
-//! programs, `HOB_CURE_SEED` the seed of the first; without them a part. `HOB_CURE_FAULTS` names a file for everything
-//! that went wrong. All ten thousand:
+//! Runs generated programs in the interpreter, formatted, and on Erlang. `HOB_CURE_PROGRAMS` is the number of programs
+//! (default 100), `HOB_CURE_SEED` the seed of the first, `HOB_CURE_FAULTS` a file for all failures. Ten thousand:
 //!
 //! `HOB_CURE_PROGRAMS=10000 cargo nextest run --release -p cure --no-capture -E 'test(generated::)'`
 

@@ -1,5 +1,5 @@
-//! Texts made to make the compiler think for ever, fill the memory or leave its stack: each gets a clear answer, on a
-//! thread with the stack that the daemon's threads have, after an amount of work that does not depend on the machine.
+//! Texts made to keep the compiler busy forever, fill the memory or overflow its stack. Each gets a clear answer, on a
+//! thread with the stack of the daemon's threads, after an amount of work that does not depend on the computer.
 
 use std::time::Duration;
 

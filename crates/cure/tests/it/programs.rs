@@ -1,4 +1,4 @@
-//! The table of programs: each accepted, refused or run as its line says.
+//! The table of programs: each is accepted, refused or run as its row says.
 
 use cure::diagnostic::{Diagnostic, Lines};
 use cure::{Limits, NoSources, beam, compile};

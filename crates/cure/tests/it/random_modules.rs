@@ -1,6 +1,6 @@
 //! Random modules in the core form: the interpreter and Erlang give the same, and Erlang's validator accepts the code.
-//! They have what programs rarely have: many variables alive at once, nested blocks in nested blocks, choices that fail
-//! late, calls whose arguments change places.
+//! They have what programs rarely have: many live variables, deeply nested blocks, choices that fail late, calls that
+//! permute their arguments.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Expressions, types and patterns.
+//! Builds expressions, types and patterns.
 
 use super::literals::{self, TrimOnce, unescape};
 use super::{child, children, first_ident, items, span, token, token_span, tokens};

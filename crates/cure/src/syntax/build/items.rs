@@ -1,4 +1,4 @@
-//! Modules and their items.
+//! Builds modules and their items.
 
 use rowan::NodeOrToken;
 

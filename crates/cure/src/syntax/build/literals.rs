@@ -1,4 +1,4 @@
-//! The values of literals.
+//! Parses the values of literals.
 
 use num_bigint::BigInt;
 

@@ -1,5 +1,5 @@
-//! From the lossless tree to the syntax the later stages read. Tolerant: a tree with errors gives what it holds, with
-//! `Missing` in the gaps.
+//! Builds the syntax from the lossless tree. Tolerant: a tree with errors gives what it holds, with `Missing` in the
+//! gaps.
 
 mod exprs;
 mod items;

@@ -1,4 +1,4 @@
-//! Classes of types and their instances, in both notations.
+//! Parses classes and instances, in both notations.
 
 use super::Parser;
 use crate::syntax::kind::SyntaxKind as K;

@@ -1,5 +1,5 @@
-//! Expressions and bodies. Each function returns how high the tree is that it made, so that chains of operators, which
-//! nest to the left without recursion, are bounded like everything else.
+//! Parses expressions and bodies. Each function returns the height of the tree it made, so that chains of operators,
+//! which nest to the left without recursion, are bounded like everything else.
 
 use rowan::Checkpoint;
 

@@ -1,4 +1,5 @@
-//! Forms of other languages, and of this one's past: read as what was meant, so that one mistake is one error.
+//! Recognizes syntax of other languages and of earlier versions of Cure, and parses it as what was meant, so that one
+//! mistake is one error.
 
 use super::Parser;
 use crate::diagnostic::{Fix, code};

@@ -1,4 +1,4 @@
-//! State machines, in both forms.
+//! Parses state machines, in both forms.
 
 use super::Parser;
 use crate::diagnostic::{Fix, code};

@@ -1,4 +1,4 @@
-//! Modules and what stands in them.
+//! Parses modules and their items.
 
 use super::Parser;
 use crate::diagnostic::{Fix, Span, code};

@@ -1,5 +1,4 @@
-//! How a text is laid out: its lines and how far they are indented. Found once, so that asking costs nothing even where
-//! a line has megabytes.
+//! Line starts and indentation of a text, computed once, so that a lookup is cheap even in a line of megabytes.
 
 /// The lines of a text.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The parser: from tokens to the lossless tree, with every syntax error and local recovery.
 //!
-//! Owns the machinery (look-ahead, nodes, errors, skipping); the grammar stands in the modules below, top-down from
+//! Owns the machinery (look-ahead, nodes, errors, skipping); the grammar is in the modules below, top-down from
 //! [`items`]. A parse never fails: what does not fit becomes an `Error` node, and the tree still holds every byte.
 
 mod classes;

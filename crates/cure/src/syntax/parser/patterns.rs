@@ -1,4 +1,4 @@
-//! Patterns.
+//! Parses patterns.
 
 use super::Parser;
 use crate::syntax::kind::SyntaxKind as K;

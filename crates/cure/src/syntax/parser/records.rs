@@ -1,4 +1,4 @@
-//! Records in expressions: made and updated.
+//! Parses record construction and update.
 
 use super::Parser;
 use crate::diagnostic::{Fix, code};

@@ -1,4 +1,4 @@
-//! Broken texts with everything the parser says about them, and the promise that no byte is lost.
+//! Broken texts with every error that the parser reports, and the promise that no byte is lost.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! The state of checking one function: types not known yet, symbols and facts for the solver, local variables.
+//! State while one function is checked: unsolved types, the solver's symbols and facts, local variables.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

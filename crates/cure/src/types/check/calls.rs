@@ -1,4 +1,4 @@
-//! Calls: of functions, methods, constructors and function values.
+//! Checks calls of functions, methods, constructors and function values.
 
 use std::collections::HashMap;
 use std::sync::Arc;

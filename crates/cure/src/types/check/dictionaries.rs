@@ -1,4 +1,4 @@
-//! Classes: which dictionary a call needs, found when the types of the whole function are known.
+//! Resolves the dictionary that each call needs, once the types of the whole function are known.
 
 use super::body::{Body, Dictionaries};
 use crate::diagnostic::{Span, code};

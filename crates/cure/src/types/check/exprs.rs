@@ -1,4 +1,4 @@
-//! Expressions: inferred where nothing is expected, checked where something is.
+//! Checks expressions: bidirectional, inferring where no type is expected and checking where one is.
 
 use std::sync::Arc;
 

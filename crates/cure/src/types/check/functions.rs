@@ -1,4 +1,4 @@
-//! Functions: heads into scope, clauses against the head, guards over all clauses.
+//! Checks functions: heads into scope, clauses against the head, guards across all clauses.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

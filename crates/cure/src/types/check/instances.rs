@@ -1,4 +1,4 @@
-//! Classes and instances: defaults, methods, and the functions that make dictionaries.
+//! Checks classes and instances: defaults, methods, and the functions that make dictionaries.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! State machines: names and guards checked, guards and actions as functions, guards compared by the solver.
+//! Checks state machines: names and guards, guards and actions as functions, and guards against each other by the
+//! solver.
 
 use std::collections::{HashMap, HashSet};
 

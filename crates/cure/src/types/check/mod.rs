@@ -1,7 +1,7 @@
-//! Checking: every body against its head. Gives the checked functions of a module, and everything that is wrong.
+//! The type checker: checks every body against its head and gives a module's checked functions and its errors.
 //!
-//! [`check`] goes over the definitions; [`body`] is the state of one function, [`exprs`], [`operators`], [`calls`] and
-//! [`patterns`] its walk, [`subtype`] and [`prove`] decide what fits, [`dictionaries`] finds instances.
+//! [`check`] goes over the definitions. [`body`] is the state of one function; [`exprs`], [`operators`], [`calls`] and
+//! [`patterns`] walk it; [`subtype`] and [`prove`] decide what fits; [`dictionaries`] finds instances.
 
 mod body;
 mod calls;

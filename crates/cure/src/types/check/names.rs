@@ -1,4 +1,4 @@
-//! What stands in a body by its name: variables, functions, constructors; and types, which may speak of variables.
+//! Resolves names in a body: variables, functions and constructors; and types, which may mention variables.
 
 use super::body::{Body, Known, Local, Term, Val};
 use super::exprs::tree;

@@ -1,4 +1,4 @@
-//! `Zero`, `Succ(n)` and `Pred(n)`: whole numbers from zero on, in expressions and in patterns.
+//! `Zero`, `Succ(n)` and `Pred(n)`: natural numbers in expressions and patterns.
 
 use num_bigint::BigInt;
 use num_traits::Zero;

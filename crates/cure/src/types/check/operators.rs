@@ -1,5 +1,5 @@
-//! Operators: arithmetic with divisors that are proved non-zero, short-circuit logic, comparisons, lists, strings,
-//! pipes, and those that the program defines.
+//! Checks operators: arithmetic, where divisors must be proved non-zero, short-circuit logic, comparisons, lists,
+//! strings, pipes, and the operators that a program defines.
 
 use std::sync::Arc;
 

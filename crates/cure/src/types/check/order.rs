@@ -1,5 +1,5 @@
-//! In which order the functions of a module are checked: those whose result has to be found come first, each after those
-//! that it calls, so that long chains of them need no recursion.
+//! The order in which functions are checked: those whose result is inferred come first, each after the functions it
+//! calls, so that long chains need no recursion.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Patterns and matches. Each position of a scrutinee has a path and, where it is a number or a truth value, a term;
-//! all clauses of a match share them, so that the solver can compare what they test.
+//! Checks patterns and matches. Each position of a scrutinee has a path and, if it is a number or a truth value, a
+//! term. All clauses of a match share them, so that the solver can compare what they test.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The positions in a scrutinee, which all clauses of a match share.
+//! The positions in a scrutinee, shared by all clauses of a match.
 
 use std::collections::HashMap;
 

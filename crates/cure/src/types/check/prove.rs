@@ -1,4 +1,4 @@
-//! Conditions as formulas, and asking the solver about them.
+//! Translates conditions to formulas and puts them to the solver.
 
 use num_traits::Zero;
 

@@ -1,4 +1,4 @@
-//! Records: construction, update, and access to fields.
+//! Checks records: construction, update and field access.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Whether a value of one type may stand where another is expected. Refinements and lengths are asked of the solver.
+//! Subtyping: whether a value of one type may stand where another is expected. The solver decides refinements and
+//! lengths.
 
 use std::collections::HashMap;
 use std::sync::Arc;

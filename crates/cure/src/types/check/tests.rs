@@ -1,4 +1,4 @@
-//! Refinements, preconditions and lengths: pairs of programs, of which the first is accepted and its twin refused.
+//! Refinements, preconditions and lengths: pairs of programs, the first accepted and its twin refused.
 
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::{NoSources, compile};

@@ -1,4 +1,4 @@
-//! Functions, methods and constructors as values.
+//! Checks functions, methods and constructors that are used as values.
 
 use std::sync::Arc;
 

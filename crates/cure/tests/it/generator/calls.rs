@@ -1,4 +1,4 @@
-//! Makes calls of functions of the program and of function values, and functions as values.
+//! Makes calls of functions and function values, and functions as values.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What methods give: of the program's classes, of classes of type constructors, of Show and Ord.
+//! Evaluates methods: of the program's classes, of classes of type constructors, of Show and Ord.
 
 use std::cmp::Ordering;
 

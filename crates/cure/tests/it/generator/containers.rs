@@ -1,5 +1,5 @@
-//! Makes classes of type constructors: one of the program or the library's Functor, with instances for the program's own
-//! types, functions over all of them, and what is mapped and bound.
+//! Makes classes of type constructors (one of the program, or the library's Functor), with instances for the program's
+//! own types, functions over all of them, and uses of map and bind.
 
 use std::rc::Rc;
 

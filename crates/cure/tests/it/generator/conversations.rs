@@ -1,5 +1,5 @@
-//! What a state machine does, by the dialect document: the first transition whose guard holds, data that actions change
-//! one after the other, timeouts counted from the entry of a state, on a clock that only sleeping moves.
+//! Evaluates state machines as the dialect document says: the first transition whose guard holds fires, actions change
+//! data one after the other, timeouts count from the entry of a state, on a clock that only sleeping moves.
 
 use std::collections::BTreeMap;
 

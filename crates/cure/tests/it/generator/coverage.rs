@@ -1,4 +1,4 @@
-//! Which features and faults stand for which row of the dialect document.
+//! Maps features and faults to rows of the dialect document.
 
 use super::faults::{ANYWHERE, UNPROVED};
 use super::wrong::{BEHIND, DEFINITIONS};

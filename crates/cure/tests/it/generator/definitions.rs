@@ -1,5 +1,5 @@
-//! Makes functions: plain ones, with clauses under guards, over lists and numbers down to zero, with conditions for
-//! callers, over all types and over those of a class, and operators.
+//! Makes functions: plain ones, with guarded clauses, over lists and numbers down to zero, with preconditions, over all
+//! types and over those of a class, and operators.
 
 use super::make::{Maker, Scope, binary};
 use super::refinements::condition;

@@ -1,4 +1,4 @@
-//! What a program is worth, by walking its tree. Knows nothing of the compiler: this is what the compiler is held to.
+//! Evaluates a program by walking its tree. Independent of the compiler, which is tested against the result.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Makes expressions of a given type. Where the language asks for a proof, the expression is of a form for which there
-//! is one: a test before a division, a guard before a call.
+//! Makes expressions of a given type. Where the language asks for a proof, the expression has a form for which there is
+//! one: a test before a division, a guard before a call.
 
 use num_bigint::BigInt;
 

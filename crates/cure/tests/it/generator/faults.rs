@@ -1,6 +1,6 @@
-//! Makes programs that are wrong by construction: a well-typed program with one expression in it, in a random place,
-//! that is wrong whatever stands around it. Each kind is a function that makes such an expression in the place of a
-//! number; whole definitions that are wrong stand in [`super::wrong`].
+//! Makes ill-typed programs: a well-typed program with one expression, in a random place, that is wrong in any context.
+//! Each kind is a function that makes such an expression in the place of a number; whole definitions that are wrong are
+//! in [`super::wrong`].
 
 use std::rc::Rc;
 

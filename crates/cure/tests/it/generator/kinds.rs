@@ -1,4 +1,4 @@
-//! Makes expressions in the ways that are a type's own: arithmetic for numbers, interpolation for text, and so on.
+//! Makes expressions with a type's own operations: arithmetic for numbers, interpolation for text, and so on.
 
 use super::make::{Maker, Scope, binary};
 use super::tree::*;

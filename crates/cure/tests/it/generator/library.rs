@@ -1,4 +1,4 @@
-//! Functions of the standard library and of [`super::templates`]: what they are documented to do, done here.
+//! Evaluates functions of the standard library and of [`super::templates`] by their documentation.
 
 use std::rc::Rc;
 

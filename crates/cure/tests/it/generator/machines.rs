@@ -1,5 +1,5 @@
-//! Makes state machines, in both forms, and conversations with them. Timeouts either fire at once, or within a sleep
-//! that follows every event, or never: what a conversation gives does not hang on how fast the machine is that runs it.
+//! Makes state machines, in both forms, and conversations with them. Timeouts fire at once, within a sleep that follows
+//! every event, or never, so that a result does not depend on the speed of the computer.
 
 use super::make::{Maker, Scope};
 use super::tree::*;

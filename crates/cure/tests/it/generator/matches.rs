@@ -1,4 +1,4 @@
-//! Makes matches: some patterns that take a part, then patterns that together leave nothing out.
+//! Makes matches: some patterns that cover a part, then patterns that together are exhaustive.
 
 use super::make::{Maker, Scope, binary};
 use super::tree::*;

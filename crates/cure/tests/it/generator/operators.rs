@@ -1,4 +1,4 @@
-//! Operators on values, within the bounds of what is compared.
+//! Evaluates operators, within the bounds of what is compared.
 
 use std::cmp::Ordering;
 

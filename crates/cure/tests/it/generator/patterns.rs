@@ -1,4 +1,4 @@
-//! Which values a pattern takes, and what it binds.
+//! Evaluates patterns: whether a value matches, and what is bound.
 
 use num_bigint::BigInt;
 

@@ -1,4 +1,4 @@
-//! Makes numbers for which a refinement is provable, and refinements as conditions.
+//! Makes numbers for which a refinement is provable, and conditions from refinements.
 
 use super::make::{Maker, Scope, binary};
 use super::tree::*;

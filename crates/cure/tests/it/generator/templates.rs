@@ -1,4 +1,4 @@
-//! Functions over lengths and conditions, as text; what they are worth stands in [`super::evaluate`].
+//! Fixed functions over lengths and conditions, as text; [`super::evaluate`] knows their values.
 
 /// Name and text.
 pub(crate) const ALL: &[(&str, &str)] = &[

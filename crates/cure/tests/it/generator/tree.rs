@@ -1,5 +1,5 @@
-//! The programs that are made, as a tree of their own: nothing here is shared with the compiler. [`super::write`] makes
-//! text of it, [`super::evaluate`] says what it is worth.
+//! The tree of generated programs, shared with nothing in the compiler. [`super::write`] prints it, [`super::evaluate`]
+//! evaluates it.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

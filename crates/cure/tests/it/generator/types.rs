@@ -1,4 +1,4 @@
-//! What the maker has to know of types.
+//! Questions about types that the maker asks.
 
 use super::tree::Type;
 

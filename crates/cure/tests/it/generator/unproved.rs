@@ -1,4 +1,4 @@
-//! Expressions that are wrong because a proof is missing, in the place of a number.
+//! Makes expressions that are wrong because a proof is missing, in the place of a number.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Values as the BEAM has them: order, and the text of a term.
+//! Values as the BEAM has them: their order and their text.
 
 use std::cmp::Ordering;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Text that is wrong by itself, whatever program it stands in.
+//! Text that is wrong in any program.
 
 /// Definitions that are wrong by themselves.
 pub(crate) const DEFINITIONS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! Expressions and patterns as text.
+//! Prints expressions and patterns.
 
 use num_bigint::BigInt;
 

@@ -1,4 +1,4 @@
-//! Modules and what stands in them, in any order.
+//! Prints modules and their items, in any order.
 
 use super::Writer;
 use crate::generator::templates;

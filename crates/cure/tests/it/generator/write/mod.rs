@@ -1,5 +1,5 @@
-//! A program as text. Parentheses stand only where precedence asks for them, so that precedence is part of the proof.
-//! What can be written in several ways is written in one of them; which, the program's style decides.
+//! Prints a program. Parentheses stand only where precedence requires them, so that precedence is tested too. Where the
+//! language has several notations, the program's style chooses one.
 
 mod expressions;
 mod items;

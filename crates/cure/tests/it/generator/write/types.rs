@@ -1,4 +1,4 @@
-//! Types as text: by their names, by aliases with numbers and types as parameters, and refinements in place.
+//! Prints types: by name, by aliases with numbers and types as parameters, and as refinements in place.
 
 use super::Writer;
 use crate::generator::tree::*;
