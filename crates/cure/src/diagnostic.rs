@@ -30,18 +30,18 @@ impl Span {
         Span { start: self.start, end: other.end.max(self.start) }
     }
 
-    /// What stands there in the source; nothing where it is of another one.
+    /// The text of the span; empty if the span belongs to another source.
     pub fn of(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The program is refused.
     Error,
-    /// The program stands, but something in it is probably not meant.
+    /// The program is accepted, but something in it is probably a mistake.
     Warning,
 }
 
@@ -239,7 +239,7 @@ pub struct Fix {
     pub replacement: String,
 }
 
-/// One thing the compiler says.
+/// A message of the compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Error or warning.
@@ -248,7 +248,7 @@ pub struct Diagnostic {
     pub span: Span,
     /// What is wrong, in one sentence without a full stop.
     pub message: String,
-    /// What stands at the place, where the message does not say it.
+    /// A label for the place, if the message does not describe it.
     pub label: Option<String>,
     /// Other places that belong to it.
     pub related: Vec<(Span, String)>,
@@ -276,13 +276,13 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
     }
 
-    /// Says what stands at the place.
+    /// Sets the label of the place.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = Some(label.into());
         self
     }
 
-    /// Says what to do.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
         self.hints.push(shortened(hint.into()));
         self
@@ -353,7 +353,7 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Finds them.
+    /// Scans a text for line starts.
     pub fn new(text: &'a str) -> Lines<'a> {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
         Lines { text, starts: std::iter::once(0).chain(breaks).collect(), last: Cell::new((0, 1)) }

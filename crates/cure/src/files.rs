@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use project::draft;
 use project::visible::path as shown;
 
-/// How many files a project may have.
+/// The most files of a project.
 const MOST_FILES: usize = 10_000;
-/// How many directories are looked into.
+/// The most directories that are searched.
 const MOST_DIRECTORIES: usize = 50_000;
 /// The largest file that is read, in bytes.
 pub const MOST_BYTES: u64 = 16 << 20;
@@ -33,10 +33,10 @@ pub enum FileError {
     Outside { path: PathBuf },
 }
 
-/// The text of a file. Never waits: a pipe, a device or a directory is refused.
+/// Reads a file without ever blocking: a pipe, a device or a directory is refused.
 pub fn read(path: &Path) -> Result<String, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
-    // A pipe would otherwise hold whoever opens it until somebody writes.
+    // Opening a pipe would otherwise block until something writes to it.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
     let data = file.metadata().map_err(failed)?;
@@ -57,7 +57,7 @@ fn contents(file: File, expected: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file that is there as a whole: whoever reads it meanwhile sees the old text or the new one. Its permissions
+/// Replaces an existing file atomically: a concurrent reader sees the old text or the new one. Its permissions
 /// stay. A link is not followed: see [`followed`].
 pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
     let failed = |source| FileError::Write { path: path.to_owned(), source };
@@ -85,8 +85,8 @@ pub fn inside(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     if real.starts_with(&root) { Ok(real) } else { Err(FileError::Outside { path: path.to_owned() }) }
 }
 
-/// What a path of the user's leads to. Whoever names a place outside of the project means it; a link of the project that
-/// leads out of it is somebody else's idea.
+/// Resolves a path that the user named. A path outside of the project is intended; a link in the project that
+/// leads out of it may not be.
 pub fn followed(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError::Read { path: path.to_owned(), source };
     let root = root.canonicalize().map_err(failed)?;
@@ -207,7 +207,7 @@ mod tests {
         write(&path, "new").unwrap();
         assert_eq!((std::fs::read(&path).unwrap(), std::fs::read(&precious).unwrap()), (b"new".into(), b"mine".into()));
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
-        // A pipe of that name keeps nobody waiting.
+        // A pipe of that name does not block the writer.
         std::fs::remove_file(&planted).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &planted, rustix::fs::Mode::RWXU).unwrap();
         write(&path, "newer").unwrap();

@@ -7,16 +7,16 @@ use std::rc::Rc;
 use crate::diagnostic::{Diagnostic, Span, code};
 
 thread_local! {
-    /// What is left for the module at hand. Without one, there is no bound.
+    /// The remaining budget of the current module. Outside of a module there is no bound.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
-/// What a text may take, and each module of it besides for each byte: in visits of a part of a type, each some five
+/// The budget of a text, and each module's additional budget per byte: in visits of a part of a type, each some five
 /// nanoseconds.
 const BASE: u64 = 300_000_000;
 const FOR_A_BYTE: u64 = 500;
 
-/// Counts work. Says whether more may be done.
+/// Spends fuel; returns whether any is left.
 pub(crate) fn spend(units: usize) -> bool {
     LEFT.with(|left| {
         let rest = left.get().saturating_sub(units as u64);
@@ -30,13 +30,13 @@ pub(crate) fn is_spent() -> bool {
     LEFT.get() == 0
 }
 
-/// Says that it is spent, at the place that was not reached any more.
+/// The diagnostic for spent fuel, at the first place that was not checked.
 pub(crate) fn too_much(span: Span) -> Diagnostic {
     let message = "checking this module takes more than a module may take; from here on it was not checked";
     Diagnostic::error(code::TOO_MUCH, span, message).hint("split it, or write types and conditions more simply")
 }
 
-/// What was found before it was spent. What came after that says nothing.
+/// Keeps the diagnostics from before the fuel was spent; later ones are unreliable.
 pub(crate) fn before_spent(errors: &mut Vec<Diagnostic>, module: Span) {
     if !is_spent() {
         return;
@@ -47,7 +47,7 @@ pub(crate) fn before_spent(errors: &mut Vec<Diagnostic>, module: Span) {
     }
 }
 
-/// What the modules of one text may take together, besides what each may for its length.
+/// The budget that all modules of a text share, in addition to each module's budget by length.
 #[derive(Debug, Clone)]
 pub(crate) struct Share(Rc<Cell<u64>>);
 
@@ -57,7 +57,7 @@ impl Default for Share {
     }
 }
 
-/// What one module may take; when it ends, what holds is again what held before.
+/// The budget of one module; dropping it restores the previous one.
 #[derive(Debug)]
 pub(crate) struct Budget<'s> {
     before: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Budget<'s> {
 }
 
 impl Budget<'_> {
-    /// For a module of so many bytes. It takes from the share what it needs beyond its own.
+    /// A budget for a module of `bytes` bytes. What it needs beyond its own part comes out of the share.
     pub(crate) fn new(bytes: usize, share: &Share) -> Budget<'_> {
         Budget { before: LEFT.replace(share.0.get() + FOR_A_BYTE * bytes as u64), share }
     }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Severity, Span, code};
 
-/// The most diagnostics that are told of one text.
+/// The most diagnostics that are reported for one text.
 pub(crate) const MOST: usize = 1_000;
 
 /// Diagnostics as they are found; those beyond the bound are counted.
@@ -13,7 +13,7 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// Adds one. Gives it back to be added to, if it is kept.
+    /// Adds a diagnostic and returns it for changes, if it is kept.
     pub(crate) fn push(&mut self, error: Diagnostic) -> Option<&mut Diagnostic> {
         if self.kept.len() >= MOST {
             self.more += 1;
@@ -28,19 +28,19 @@ impl Errors {
         self.kept.len() + self.more
     }
 
-    /// Those that hold.
+    /// Keeps only the diagnostics for which `keep` is true.
     pub(crate) fn retain(&mut self, keep: impl Fn(&Diagnostic) -> bool) {
         self.kept.retain(keep);
     }
 
-    /// All of both.
+    /// Joins both.
     pub(crate) fn with(mut self, others: Errors) -> Errors {
         self.kept.extend(others.kept);
         self.more += others.more;
         self
     }
 
-    /// In order of place, at most so many; the last says how many more there are.
+    /// In source order, cut to the bound; the last one then counts the rest.
     pub(crate) fn in_order(self) -> Vec<Diagnostic> {
         let Errors { mut kept, more } = self;
         kept.sort_by_key(|error| error.span);
@@ -48,7 +48,7 @@ impl Errors {
     }
 }
 
-/// At most so many, of those that are in order; the last says how many more there are.
+/// Cuts sorted diagnostics to the bound; the last one then counts the rest.
 pub(crate) fn bounded(all: Vec<Diagnostic>) -> Vec<Diagnostic> {
     cut(all, 0)
 }
@@ -58,7 +58,7 @@ fn cut(mut all: Vec<Diagnostic>, more: usize) -> Vec<Diagnostic> {
     let more = more + rest.len();
     let last = all.last().map_or(Span::default(), |one| one.span);
     if more > 0 {
-        // What is left out may be an error, and then the text is refused for it.
+        // If an error is among those left out, the text is still refused.
         let severity = rest.iter().map(|one| one.severity).min().unwrap_or(Severity::Error);
         let span = rest.first().map_or(last, |one| one.span);
         let closing = Diagnostic::error(code::TOO_MANY, span, format!("{more} more are not told"));
@@ -102,7 +102,7 @@ mod tests {
         assert!(last(&compiled.diagnostics, &text).contains("error C0005: 500 more"));
     }
 
-    /// Where only warnings are left out, the program stands.
+    /// If only warnings are left out, the program is accepted.
     #[test]
     fn what_closes_is_as_bad_as_what_it_stands_for() {
         let one = |at: u32| Diagnostic::warning(code::UNREACHABLE, Span { start: at, end: at }, "never");

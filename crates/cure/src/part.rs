@@ -11,13 +11,13 @@ use crate::compile::{ModuleCache, Sources};
 use crate::syntax::ast::Name;
 use crate::workspace::{Index, Report, Workspace};
 
-/// How many worktrees' files are kept.
+/// The number of worktrees whose files are kept.
 const MOST_WORKSPACES: usize = 16;
 
-/// How many programs run at once; others wait.
+/// The number of programs that may run at once; others wait.
 const MOST_RUNS: usize = 4;
 
-/// What is configured.
+/// The configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The directories of a worktree where modules are found, relative to it; none for all of it.
@@ -40,21 +40,21 @@ pub struct RunLimits {
 #[derive(Debug)]
 pub struct Cure {
     options: Options,
-    /// The last used stands last.
+    /// The most recently used is last.
     workspaces: Mutex<Vec<(Vec<PathBuf>, Shared)>>,
-    /// Of programs that run at once.
+    /// Permits for running programs.
     turns: Arc<Semaphore>,
 }
 
 type Shared = Arc<Mutex<Workspace>>;
 
 impl Cure {
-    /// The part. Nothing is read before a tool needs it.
+    /// Creates the part. Files are read when a tool first needs them.
     pub fn new(options: Options) -> Arc<Cure> {
         Arc::new(Cure { options, workspaces: Mutex::default(), turns: Arc::new(Semaphore::new(MOST_RUNS)) })
     }
 
-    /// What is configured.
+    /// The configuration.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -67,7 +67,7 @@ impl Cure {
         }
     }
 
-    /// The directories of a worktree where modules are found. What a link leads out of it is none of them.
+    /// The directories of a worktree where modules are found. A link that leads out of the worktree is ignored.
     fn roots(&self, worktree: &Path) -> Vec<PathBuf> {
         let Ok(worktree) = worktree.canonicalize() else { return Vec::new() };
         if self.options.roots.is_empty() {

@@ -7,22 +7,22 @@ use crate::eval::Run;
 use crate::eval::limits::{Limits, Stop};
 use crate::eval::watch::Watched;
 
-/// What is to be run.
+/// A function to run.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The function: `main`, or `Module.main`.
     pub function: String,
     /// Its arguments, as they are written in Cure.
     pub args: Vec<String>,
-    /// How far it may go.
+    /// The limits of the run.
     pub limits: Limits,
-    /// Ends it.
+    /// Cancels the run.
     pub stop: Stop,
-    /// What to tell.
+    /// What to record.
     pub watched: Watched,
 }
 
-/// What came of it.
+/// The result of a request.
 #[derive(Debug)]
 pub enum Outcome {
     /// It ran, to its end or to a limit.
@@ -31,9 +31,9 @@ pub enum Outcome {
     Refused(Vec<Diagnostic>),
     /// Modules that it uses have errors.
     Faulty(Vec<String>),
-    /// There is no such function: what there is instead.
+    /// The function does not exist; the signatures of those that do.
     NoFunction(Vec<String>),
-    /// The arguments do not fit: why, a line for each reason.
+    /// The arguments do not fit; one line for each reason.
     Arguments(Vec<String>),
 }
 
@@ -77,7 +77,7 @@ pub fn run(text: &str, sources: &dyn Sources, request: &Request) -> Outcome {
     ran.map_or_else(|| Outcome::NoFunction(compiled.signatures()), Outcome::Ran)
 }
 
-/// The module of the function that is meant, and its name.
+/// The module and the name of the requested function.
 fn find(compiled: &Compilation, request: &Request) -> Option<(String, String)> {
     let arity = request.args.len() as u32;
     let (wanted, name) = match request.function.rsplit_once('.') {

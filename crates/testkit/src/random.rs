@@ -25,7 +25,7 @@ impl Random {
         (self.next() >> 11) as usize % limit.max(1)
     }
 
-    /// True so many times of a hundred.
+    /// True in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -12,7 +12,7 @@ use super::instruction::Label;
 use super::term;
 use crate::ir::form::Literal;
 
-/// What stands in the tables besides the code.
+/// The contents of the tables other than code.
 pub(super) struct Tables<'m> {
     /// Functions that others may call.
     pub exports: Vec<(&'m str, u32, Label)>,
@@ -124,7 +124,7 @@ fn literals(encoder: &Encoder<'_>) -> Vec<u8> {
     packed.write_all(&table).and_then(|()| packed.finish()).expect("writing into memory does not fail")
 }
 
-/// The version of a module says whether two files hold the same code.
+/// A module's version: equal for files with the same code.
 fn vsn(code: &[u8], encoder: &Encoder<'_>) -> u128 {
     let mut hash = Sha256::new();
     hash.update(code);

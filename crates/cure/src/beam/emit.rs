@@ -14,7 +14,7 @@ use super::registers::{Places, Valid, position};
 use crate::diagnostic::Span;
 use crate::ir::form::{self, Call, Operand, Operation, Var};
 
-/// What the functions of a module share while they are written.
+/// State that the functions of a module share during emission.
 pub(super) struct Surroundings<'m> {
     /// The module's name.
     pub module: &'m str,
@@ -86,7 +86,7 @@ pub(super) struct Emitter<'m, 'e> {
     now: u32,
     /// Up to which operation room on the heap is there already.
     reserved: usize,
-    /// The line that was said last.
+    /// The line of the last line instruction.
     line: u32,
     span: Span,
 }
@@ -121,7 +121,7 @@ impl<'m> Emitter<'m, '_> {
         (0..arity).for_each(|param| self.opens(Var(param)));
     }
 
-    /// How many X registers are told to live here; all of them do then.
+    /// The live count to state here; makes all registers below it valid.
     fn live(&mut self) -> u32 {
         let live = self.open.iter().map(|(_, x)| x + 1).max().unwrap_or(0);
         for x in 0..live {
@@ -134,7 +134,7 @@ impl<'m> Emitter<'m, '_> {
         live
     }
 
-    /// Room on the heap for a row of operations, of which none can collect garbage.
+    /// Heap space for a row of operations that cannot collect garbage themselves.
     fn reserve(&mut self, ops: &[Op<'m>], at: usize) {
         let (mut words, mut functions) = (0, 0);
         for (ahead, op) in ops.iter().enumerate() {
@@ -183,7 +183,7 @@ impl<'m> Emitter<'m, '_> {
         }
     }
 
-    /// Where the value of this step goes. One that nobody reads goes where nothing lives.
+    /// The register for this step's value; an unused value goes to a register that is not live.
     fn into(&mut self, var: Var) -> Register {
         let home = self.places.home(var).unwrap_or(Register::X(self.places.above));
         if let Register::X(x) = home {
@@ -361,7 +361,7 @@ impl<'m> Emitter<'m, '_> {
         }
     }
 
-    /// What a call returned, to its place.
+    /// Moves the value that a call returned to its register.
     fn returned(&mut self, var: Var) {
         self.valid = Valid::below(1);
         if let Some(home) = self.places.home(var) {

@@ -11,7 +11,7 @@ use crate::ir::form::{self, Block, Call, End, Literal, Operand, Operation, Value
 /// One thing to do.
 #[derive(Debug)]
 pub(super) enum Op<'m> {
-    /// A value into a variable. `sure`: what is taken apart was tested before.
+    /// A value into a variable. `sure`: the value that is destructured has been tested.
     Step {
         var: Var,
         value: Work<'m>,
@@ -106,7 +106,7 @@ impl Op<'_> {
         }
     }
 
-    /// Whether this is a call that comes back: only what is in the frame survives it.
+    /// Whether this is a call that returns: only registers of the frame survive it.
     pub(super) fn calls(&self) -> bool {
         matches!(
             self,
@@ -135,7 +135,7 @@ fn call_uses(call: &Call, operand: &mut dyn FnMut(&Operand)) {
     }
 }
 
-/// What a step computes.
+/// The value that a step computes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work<'m> {
     Call(&'m Call),
@@ -197,7 +197,7 @@ struct Ways {
     into: Option<(Var, Label)>,
 }
 
-/// What is known of a variable.
+/// Facts about a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     Tuple(u32),
@@ -334,7 +334,7 @@ impl<'m> Flattening<'m, '_> {
         learned.into_iter().rev().for_each(|before| self.forget(before));
     }
 
-    /// Notes what holds behind a test; gives what was known before.
+    /// Records what holds after a test; returns what was known before.
     fn learn(&mut self, test: &form::Test) -> Option<(Var, Option<Known>)> {
         let (of, known) = match test {
             form::Test::IsTuple(Operand::Var(of), size) => (*of, Known::Tuple(*size)),

@@ -54,9 +54,9 @@ impl<'m> Function<'m> {
 pub(super) enum After {
     /// With the next instruction.
     Next,
-    /// It returns to the caller; there is no frame.
+    /// Returns to the caller; there is no frame.
     Return,
-    /// It returns to the caller; the frame of so many slots goes first.
+    /// Returns to the caller after removing the frame of this many slots.
     FrameReturn(u32),
 }
 
@@ -79,13 +79,13 @@ pub(super) enum Instruction<'m> {
     Label(Label),
     /// The line of what follows; 0 for none.
     Line(u32),
-    /// What a function begins with: an error when no clause fits.
+    /// The start of a function: the error when no clause fits.
     FunctionInfo {
         name: &'m str,
         arity: u32,
     },
     Move(Source<'m>, Register),
-    /// A frame. So many X registers live over it.
+    /// Allocates a frame; this many X registers stay live.
     Allocate {
         slots: u32,
         live: u32,
@@ -97,7 +97,7 @@ pub(super) enum Instruction<'m> {
     Jump(Label),
     Call(Label, u32, After),
     CallExternal(Function<'m>, After),
-    /// The function stands behind its arguments.
+    /// The function is in the register after its arguments.
     CallFunction(u32),
     /// Room on the heap for words and functions.
     Heap {
@@ -122,7 +122,7 @@ pub(super) enum Instruction<'m> {
     Tail(Register, Register),
     /// A function of `erlang` that needs no heap; one or two arguments.
     Simple(&'static str, Vec<Source<'m>>, Register),
-    /// A function of `erlang` that may collect garbage; so many X registers live over it.
+    /// A function of `erlang` that may collect garbage; this many X registers stay live.
     Collecting(&'static str, u32, Vec<Source<'m>>, Register),
     Test(Test, Label, Vec<Source<'m>>),
     /// To the label of an equal integer or atom, else to the first one.
@@ -154,7 +154,7 @@ pub(super) fn operator(operation: Operation) -> &'static str {
 
 /// A constant as instructions read it.
 pub(super) fn constant(literal: &Literal) -> Source<'_> {
-    /// Integers of so many bits are no bignums on 64-bit machines.
+    /// Integers of up to this many bits are not bignums on 64-bit machines.
     const SMALL: u32 = 59;
     match literal {
         Literal::Int(value) => match value.to_i64() {

@@ -70,7 +70,7 @@ pub enum CodegenError {
 }
 
 impl CodegenError {
-    /// As what a compiler says.
+    /// The error as a diagnostic.
     pub fn diagnostic(&self) -> Diagnostic {
         let span = match self {
             CodegenError::TooManyValues { span, .. } | CodegenError::TooManyParameters { span, .. } => *span,
@@ -257,7 +257,7 @@ impl<'m> Code<'m> {
     }
 }
 
-/// What every function begins with.
+/// The first instructions of every function.
 fn head<'m>(name: &'m str, arity: u32, entry: Label, line: u32) -> Vec<Instruction<'m>> {
     vec![
         Instruction::Label(entry - 1),

@@ -13,7 +13,7 @@ pub fn directory(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError::Write { path: path.to_owned(), source };
     let outside = || FileError::Outside { path: path.to_owned() };
     let root = root.canonicalize().map_err(failed)?;
-    // What is there already decides where the rest would be made.
+    // The part of the path that exists already decides where the rest would be made.
     let (mut there, mut rest) = (root.join(path), Vec::new());
     let mut real = loop {
         match there.canonicalize() {
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(write(dir.path(), &[file("A", "a"), file("B", "b")]).unwrap(), ["A", "B"]);
         assert_eq!(write(dir.path(), &[file("A", "a"), file("B", "new")]).unwrap(), ["B"]);
         assert_eq!(fs::read(dir.path().join("B.beam")).unwrap(), b"new");
-        // A directory cannot be replaced by a file; what was beside is gone.
+        // A directory cannot be replaced by a file; the drafts beside it are removed.
         fs::create_dir(dir.path().join("C.beam")).unwrap();
         fs::write(dir.path().join("C.beam/x"), "").unwrap();
         write(dir.path(), &[file("C", "c")]).unwrap_err();

@@ -13,7 +13,7 @@ pub(super) const Y_REGISTERS: u32 = 1000;
 /// The places of a function's variables.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// By variable; none for what is never computed or read.
+    /// By variable; `None` for one that is never computed or read.
     homes: Vec<Option<Register>>,
     /// By variable: where its value is there, and where it is read last.
     lives: Vec<(u32, u32)>,
@@ -98,12 +98,12 @@ pub(super) fn places(flat: &Flat<'_>, arity: u32) -> Option<Places> {
 struct Giving {
     x: Pool,
     y: Pool,
-    /// What is taken, and until when.
+    /// Registers in use, with their last reads.
     open: Vec<(u32, Register)>,
 }
 
 impl Giving {
-    /// Takes back what is read last here or before.
+    /// Frees the registers whose last read is here or before.
     fn close(&mut self, now: u32) {
         let (x, y) = (&mut self.x, &mut self.y);
         self.open.retain(|(last, home)| {

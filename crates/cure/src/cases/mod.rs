@@ -37,14 +37,14 @@ pub(crate) struct Cases {
     pub raise: Vec<String>,
 }
 
-/// Why there is none.
+/// Why no test module could be made.
 #[derive(Debug)]
 pub(crate) enum NoCases {
     /// The program has errors.
     Refused(Vec<Diagnostic>),
-    /// There is no such function: what there is instead.
+    /// The function does not exist; the signatures of those that do.
     NoFunction(Vec<String>),
-    /// No argument could be written, or none that the checker lets pass: why.
+    /// No argument could be written or passed the checker; the reason.
     NoArguments(String),
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn cases(text: &str, sources: &dyn Sources, function: &str) -> Result
     let module = format!("{}.{}Tests", signature.module, capital(&signature.name));
     let code = loop {
         let (code, starts) = written(&module, &imports, &cases);
-        // What cannot be compared, functions in a result among it, is called all the same.
+        // Calls whose result cannot be compared (it contains a function, say) are made all the same.
         let checked = compile(&format!("{text}\n{code}"), sources);
         let before = text.lines().count() + usize::from(text.ends_with('\n'));
         let wrong = lines_of(&checked, &format!("{text}\n{code}"));

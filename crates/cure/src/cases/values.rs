@@ -16,7 +16,7 @@ const MOST_VALUES: usize = 12;
 /// How deep a value of a type that contains itself is built.
 const DEEPEST: usize = 3;
 
-/// The constants that stand in a function: where it may turn.
+/// The constants in a function, near which its behaviour may change.
 #[derive(Debug, Default)]
 pub(super) struct Constants {
     pub ints: Vec<BigInt>,

@@ -38,19 +38,19 @@ pub(crate) struct Loader<'a> {
     named: HashMap<&'a Name, &'a ast::Module>,
     sources: &'a dyn Sources,
     states: HashMap<Name, State>,
-    /// How many modules of others wait for one of theirs.
+    /// How many of the caller's modules wait for one of their imports.
     depth: usize,
     /// How many modules of the text do; only in a circle do many.
     inner: usize,
-    /// What the modules of the text may take.
+    /// The budget of the text's modules.
     share: Share,
     /// Texts of others with several modules.
     texts: Texts,
-    /// The modules that were checked now and not taken from before.
+    /// The modules that were checked now and not taken from the cache.
     pub(crate) checked: Vec<Name>,
 }
 
-/// A module while its imports are looked at.
+/// A module while its imports are resolved.
 #[derive(Default)]
 pub(super) struct Importing {
     pub scope: Scope,
@@ -62,13 +62,13 @@ pub(super) struct Importing {
     /// module.
     pub named: HashMap<(Name, Option<u32>), Name>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether it is part of a circle, so that what is found depends on where one begins.
+    /// Whether it is part of an import cycle, so that the result depends on where checking starts.
     pub circular: bool,
     pub broken: bool,
 }
 
 impl Importing {
-    /// What a module uses, its dependents use too.
+    /// A module's dependents use what it uses.
     pub(super) fn take(&mut self, name: &Name, loaded: &Loaded) {
         for one in loaded.uses.iter().chain(std::iter::once(name)) {
             if self.known.insert(one.clone()) {
@@ -121,7 +121,7 @@ impl<'a> Loader<'a> {
         names.filter_map(|path| beginnings(&path).find_map(|name| self.named.get(&name).copied())).collect()
     }
 
-    /// The module of this name. `None` if there is none, or if it is being checked already.
+    /// The module of this name; `None` if it does not exist or is being checked already.
     pub(crate) fn load(&mut self, name: &Name) -> Option<Arc<Loaded>> {
         match self.states.get(name) {
             Some(State::Done(loaded)) => return loaded.clone(),
@@ -153,7 +153,7 @@ impl<'a> Loader<'a> {
         self.elsewhere(name)
     }
 
-    /// All modules that were looked at and are there.
+    /// All modules that were found.
     pub(crate) fn found(self) -> HashMap<Name, Arc<Loaded>> {
         let found = self.states.into_iter().filter_map(|(name, state)| match state {
             State::Done(Some(loaded)) => Some((name, loaded)),
@@ -167,7 +167,7 @@ impl<'a> Loader<'a> {
         matches!(self.states.get(name), Some(State::Running))
     }
 
-    /// Whether nothing more can be looked for.
+    /// Whether imports are nested too deeply to load another module.
     pub(super) fn is_deep(&self) -> bool {
         self.depth + self.inner >= MOST_DEEP
     }
@@ -229,7 +229,7 @@ impl<'a> Loader<'a> {
         self.done(name, loaded)
     }
 
-    /// What is known of a module from before, if nothing has changed that it sees.
+    /// The cached result for a module, if nothing that it sees has changed.
     fn known(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
         let entry = self.sources.cache()?.get(name)?;
         if !(Arc::ptr_eq(&entry.text, text) || entry.text == *text) {
@@ -260,7 +260,7 @@ impl<'a> Loader<'a> {
         Some(loaded)
     }
 
-    /// Checks a module. Gives what it saw of others too, unless that depends on where one begins.
+    /// Checks a module. Also gives what it saw of others, unless an import cycle makes that depend on the start.
     fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Seen>>) {
         let mut importing = Importing::default();
         if standard::is_reserved(&module.name.name) {
@@ -286,7 +286,7 @@ impl<'a> Loader<'a> {
             ast::Item::Import(import) => Some(import),
             _ => None,
         });
-        // What is imported by its name wins over what comes with a whole module, wherever they stand.
+        // A name imported on its own wins over one that comes with a whole module, in whatever order they are imported.
         let (named, whole): (Vec<_>, Vec<_>) = imports.partition(|import| import.names.is_some());
         for import in whole.into_iter().chain(named) {
             importing.direct.insert(import.module.name.clone());
@@ -322,7 +322,7 @@ impl<'a> Loader<'a> {
         }
         let budget = Budget::new(module.span.len(), share);
         let collected = collect(module, text, &mut scope, &mut diagnostics);
-        // Each function is in its last form before the next is looked at: what it was made of is not kept.
+        // Each function is lowered before the next is checked, so that its syntax tree need not be kept.
         let functions = RefCell::new(Vec::new());
         let keep = |checked: &Checked| lower::function(checked, &mut functions.borrow_mut());
         let CheckedModule { interface, machines } =

@@ -14,21 +14,21 @@ use crate::syntax::ast::Name;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub interface: Arc<Interface>,
-    /// What others see of it.
+    /// The fingerprint of what other modules see of it.
     pub print: Fingerprint,
-    /// In the core form, unless it has errors.
+    /// The core form, unless the module has errors.
     pub form: Option<Arc<form::Module>>,
     /// The modules it uses, directly or through others.
     pub uses: Vec<Name>,
     /// Its state machines, with what was found.
     pub machines: Vec<(Graph, Vec<Finding>)>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether it, or one that it needs, could not even be parsed, so that nothing is known of what it offers.
+    /// Whether the module, or one that it needs, could not be parsed, so that its interface is unknown.
     pub broken: bool,
 }
 
 impl Loaded {
-    /// A module of which nothing is known but that this is wrong with it.
+    /// A module with an unknown interface and these errors.
     pub(super) fn broken(name: &Name, diagnostics: Vec<Diagnostic>) -> Loaded {
         Loaded {
             interface: Arc::new(Interface { module: Some(name.clone()), ..Interface::default() }),
@@ -41,7 +41,7 @@ impl Loaded {
         }
     }
 
-    /// Whether it has errors of its own.
+    /// Whether the module itself has errors.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -51,21 +51,21 @@ impl Loaded {
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub module: Name,
-    /// Whether it imports it or calls into it, or only meets its values.
+    /// Whether the module imports the other one or calls into it, as opposed to only meeting its values.
     pub direct: bool,
-    /// What it saw; `None` where there was no such module.
+    /// Its fingerprint; `None` if there was no such module.
     pub print: Option<u64>,
 }
 
 impl Seen {
-    /// What is seen of a module now.
+    /// The present fingerprint of a module.
     pub(super) fn of(module: &Name, direct: bool, found: Option<&Loaded>) -> Seen {
         let print = found.map(|found| if direct { found.print.whole } else { found.print.known });
         Seen { module: module.clone(), direct, print }
     }
 }
 
-/// Modules that were checked before. One is good for as long as its text and what it saw of others are the same.
+/// Modules that were checked before. An entry is valid while the module's text and what it saw of others stay the same.
 #[derive(Debug, Default)]
 pub struct ModuleCache(Mutex<HashMap<Name, CacheEntry>>);
 
@@ -89,7 +89,7 @@ impl ModuleCache {
         self.entries().insert(module.clone(), entry);
     }
 
-    /// Forgets the modules that are not wanted any more.
+    /// Drops the modules that are not `wanted`.
     pub(crate) fn retain(&self, wanted: impl Fn(&str) -> bool) {
         self.entries().retain(|module, _| wanted(module));
     }

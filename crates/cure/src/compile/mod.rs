@@ -27,7 +27,7 @@ use load::Loader;
 use loaded::Loaded;
 pub use loaded::ModuleCache;
 
-/// Where modules come from that are neither in the text nor in the standard library.
+/// Provides the modules that are neither in the text nor in the standard library.
 pub trait Sources {
     /// The text that declares this module, if there is one.
     fn source(&self, module: &str) -> Option<Arc<str>>;
@@ -38,13 +38,13 @@ pub trait Sources {
         Vec::new()
     }
 
-    /// Where modules are kept that were checked before.
+    /// The cache of checked modules.
     fn cache(&self) -> Option<&ModuleCache> {
         None
     }
 }
 
-/// No other modules.
+/// Sources without any modules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSources;
 
@@ -54,19 +54,19 @@ impl Sources for NoSources {
     }
 }
 
-/// What came of a text.
+/// The result of compiling a text.
 #[derive(Debug)]
 pub struct Compilation {
-    /// Everything that is wrong or doubtful, in order of place.
+    /// Errors and warnings, in source order.
     pub diagnostics: Vec<Diagnostic>,
     pub(crate) modules: Vec<Arc<Loaded>>,
     pub(crate) syntax: Vec<ast::Module>,
-    /// All modules that were looked at.
+    /// All modules that were loaded.
     found: HashMap<Name, Arc<Loaded>>,
 }
 
 impl Compilation {
-    /// Whether the program stands.
+    /// Whether the program has no errors.
     pub fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -133,7 +133,7 @@ impl Compilation {
         form.is_some_and(|signature| signature.exported)
     }
 
-    /// An exported function of a module of the text; the one with the fewest parameters where that is not said.
+    /// An exported function of a module of the text; without an arity, the one with the fewest parameters.
     pub(crate) fn signature(&self, module: &str, name: &str, arity: Option<usize>) -> Option<Arc<Signature>> {
         let functions = self.found.get(module)?.interface.functions.values();
         let fits = |one: &&Arc<Signature>| {
@@ -148,12 +148,12 @@ impl Compilation {
         self.found.get(module)?.interface.types.get(short).cloned()
     }
 
-    /// Whether a module was looked at and is there.
+    /// Whether a module was found.
     pub(crate) fn knows(&self, module: &str) -> bool {
         self.found.contains_key(module)
     }
 
-    /// What a function without arguments gives, as `read` sees it.
+    /// Evaluates a function without arguments and passes its value to `read`.
     pub(crate) fn evaluate<T>(
         &self,
         module: &str,
@@ -173,7 +173,7 @@ impl Compilation {
         self.run_in(&module.name.name, function, limits, Stop::default(), Watched::default())
     }
 
-    /// Runs a function without arguments of this module, told about while it goes, until it is stopped.
+    /// Runs a function without arguments of this module, traced as `watched` says, until it ends or is stopped.
     pub fn run_in(&self, module: &str, function: &str, limits: Limits, stop: Stop, watched: Watched) -> Option<Run> {
         self.found.get(module)?.form.as_ref()?;
         let forms = self.closure(&[Name::from(module)]);
@@ -183,7 +183,7 @@ impl Compilation {
 
 /// Checks a text with all the modules in it.
 pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
-    // The tree is large and not needed any more once it has been read.
+    // The tree is large; it is dropped as soon as the syntax has been built.
     let (modules, mut diagnostics) = {
         let parsed = syntax::parse(text);
         if parsed.diagnostics.iter().any(Diagnostic::is_error) {

@@ -18,7 +18,7 @@ pub(super) struct Read {
     modules: Vec<ast::Module>,
     /// The modules by name; of two of one name, the first.
     places: HashMap<Name, usize>,
-    /// What its modules may take.
+    /// The budget of its modules.
     pub share: Share,
 }
 
@@ -41,7 +41,7 @@ impl Read {
     }
 }
 
-/// The texts that will be asked for again, by where they stand: each is kept, so that no other comes to stand there.
+/// Texts that will be requested again, by their address; each is held, so that no other text can take its address.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     known: HashMap<*const u8, (Arc<str>, Option<Rc<Read>>)>,

@@ -12,10 +12,10 @@ use crate::syntax::ast::Name;
 /// How many machines may run at once.
 const MOST_MACHINES: usize = 10_000;
 
-/// How many transitions of a machine can be asked for.
+/// The most transitions of a machine that are remembered.
 const REMEMBERED: usize = 1000;
 
-/// All machines that run.
+/// The running machines.
 #[derive(Debug, Default)]
 pub(super) struct Machines {
     running: BTreeMap<u64, Running>,
@@ -153,7 +153,7 @@ impl<'p> Interpreter<'p> {
         self.at_once(id)
     }
 
-    /// Timeouts of no time fire before anything else does.
+    /// Timeouts of zero fire before anything else.
     fn at_once(&mut self, id: u64) -> Result<(), Failure> {
         let Some(running) = self.fsm.running.get(&id) else { return Ok(()) };
         let definition = self.definition(&running.name, Some(&running.module));
@@ -162,8 +162,8 @@ impl<'p> Interpreter<'p> {
         if due { self.sleep(0) } else { Ok(()) }
     }
 
-    /// Takes the first transition that fits. Says whether there was one. An error in it ends the machine, and nobody
-    /// else, as that of any process.
+    /// Takes the first transition that fits and returns whether there was one. An error in it ends only the machine,
+    /// as an error in any process would.
     fn transition(
         &mut self,
         id: u64,
@@ -223,7 +223,7 @@ impl<'p> Interpreter<'p> {
         Ok(false)
     }
 
-    /// Moves the clock, and fires what falls due on the way, in order of time.
+    /// Moves the clock and fires the timeouts that fall due, in order of time.
     pub(super) fn sleep(&mut self, ms: u64) -> Result<(), Failure> {
         let until = self.clock.saturating_add(ms);
         let mut spent: Vec<(u64, u64, u64)> = Vec::new();
@@ -236,7 +236,7 @@ impl<'p> Interpreter<'p> {
                     let MachineTrigger::Timeout(after) = transition.on else { continue };
                     let at = running.entered.saturating_add(after);
                     let entry = (at, *id, after);
-                    // A timeout whose guards said no is over until the state is entered again.
+                    // A timeout whose guards were false does not fire again until the state is entered again.
                     let over = spent.contains(&entry) || at < self.clock;
                     if at <= until && !over && due.is_none_or(|known| entry < known) {
                         due = Some(entry);

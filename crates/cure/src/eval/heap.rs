@@ -10,17 +10,17 @@ use num_bigint::BigInt;
 use super::value::{Callable, Cell, Value};
 
 thread_local! {
-    /// The bytes of all values of this thread that live.
+    /// The bytes of all live values of this thread.
     static LIVE: Slot<usize> = const { Slot::new(0) };
 }
 
-/// The bytes of all values of this thread that live.
+/// The bytes of all live values of this thread.
 pub(crate) fn live() -> usize {
     LIVE.get()
 }
 
 thread_local! {
-    /// How many parts of values the operation at hand may visit yet, and how many it could at its beginning.
+    /// How many parts of values the current operation may still visit, and its allowance at the start.
     static FUEL: Slot<(u64, u64)> = const { Slot::new((MOST_VISITS, MOST_VISITS)) };
 }
 
@@ -28,7 +28,7 @@ thread_local! {
 const MOST_VISITS: u64 = 50_000_000;
 
 /// Counts visits of parts of values: comparing two values, say, may take as long as they are large, and shared parts are
-/// visited as often as they are met. Says whether there is more to come; if not, what is being done is given up.
+/// visited each time they are met. Returns false when the allowance is used up; the operation is then aborted.
 pub(crate) fn visit(parts: u64) -> bool {
     FUEL.with(|fuel| {
         let (left, full) = fuel.get();
@@ -38,22 +38,22 @@ pub(crate) fn visit(parts: u64) -> bool {
     })
 }
 
-/// The visits since this was asked last; `None` where there were too many. From now on, there may be so many.
+/// Takes the number of visits since the last call (`None` if there were too many) and sets a new allowance.
 pub(crate) fn visited(from_now_on: u64) -> Option<u64> {
     let full = from_now_on.clamp(1, MOST_VISITS);
     let (left, before) = FUEL.replace((full, full));
     (left > 0).then_some(before - left)
 }
 
-/// Something a value is made of.
+/// A heap-allocated part of a value.
 pub(crate) trait Parts {
     /// About how many bytes it takes.
     fn bytes(&self) -> usize;
-    /// Takes the values out of it that have parts themselves.
+    /// Moves out the values that have parts themselves.
     fn take(&mut self, into: &mut Vec<Value>);
 }
 
-/// A part that is counted.
+/// A part whose bytes are counted.
 #[derive(Debug)]
 pub(crate) struct Counted<T: Parts>(T);
 
@@ -89,14 +89,14 @@ impl<T: Parts> Drop for Counted<T> {
     }
 }
 
-/// What nobody else has is taken apart before it is dropped.
+/// The last owner of a part takes it apart before it is dropped, so that dropping does not recurse.
 fn take_apart<T: Parts>(part: Rc<Counted<T>>, open: &mut Vec<Value>) {
     if let Ok(mut part) = Rc::try_unwrap(part) {
         part.0.take(open);
     }
 }
 
-/// The words that a counted part takes beside what is in it.
+/// The words that a counted part takes in addition to its content.
 const HEAD: usize = 32;
 const VALUE: usize = size_of::<Value>();
 

@@ -14,42 +14,42 @@ use super::watch::{Watch, Watched};
 use crate::ir::form::{self, Block, Call, End, Function, Literal, Module, Operand, Operation, Test};
 use crate::syntax::ast::Name;
 
-/// A program ready to run.
+/// A program that is ready to run.
 pub(crate) struct Interpreter<'p> {
     functions: HashMap<(&'p str, &'p str, u32), &'p Function>,
     module_names: HashMap<*const Function, &'p Name>,
     pub(super) machines: HashMap<&'p str, Vec<(&'p Name, &'p form::Machine)>>,
     pub(super) meter: Meter,
     pub(crate) watch: Watch<'p>,
-    /// How many runs stand inside of each other: functions of Erlang that call back, guards and actions of machines.
+    /// The depth of nested runs: callbacks from Erlang functions, guards and actions of machines.
     nested: usize,
-    /// What was printed.
+    /// The printed output.
     pub output: String,
     /// Milliseconds since the start, on the clock that only sleeping moves.
     pub clock: u64,
     pub(super) fsm: super::fsm::Machines,
 }
 
-/// What a list cell takes.
+/// The bytes of a list cell.
 pub(super) const CELL: usize = 80;
 
-/// How many runs may stand inside of each other; each takes some of the host's stack.
+/// The maximal depth of nested runs; each takes some of the host's stack.
 const MOST_NESTED: usize = 64;
 
 struct Frame<'p> {
     function: &'p Function,
     vars: Vec<Value>,
     levels: Vec<Level<'p>>,
-    /// Where the value of the call that this frame waits for goes.
+    /// The variable that receives the value of the call this frame waits for.
     waits: form::Var,
 }
 
-/// A block that runs, inside of others of the same function.
+/// A running block, nested in others of the same function.
 struct Level<'p> {
     block: &'p Block,
     at: usize,
     choices: Vec<(&'p [Block], usize)>,
-    /// Where its value goes in the level below.
+    /// The variable of the level below that receives its value.
     into: form::Var,
 }
 
@@ -59,7 +59,7 @@ enum Called<'p> {
 }
 
 impl<'p> Interpreter<'p> {
-    /// A program that ends when it is told to.
+    /// A program with its limits, which ends when `stop` is set.
     pub(crate) fn new(modules: &'p [Arc<Module>], limits: Limits, stop: Stop, watched: Watched) -> Interpreter<'p> {
         let mut functions = HashMap::new();
         let mut module_names = HashMap::new();

@@ -45,10 +45,10 @@ pub enum Failure {
         what: &'static str,
         limit: u64,
     },
-    /// Whoever started it does not want it any more.
+    /// The run was cancelled by its starter.
     #[error("the run was cancelled")]
     Cancelled,
-    /// A function that is not there.
+    /// The function does not exist.
     #[error(
         "{module}:{function}/{arity} is not there: it is no function of the program and not among the functions of Erlang that the interpreter has"
     )]
@@ -129,7 +129,7 @@ impl Meter {
         }
     }
 
-    /// Whether there is room for so many bytes more.
+    /// Whether `bytes` more fit into the limit.
     pub(crate) fn room(&self, bytes: usize) -> Result<(), Failure> {
         let used = super::heap::live().saturating_sub(self.before).saturating_add(self.frames);
         if used.saturating_add(bytes) > self.limits.memory {

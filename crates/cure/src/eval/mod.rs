@@ -20,21 +20,21 @@ use limits::{Failure, Limits, Stop};
 use value::{Value, show};
 use watch::{Spent, Watched};
 
-/// How many bytes of a value's text a run gives.
+/// The most bytes of a value's text that a run gives.
 const MOST_TEXT: usize = 100_000;
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// The value as Erlang writes it, or why there is none.
+    /// The value as Erlang prints it, or the reason for the failure.
     pub result: Result<String, Failure>,
-    /// What was printed.
+    /// The printed output.
     pub output: String,
     /// How many steps were done.
     pub steps: u64,
-    /// Calls and returns, where they were asked for.
+    /// Calls and returns, if requested.
     pub trace: Vec<String>,
-    /// Where the steps went, where that was asked for.
+    /// Steps by function, if requested.
     pub profile: Vec<Spent>,
 }
 

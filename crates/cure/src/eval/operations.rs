@@ -11,7 +11,7 @@ use crate::ir::form::Operation;
 /// The largest integer, in bits; Erlang has such a bound too, and raises `system_limit`.
 pub(super) const MOST_BITS: u64 = 4_194_304;
 
-/// An operation of the machine; `None` where Erlang raises an error.
+/// Performs an operation; `None` if Erlang would raise an error.
 pub(super) fn operate(operation: Operation, args: &[Value]) -> Option<Value> {
     use Operation as O;
     Some(match (operation, args) {
@@ -45,7 +45,7 @@ pub(super) fn operate(operation: Operation, args: &[Value]) -> Option<Value> {
         (O::Not, [a]) if a.is_atom("false") => Value::bool(true),
         (O::Append, [a, b]) => Value::list(a.items()?, b.clone()),
         (O::Without, [a, b]) => {
-            // Each of the second list takes away the first of the first one that is the same.
+            // Each element of the second list removes its first occurrence in the first.
             let mut away: BTreeMap<Ordered, Vec<Value>> = BTreeMap::new();
             for item in b.items()? {
                 away.entry(Ordered(item.clone())).or_default().push(item);

@@ -56,7 +56,7 @@ fn memory_is_bounded() {
     check(big, expect!["the program raised system_limit in T.more"]);
     let seq = "curify seq(a: Int, b: Int): List(Int) = {lists, seq, 2}\n def main(): Int = match seq(1, 100000000000) do [] -> 0 _ -> 1 end";
     check(seq, expect!["the run was ended: more than 33554432 bytes of memory"]);
-    // What was let go does not count.
+    // Freed memory does not count.
     let long = "def many(n: Int, s: String): Int = if n == 0 then 0 else wasted(n, s <> s, s)\n\
                 def wasted(n: Int, t: String, s: String): Int = if t == \"\" then 1 else many(n - 1, s)\n\
                 def grown(n: Int, s: String): String = if n == 0 then s else grown(n - 1, s <> s)\n\
@@ -64,7 +64,7 @@ fn memory_is_bounded() {
     check(long, expect!["0"]);
 }
 
-/// What stands for much and takes little: trees whose halves are one, and numbers with a million digits.
+/// Large values with a small representation: trees whose halves are shared, numbers with a million digits.
 #[test]
 fn what_looks_small_is_counted_as_what_it_is() {
     let limits = Limits { steps: 200_000, memory: 64 << 20, ..Limits::default() };

@@ -157,7 +157,7 @@ impl From<&Literal> for Value {
     }
 }
 
-/// Where kinds of values stand in Erlang's order of terms.
+/// The rank of a value's kind in Erlang's order of terms.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Int(_) | Value::Big(_) | Value::Float(_) => 0,
@@ -177,13 +177,13 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     walk(a, b, false)
 }
 
-/// `=:=`: as the order says, but 1 and 1.0 differ.
+/// `=:=`: equal in the order of terms, except that 1 and 1.0 differ.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     walk(a, b, true).is_eq()
 }
 
 /// Walks two values side by side to where they differ, without recursion: values can be deeper than the host's stack.
-/// A walk that is too long is given up, and then what it gives does not count.
+/// A walk that is too long is aborted, and its result is not used.
 fn walk(a: &Value, b: &Value, exactly: bool) -> Ordering {
     let mut open: Vec<(&Value, &Value)> = Vec::new();
     let (mut a, mut b) = (a, b);
@@ -232,7 +232,7 @@ fn single(a: &Value, b: &Value, exactly: bool) -> Ordering {
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
         (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
             let order = float_of(a).partial_cmp(&float_of(b)).unwrap_or(Ordering::Equal);
-            // Where only what is the very same will do, a float is no integer.
+            // In exact comparison, a float never equals an integer.
             if exactly { order.then(rank(a).cmp(&rank(b)).then(Ordering::Less)) } else { order }
         }
         (Value::Big(a), Value::Big(b)) => (***a).cmp(&***b),
@@ -243,7 +243,7 @@ fn single(a: &Value, b: &Value, exactly: bool) -> Ordering {
         (Value::Machine(a), Value::Machine(b)) => a.cmp(b),
         (Value::Function(a), Value::Function(b)) => {
             let names = (&a.module, &a.function, a.arity).cmp(&(&b.module, &b.function, b.arity));
-            // Two closures of one place are told apart by where they are kept.
+            // Two closures from the same place in the source are distinguished by their address.
             if exactly && !Rc::ptr_eq(a, b) { names.then(Ordering::Less) } else { names }
         }
         _ => rank(a).cmp(&rank(b)),
@@ -282,7 +282,7 @@ impl Ord for Ordered {
     }
 }
 
-/// How deep a value is written; what is deeper is left out.
+/// The depth to which a value is printed.
 const DEEPEST: usize = 300;
 /// The largest integer that is written whole, in bits; smaller ones too, where there is no room for it.
 const LONGEST: u64 = 1 << 19;

@@ -11,10 +11,10 @@ use crate::syntax::ast::Name;
 const MOST_LINES: usize = 500;
 /// How much of a value a line of the trace shows.
 const MOST_SHOWN: usize = 200;
-/// How far lines are set in.
+/// The maximal indentation of a line.
 const MOST_INDENT: usize = 30;
 
-/// What is to be told.
+/// What to record.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Watched {
     /// Calls and returns of the program's own functions.
@@ -23,7 +23,7 @@ pub struct Watched {
     pub profile: bool,
 }
 
-/// Where steps went.
+/// The steps of one function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spent {
     /// The function: `Module.name/arity`.
@@ -34,7 +34,7 @@ pub struct Spent {
     pub steps: u64,
 }
 
-/// What was told so far.
+/// The recorded trace and profile.
 #[derive(Debug, Default)]
 pub(crate) struct Watch<'p> {
     trace: Option<Vec<String>>,
@@ -59,7 +59,7 @@ impl<'p> Watch<'p> {
         Watch { trace, outside: false, more: 0, profile }
     }
 
-    /// Whether anything is to be told.
+    /// Whether anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
         self.trace.is_some() || self.profile.is_some()
     }
@@ -136,7 +136,7 @@ fn is_own(module: &str) -> bool {
     crate::standard::source(module).is_none()
 }
 
-/// A function's name; those of closures are told by the function that they stand in.
+/// A function's name; a closure is shown under the function that contains it.
 fn shown(function: &Function) -> String {
     match function.name.split_once('$') {
         Some((name, _)) => format!("{name}:fn"),

@@ -41,12 +41,12 @@ pub struct Edge {
 pub enum Trigger {
     /// An event of this name.
     Event(String),
-    /// So many milliseconds in the state.
+    /// This many milliseconds after entering the state.
     Timeout(u64),
 }
 
 impl Trigger {
-    /// As it stands in messages and diagrams.
+    /// As messages and diagrams show it.
     pub fn label(&self) -> String {
         match self {
             Trigger::Event(name) => name.clone(),

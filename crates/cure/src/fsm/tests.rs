@@ -183,7 +183,7 @@ fn a_thousand_random_machines_are_as_a_search_of_every_path_says() {
         });
         assert_eq!(of(FindingKind::NoTerminal).count(), endless.count(), "ends\n{text}\n{findings:?}");
 
-        // Every way that is told is one, and there is none shorter.
+        // Every reported path exists, and no other is shorter.
         for finding in findings.iter().filter(|one| !one.path.is_empty()) {
             let number = |state: &String| state[1..].parse::<usize>().expect("states are numbered");
             let way: Vec<usize> = finding.path.iter().step_by(2).map(number).collect();

@@ -78,9 +78,9 @@ pub(crate) struct Guards {
     pub covered: HashSet<usize>,
 }
 
-/// The most findings that are told of a machine.
+/// The most findings that are reported for a machine.
 const MOST: usize = 1_000;
-/// The longest path that is told whole, in states and triggers.
+/// The longest path that is reported in full, in states and triggers.
 const LONGEST: usize = 1_000;
 
 /// Everything found.

@@ -91,14 +91,14 @@ pub struct Step {
     /// Where the value goes.
     pub var: Var,
     pub value: Value,
-    /// Where it stands in the source.
+    /// Its place in the source.
     pub span: Span,
 }
 
-/// What a step computes.
+/// The value that a step computes.
 #[derive(Debug, Clone)]
 pub enum Value {
-    /// What a call returns.
+    /// The value that a call returns.
     Call(Call),
     /// A function of this module with captured variables. Called with its own arguments, they come after those.
     Closure {
@@ -127,7 +127,7 @@ pub enum Value {
     Tail(Operand),
     /// An operation of the machine: no process is left, nothing waits.
     Operation(Operation, Vec<Operand>),
-    /// What a block returns. Its variables live in the same function; it has no tail calls and no `Fail` that leaves it.
+    /// The value of a block, whose variables live in the same function. No tail call and no `Fail` leaves it.
     Nested(Box<Block>),
 }
 
@@ -205,7 +205,7 @@ pub enum End {
     },
     /// The way of the equal literal (integers, atoms and binaries, all different), or the other one.
     Switch {
-        /// What is looked at.
+        /// The scrutinee.
         on: Operand,
         /// The ways, by literal.
         cases: Vec<(Literal, Block)>,
@@ -233,9 +233,9 @@ pub enum Test {
     IsTrue(Operand),
     /// The two are equal, type and all (`=:=`).
     Equal(Operand, Operand),
-    /// It is a tuple of so many elements.
+    /// It is a tuple of this many elements.
     IsTuple(Operand, u32),
-    /// It is a tuple of so many elements whose first is this atom.
+    /// It is a tuple of this many elements whose first is this atom.
     IsTagged(Operand, u32, Name),
     /// It is the empty list.
     IsNil(Operand),
@@ -281,6 +281,6 @@ pub struct MachineTransition {
 pub enum MachineTrigger {
     /// This event.
     Event(Name),
-    /// So many milliseconds since the state was entered.
+    /// This many milliseconds after entering the state.
     Timeout(u64),
 }

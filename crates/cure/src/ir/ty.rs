@@ -19,7 +19,7 @@ pub(crate) enum Ty {
     Seq(Seq, Arc<Ty>, Len),
     Tuple(Vec<Ty>),
     Fn(Vec<Ty>, Arc<Ty>),
-    /// A type parameter of the function or type at hand.
+    /// A type parameter of the current function or type.
     Param(Name),
     /// A type that takes arguments, without them: what classes over type constructors are for.
     Ctor(Name),
@@ -31,7 +31,7 @@ pub(crate) enum Ty {
     Refined(Arc<Ty>, Arc<Pred>),
     /// The type above all others.
     Any,
-    /// The type of what is wrong already; fits everything, so that one mistake is said once.
+    /// The type of a wrong expression; it fits everything, so that one mistake is one error.
     Wrong,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Seq {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Len {
-    /// Not said.
+    /// A length that nothing states.
     Unknown,
     /// A term over integers.
     Term(Linear),
@@ -65,10 +65,10 @@ pub(crate) struct NamedLen {
 /// A predicate over a value.
 #[derive(Debug)]
 pub(crate) struct Pred {
-    /// What the value is called in it.
+    /// The value's name in the condition.
     pub var: Name,
     pub condition: Expr,
-    /// What the other names in it mean, once it has been instantiated.
+    /// The terms of the other names, after instantiation.
     pub names: HashMap<Name, Linear>,
     /// How the refined type was written.
     pub text: String,
@@ -165,7 +165,7 @@ impl Ty {
         }
     }
 
-    /// The type constructor that a type is made with, if it has so many arguments; and those.
+    /// The type constructor of a type with this many arguments, and the arguments.
     pub(crate) fn taken_apart(&self, count: usize) -> Option<(Ty, Vec<Ty>)> {
         let (head, args) = match self {
             Ty::Con(name, args) => (Ty::Ctor(name.clone()), args.clone()),
@@ -180,7 +180,7 @@ impl Ty {
         (count > 0 && args.len() == count).then_some((head, args))
     }
 
-    /// Whether it has more parts than a type may have; `known` says what became of what was not known.
+    /// Whether it has more parts than a type may have; `known` resolves metavariables.
     pub(crate) fn is_large<'t>(&'t self, known: &impl Fn(u32) -> Option<&'t Ty>) -> bool {
         fn count<'t>(ty: &'t Ty, known: &impl Fn(u32) -> Option<&'t Ty>, left: &mut usize) -> bool {
             if *left == 0 {
@@ -227,7 +227,7 @@ impl Ty {
         }
     }
 
-    /// With every part changed, inner ones first; `change` says what becomes of a part, or keeps it.
+    /// Maps the type from the outside in. A part that `change` replaces is not descended into.
     pub(crate) fn map(&self, change: &mut impl FnMut(&Ty) -> Option<Ty>) -> Ty {
         if !fuel::spend(2) {
             return Ty::Wrong;

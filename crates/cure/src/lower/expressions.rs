@@ -140,7 +140,7 @@ impl Lowering<'_> {
     fn cells(&mut self, elements: Vec<Operand>, rest: Operand, span: Span, steps: &mut Vec<Step>) -> Operand {
         let mut elements = elements;
         let mut rest = rest;
-        // What is constant at the end of a list is one constant.
+        // The constant tail of a list becomes one constant.
         if let Operand::Literal(Literal::List(items)) = &mut rest {
             let constant = elements.iter().rev().take_while(|one| matches!(one, Operand::Literal(_))).count();
             let ends = elements.split_off(elements.len() - constant);

@@ -232,7 +232,7 @@ fn choice(mut blocks: Vec<Block>) -> Block {
     Block { steps: Vec::new(), end: End::Choice(blocks) }
 }
 
-/// Whether a shape takes a tuple of so many parts apart, or does not look at it.
+/// Whether a shape destructures a tuple of this many parts or ignores it.
 fn fits(shape: &Shape, count: usize) -> bool {
     matches!(shape, Shape::Any) || matches!(shape, Shape::Tuple(parts) if parts.len() == count)
 }

@@ -25,7 +25,7 @@ pub(crate) fn module(interface: &Interface, functions: Vec<Function>, machines: 
     }
 }
 
-/// What other modules may call: what is exported, and what classes need.
+/// The functions that other modules may call: exported ones, and those that classes need.
 fn exports(interface: &Interface, functions: &[Function]) -> Vec<(Name, u32)> {
     let exported = interface.functions.iter().filter(|(_, signature)| signature.exported);
     let exported: HashSet<(&str, u32)> =
@@ -80,7 +80,7 @@ struct Lowering<'a> {
     /// The function in whose name closures are lifted.
     function: Name,
     variables: u32,
-    /// What stands for the variables of the checked function.
+    /// The operands for the checked function's variables.
     env: HashMap<VarId, Operand>,
     lifted: &'a mut Vec<Function>,
     next_var: VarId,

@@ -83,7 +83,7 @@ impl<'a> Collector<'a, '_> {
         order.into_iter().map(|at| all[at]).collect()
     }
 
-    /// The classes that a class is built upon, which are asked of its own parameter.
+    /// The superclasses of a class, which its own parameter must have.
     fn supers(&mut self, class: &Class, param: &Name) -> Vec<Name> {
         let mut names = Vec::new();
         for constraint in &class.supers {

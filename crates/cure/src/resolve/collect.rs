@@ -155,7 +155,7 @@ impl<'a> Collector<'a, '_> {
                     "Int", "Float", "String", "Bool", "Atom", "Unit", "Any", "Nat", "Pos", "Charlist", "List",
                     "Vector", "Pair",
                 ];
-                // The definition itself is none of them.
+                // The definition itself is not among them.
                 let itself = usize::from(*name == def.name.name);
                 let own = own.get(name).is_some_and(|count| *count > itself);
                 let param = def.params.iter().any(|param| param.name == *name);
@@ -204,7 +204,7 @@ impl<'a> Collector<'a, '_> {
         self.publish(&def.name.name, info);
     }
 
-    /// What an alias stands for. Its parameters may be types and numbers; a condition behind it is over its value.
+    /// The type of an alias. Its parameters may be types and numbers; a condition after it is over its value.
     fn alias(&mut self, def: &'a TypeDef, params: &[Name]) -> Ty {
         let mut reader = Reader::new(&*self.scope, self.source, &mut *self.errors);
         (reader.params, reader.values) = (params.to_vec(), params.to_vec());

@@ -6,7 +6,7 @@ use crate::ir::ty::Ty;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// What a part of a condition is.
+/// The kind of a part of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Int,

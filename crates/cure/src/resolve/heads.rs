@@ -145,7 +145,7 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    /// Makes a function known; says so if there is one of this name and number of parameters already.
+    /// Registers a function; reports a duplicate of the same name and arity.
     fn add_once(&mut self, signature: Arc<Signature>) -> bool {
         let key = (signature.name.clone(), signature.params.len() as u32);
         if let Some(known) = self.out.interface.functions.get(&key) {
@@ -206,7 +206,7 @@ impl<'a> Collector<'a, '_> {
         self.out.machines.push(fsm);
     }
 
-    /// What a machine with data is started with: its record.
+    /// The argument that starts a machine with data: its record.
     fn payload_type(&self, fsm: &Fsm) -> Option<Ty> {
         fsm.payload.as_ref()?;
         let info = self.scope.ty(&fsm.name.name)?;
@@ -214,7 +214,7 @@ impl<'a> Collector<'a, '_> {
         plain.then(|| Ty::Con(info.full.clone(), Vec::new()))
     }
 
-    /// Marks what the export list names; without one, everything is exported from the beginning.
+    /// Marks the exported functions; without an export list, everything is exported.
     pub(super) fn exports(&mut self) {
         let Some(exports) = &self.module.exports else { return };
         let Interface { functions, constructors, types, classes, .. } = &mut self.out.interface;

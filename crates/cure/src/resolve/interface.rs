@@ -107,7 +107,7 @@ pub(crate) struct ClassInfo {
 pub(crate) struct InstanceInfo {
     /// The full name of the class.
     pub class: Name,
-    /// What it is for: the type's outermost name.
+    /// The outermost name of the type that it is for.
     pub head: Name,
     /// What its type's arguments must have: class and position of the argument.
     pub context: Vec<(Name, usize)>,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::interface::{ClassInfo, Constructor, InstanceInfo, Interface, Signature, TypeInfo};
 use crate::syntax::ast::Name;
 
-/// A function that a name stands for.
+/// The meaning of a function's name.
 #[derive(Debug, Clone)]
 pub(crate) enum Function {
     /// An ordinary one.
@@ -30,13 +30,13 @@ impl Function {
 /// What the names of a module mean.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    /// The module at hand.
+    /// The current module.
     pub own: Option<Name>,
     /// Other modules by the names they may be called: their own, and aliases.
     pub modules: HashMap<Name, Arc<Interface>>,
     /// Functions by name, then by number of parameters, which rises.
     functions: HashMap<Name, Vec<(u32, Function)>>,
-    /// Functions that two modules offer that are imported whole, and these modules: nothing says which is meant.
+    /// Ambiguous functions, offered by two modules that are imported whole, with these modules.
     offered_twice: HashMap<(Name, u32), (Name, Name)>,
     types: HashMap<Name, Arc<TypeInfo>>,
     types_by_full: HashMap<Name, Arc<TypeInfo>>,
@@ -44,17 +44,17 @@ pub(crate) struct Scope {
     classes: HashMap<Name, Arc<ClassInfo>>,
     classes_by_full: HashMap<Name, Arc<ClassInfo>>,
     instances: HashMap<(Name, Name), Arc<InstanceInfo>>,
-    /// Names imported from modules that are not there: that has been said, and is not said again at each use.
+    /// Names imported from missing modules: the import was reported, uses are not.
     pub missing: HashSet<Name>,
     /// How many names were compared with ones that are not known.
     compared: Cell<usize>,
 }
 
-/// How many names are compared in search of what was meant. Past that nobody wants to know any more.
+/// The most names that are compared for a suggestion.
 const MOST_COMPARED: usize = 300_000;
 
 impl Scope {
-    /// Makes a function known. What was known before under this name and number of parameters is hidden.
+    /// Adds a function; it hides an earlier one of the same name and arity.
     pub(crate) fn add_function(&mut self, name: Name, arity: u32, function: Function) {
         self.offered_twice.remove(&(name.clone(), arity));
         let named = self.functions.entry(name).or_default();
@@ -74,7 +74,7 @@ impl Scope {
         }
     }
 
-    /// The two modules that offer a function, where nothing says which is meant.
+    /// The two modules that offer an ambiguous function.
     pub(crate) fn offered_twice(&self, name: &Name, arity: u32) -> Option<&(Name, Name)> {
         if self.offered_twice.is_empty() {
             return None;
@@ -87,7 +87,7 @@ impl Scope {
         self.types.insert(name, info);
     }
 
-    /// Makes a type known by its full name only: values of it occur, though nobody can write it here.
+    /// Makes a type known by its full name only: its values occur here, but its name is not in scope.
     pub(crate) fn know_type(&mut self, info: Arc<TypeInfo>) {
         self.types_by_full.insert(info.full.clone(), info);
     }

@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says which names mean nothing. Where the types are not those of a function's head, no new lengths come up.
+    /// Reports unknown names. Outside of a function's head, types introduce no new lengths.
     pub(crate) fn finish(&mut self, no_new_lengths: bool) {
         let pending = std::mem::take(&mut self.pending);
         let values: HashSet<Name> = self.values.iter().cloned().collect();
@@ -168,7 +168,7 @@ impl Reader<'_> {
         if args.is_empty() { param } else { Ty::applied(param, args) }
     }
 
-    /// What a class is asked of: a type, or the name of a type constructor.
+    /// The subject of a class constraint: a type, or the name of a type constructor.
     pub(crate) fn subject_of_class(&mut self, ty: &Type) -> Ty {
         match &ty.kind {
             TypeKind::Name(name, args) if args.is_empty() && self.params.contains(name) => Ty::Param(name.clone()),
@@ -176,7 +176,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A type without its arguments, of which there are so many.
+    /// A type constructor that takes this many arguments.
     pub(crate) fn constructor(&mut self, ty: &Type, count: usize) -> Ty {
         let hint = "write the name of a type alone: `instance Functor(List)`";
         let TypeKind::Name(name, args) = &ty.kind else {
@@ -233,7 +233,7 @@ impl Reader<'_> {
             return ty;
         }
         match with_lengths(&ty, &lengths) {
-            // In messages it is written as it stands here.
+            // Messages show it as it is written here.
             Ty::Refined(base, pred) => {
                 let (var, condition) = (pred.var.clone(), pred.condition.clone());
                 let text = span.of(self.source).to_owned();
@@ -337,7 +337,7 @@ impl Reader<'_> {
     }
 }
 
-/// Puts a number in its place, if there is one.
+/// Substitutes a number, if there is one.
 fn set(place: &mut i64, value: Option<i64>) -> bool {
     value.is_some_and(|value| {
         *place = value;
@@ -367,7 +367,7 @@ pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
     })
 }
 
-/// Whether a parameter of an alias is a number: it stands in a length or in a condition.
+/// Whether a parameter of an alias is a number: it occurs in a length or in a condition.
 pub(super) fn counts(ty: &Ty, param: &Name) -> bool {
     ty.any(&mut |part| match part {
         Ty::Seq(_, _, Len::Named(named)) => named.factors.iter().any(|(name, _)| name == param),

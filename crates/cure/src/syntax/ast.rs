@@ -24,7 +24,7 @@ pub struct Module {
     pub name: Ident,
     /// What its export lists name; `None` without a list.
     pub exports: Option<Vec<Export>>,
-    /// What stands in it, in order.
+    /// Its items, in order.
     pub items: Vec<Item>,
     /// All of it.
     pub span: Span,
@@ -234,7 +234,7 @@ pub struct Transition {
 pub enum Trigger {
     /// An event of this name.
     Event(Ident),
-    /// So many milliseconds in the state.
+    /// This many milliseconds after entering the state.
     Timeout(Expr),
 }
 

@@ -78,7 +78,7 @@ fn lay_out(tree: &SyntaxNode) -> String {
     out
 }
 
-/// Whether a line break stands before this token whatever the author wrote.
+/// Whether this token always begins a new line.
 fn forced(token: &SyntaxToken) -> bool {
     let Some(parent) = token.parent() else { return false };
     let first = parent.first_token().as_ref() == Some(token);
@@ -196,7 +196,7 @@ fn spaced(left: &SyntaxToken, right: &SyntaxToken) -> bool {
         _ => match a {
             K::Slash => !matches!(pa, K::ExportName | K::ImportName),
             K::Lt if pa == K::TypeParams => false,
-            // The first bar of `|event|` stands before it, the second behind.
+            // The first bar of `|event|` opens it, the second closes it.
             K::Pipe if pa == K::Edge => !opens_event(left),
             _ => true,
         },

@@ -57,7 +57,7 @@ pub(crate) struct Verdict {
     pub gave_up: bool,
 }
 
-/// What a position is, as far as one test can tell.
+/// What one test can tell about a position.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Head {
     Tag(Name, usize),
@@ -186,7 +186,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs one clause over one set: what it does not take goes to `rest`. Says whether it takes anything.
+    /// Runs one clause over one set; what it does not match goes to `rest`. Returns whether it matches anything.
     fn step(&self, tests: &[(Path, Tested)], guard: &Guard, set: Set, rest: &mut Vec<Set>) -> bool {
         let mut set = set;
         if !fuel::spend(4 + set.known.len() + tests.len()) {
@@ -218,7 +218,7 @@ impl Run<'_> {
                 }
                 _ => {}
             }
-            // The usual end of a clause: the set itself becomes what is left, nothing is copied.
+            // The usual end of a clause: the set itself becomes the rest, without a copy.
             if at + 1 == tests.len() && matches!(guard, Guard::None) {
                 let taken = !set.ask || {
                     let mut formulas = set.formulas.clone();
@@ -257,7 +257,7 @@ impl Run<'_> {
         }
     }
 
-    /// Splits a set at zero: what is above stays, the others go to `rest`. Says whether any are above.
+    /// Splits a set at zero: positive values stay, the others go to `rest`. Returns whether any are positive.
     fn above(&self, path: &Path, set: &mut Set, rest: &mut Vec<Set>) -> bool {
         let Some(PlaceTerm::Int(term)) = self.places.seen.get(path).map(|place| &place.term) else {
             rest.push(set.clone());
@@ -282,7 +282,7 @@ impl Run<'_> {
         !matches!((self.possible)(&all), Satisfiability::Unsat)
     }
 
-    /// What the solver learns from a test.
+    /// The formulas that follow from a test.
     fn says(&self, path: &Path, head: &Head, holds: bool) -> Option<Formula> {
         let place = self.places.seen.get(path)?;
         let formula = match (&place.term, head) {
@@ -304,7 +304,7 @@ impl Run<'_> {
         Some(if holds { formula } else { formula.not() })
     }
 
-    /// What the types of numbers say that are there in all values of a set.
+    /// Facts from the types of those numbers that all values of a set contain.
     fn inside(&self, set: &Set) -> Vec<Formula> {
         let there = |path: &Path| {
             let Some(((tag, _), parent)) = path.split_last() else { return false };
@@ -318,7 +318,7 @@ impl Run<'_> {
         conditions.map(|(_, condition)| condition.clone()).collect()
     }
 
-    /// What the solver learns from literals that a position is not.
+    /// The formulas that follow from excluded literals.
     fn excluded(&self, set: &Set) -> Vec<Formula> {
         let known = set.known.iter().filter_map(|(path, known)| match known {
             Known::Not(heads) => Some((path, heads)),

@@ -19,7 +19,7 @@ use crate::limit::bounded;
 use crate::syntax::{self, ast};
 use ast::Name;
 
-/// How many bytes of source are kept; files beyond that are left out, and said to be.
+/// The most bytes of source that are kept; files beyond that are left out and reported.
 const MOST_TEXT: usize = 64 << 20;
 /// How long after its last change a file has to have been read for the time of change to tell it from later ones:
 /// clocks of file systems are coarse.
@@ -34,7 +34,7 @@ pub struct Workspace {
     index: Arc<Index>,
 }
 
-/// What tells a changed file from an unchanged one.
+/// Metadata by which a changed file is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -143,7 +143,7 @@ impl Workspace {
             bytes += source.text.len();
             files.insert(path, source);
         }
-        // What is left of the old ones is gone.
+        // The entries left over are files that no longer exist.
         same &= self.files.is_empty() && left_out == self.index.left_out;
         self.files = files;
         if !same {
@@ -164,7 +164,7 @@ pub struct Index {
     cache: Arc<ModuleCache>,
 }
 
-/// What a check of many files gave.
+/// The result of checking many files.
 #[derive(Debug)]
 pub struct Report {
     /// The files that were asked for, in order.
@@ -173,11 +173,11 @@ pub struct Report {
     pub modules: usize,
     /// The modules that were checked now, in that order; the others had not changed, nor what they see of others.
     pub checked: Vec<Name>,
-    /// Files that were not looked at, because the project has more text than is kept.
+    /// Files that were left out because the project has more source than is kept.
     pub left_out: Vec<PathBuf>,
 }
 
-/// What was found in a file.
+/// The result for one file.
 #[derive(Debug)]
 pub struct FileReport {
     pub path: PathBuf,
@@ -189,7 +189,7 @@ pub struct FileReport {
 }
 
 impl Report {
-    /// Whether everything stands.
+    /// Whether there are no errors.
     pub fn is_ok(&self) -> bool {
         self.files.iter().all(|file| file.problem.is_none() && !file.diagnostics.iter().any(Diagnostic::is_error))
     }

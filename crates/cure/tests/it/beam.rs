@@ -33,7 +33,7 @@ fn the_smallest_program_runs() {
     let Some(otp) = Otp::start() else { return };
     let compiled = compile("module T do\n  def main(): Int = 42\nend\n", &NoSources);
     assert_eq!(otp.run(&files(&compiled), "T", "main"), Outcome { result: Ok("42".to_owned()), output: String::new() });
-    // What the harness says of what is wrong.
+    // What the harness reports about a broken module.
     let broken = "{module, x}.\n{exports, [{f,0}]}.\n{attributes, []}.\n{labels, 3}.\n{function, f, 0, 2}.\n{label,1}.\n\
                   {func_info,{atom,x},{atom,f},0}.\n{label,2}.\n{move,{x,5},{x,0}}.\nreturn.\n";
     let said = otp.validate(&[broken]).remove(0).unwrap_err();

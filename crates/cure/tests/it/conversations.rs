@@ -83,7 +83,7 @@ fn conversations_with_machines() {
         {ok,{{ok,{'Empty',{'Till',1,7}}},true,true,true},ok,{{error,noproc},{error,noproc},false,undefined,{error,noproc}},{{error,no_such_fsm},{error,no_such_fsm},{error,noproc},{error,noproc},undefined},{ok,{'Open',{'Till',3,0}}},ok}
     "#]],
     );
-    // Data that the machine cannot use ends it, and nobody else.
+    // Data that the machine cannot use ends only the machine.
     let main = r##"
     let till = fsm_spawn(:Till, 12)
     let sent = fsm_send(till, :sell)

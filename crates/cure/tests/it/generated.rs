@@ -21,7 +21,7 @@ use cure::form::Module;
 use cure::syntax::format;
 use cure::{Limits, NoSources, Stop, Watched, beam, compile, interpret};
 
-/// How many programs there are, unless the environment says otherwise.
+/// The number of programs, unless the environment sets another.
 const PROGRAMS: u64 = 100;
 
 /// How many programs go to Erlang at once.
@@ -38,7 +38,7 @@ fn count() -> u64 {
 /// How many programs a VM takes: their code stays in its memory.
 const PROGRAMS_OF_A_VM: usize = 1000;
 
-/// Does this for all seeds, on all cores, each with a state of its own; gives what went wrong.
+/// Runs a check for all seeds on all cores, with one state per worker; returns the failures.
 fn each<S: Default>(what: impl Fn(Range<u64>, &mut S) -> Vec<String> + Sync) -> Vec<String> {
     let first = number("HOB_CURE_SEED", 0);
     let end = first + count();
@@ -61,7 +61,7 @@ fn each<S: Default>(what: impl Fn(Range<u64>, &mut S) -> Vec<String> + Sync) -> 
     })
 }
 
-/// This seed, and those that stand in for it: far from all others, and the same by this measure.
+/// This seed and its substitutes: far from all other seeds, and equal to it modulo `measure`.
 fn others(seed: u64, measure: u64) -> impl Iterator<Item = u64> {
     (0..1 << 10).map(move |attempt| seed + (attempt << 40) * measure)
 }

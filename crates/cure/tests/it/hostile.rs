@@ -174,7 +174,7 @@ fn many_hard_modules_take_no_more_than_one() {
     assert_eq!(plain, 0);
 }
 
-/// A module that takes too much is told so, and what was found before stays found.
+/// A module that runs out of fuel is reported, and earlier diagnostics are kept.
 #[test]
 fn what_takes_too_much_is_told_once() {
     let hard = many(100, |at| {

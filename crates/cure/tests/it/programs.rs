@@ -110,7 +110,7 @@ fn unwritten(text: &str) -> String {
     format!("not written {}@{}", error.code, Lines::new(text).place(error.span.start).0)
 }
 
-/// Where each refused or warned program is wrong: what is said first, and in which line a person would look for it.
+/// The first diagnostic of each refused or warned program, and the line where a person would look for the mistake.
 #[test]
 fn what_is_said_first_stands_in_the_right_line() {
     let table = include_str!("../data/programs-lines.tsv");
@@ -173,7 +173,7 @@ fn what_the_library_says_of_itself_is_true() {
     assert!(faults.is_empty() && count >= 70, "{count}\n{}", faults.join("\n"));
 }
 
-/// Each row of the dialect document has a program and says what becomes of it.
+/// Each row of the dialect document has a program and its result.
 #[test]
 fn every_row_of_the_dialect_document_is_true() {
     let document = include_str!("../../../../docs/cure-dialect.md");

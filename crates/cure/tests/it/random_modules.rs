@@ -274,7 +274,7 @@ fn module(name: &str, seed: u64) -> Module {
     Module { name: name.into(), exports: vec![("main".into(), 0)], functions, machines: Vec::new() }
 }
 
-/// What the interpreter says, unless it takes long.
+/// The interpreter's result, unless it reaches a limit.
 fn interpreted(module: &Arc<Module>) -> Option<Result<String, String>> {
     let limits = Limits { steps: 100_000, memory: 4 << 20, ..Limits::default() };
     let forms = [module.clone()];

@@ -55,7 +55,7 @@ pub(in crate::syntax) fn float(text: &str) -> f64 {
     text.replace('_', "").parse().unwrap_or(0.0)
 }
 
-/// The text of a piece of a string; the quotes and the marks of interpolation are away already.
+/// The text of a piece of a string, without quotes and interpolation marks.
 pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();

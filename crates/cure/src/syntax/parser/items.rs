@@ -82,7 +82,7 @@ impl Parser<'_> {
         matches!(self.nth(1), K::Eof | K::ModuleKw) || !(self.nth(1).starts_item() || self.nth(1) == K::EndKw)
     }
 
-    /// Says that a block has no `end`.
+    /// Reports that a block has no `end`.
     pub(super) fn missing_end(&mut self, what: &str, opened: Span) {
         let span = self.behind();
         let said = self.error(code::MISSING_END, span, format!("this `{what}` has no `end`"));
@@ -256,7 +256,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `x :Int` is a name and an atom. Says so once.
+    /// `x :Int` is a name and an atom. Reports that once.
     pub(super) fn foreign_colon(&mut self) -> bool {
         if !self.is(K::Atom) {
             return false;

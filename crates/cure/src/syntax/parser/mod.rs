@@ -95,9 +95,9 @@ struct Parser<'a> {
     emitted: usize,
     builder: GreenNodeBuilder<'static>,
     errors: Errors,
-    /// Where it was said that something is nested too deep.
+    /// The place of the error about deep nesting.
     too_deep: Option<u32>,
-    /// The token at which the last error was said: one mistake, one error.
+    /// The token of the last error, since one mistake is one error.
     blamed: Option<usize>,
     depth: u32,
     /// Where it counts: an `end` left of the line that opened a block does not close it.
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes the token or says that it is missing.
+    /// Takes the token or reports that it is missing.
     fn expect(&mut self, kind: K) -> bool {
         let found = self.eat(kind);
         if !found {
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// Says an error, unless one was said at this very token. Adds to it when it was not.
+    /// Reports an error and returns it for hints, unless this token has one already.
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> Option<&mut Diagnostic> {
         if self.blamed == Some(self.at) {
             return None;
@@ -264,10 +264,10 @@ impl<'a> Parser<'a> {
         self.errors.push(Diagnostic::error(code, span, message))
     }
 
-    /// Says that something else was expected at the next token.
+    /// Reports that something else was expected at the next token.
     fn expected(&mut self, what: &str) -> Option<&mut Diagnostic> {
         let found = match self.peek() {
-            // The lexer has said what is wrong with it.
+            // The lexer has already reported it.
             K::Unknown => {
                 self.blamed = Some(self.at);
                 return None;
@@ -330,7 +330,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             self.expected(&format!("a `,` or `{}`", close.describe()));
-            // What stands on the next line begins something new, unless the list ends there.
+            // The next line begins something new, unless the list ends there.
             if self.first_of_line(0) && !self.on_this_line(close) {
                 return;
             }
@@ -361,7 +361,7 @@ impl<'a> Parser<'a> {
         false
     }
 
-    /// Runs the closure one level deeper, or says that it is too deep and puts the rest of the line aside.
+    /// Runs the closure one level deeper, or reports too deep nesting and skips the rest of the line.
     fn deeper(&mut self, inside: impl FnOnce(&mut Self) -> u32) -> u32 {
         if self.depth >= MAX_HEIGHT {
             self.too_deep();

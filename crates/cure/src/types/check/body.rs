@@ -13,14 +13,14 @@ use crate::syntax::ast::Name;
 use super::Checker;
 use crate::fuel;
 
-/// What the solver may know about a value.
+/// What the solver can represent of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Term {
     Opaque,
     Int(Linear),
     /// A truth value.
     Bool(Formula),
-    /// A float, of which only the sign is followed: -1, 0 or 1.
+    /// A float, tracked by its sign only: -1, 0 or 1.
     Sign(Linear),
     /// A tuple of such.
     Tuple(Vec<Term>),
@@ -46,7 +46,7 @@ pub(super) struct Local {
 #[derive(Debug, Clone)]
 pub(super) enum Known {
     Term(Term),
-    /// Its type was not known when it was bound: this symbol is its term once the type says of which sort.
+    /// Its type was unknown when it was bound; this symbol becomes its term once the type is known.
     Later(Sym),
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Body<'p> {
     /// Lengths that are not known yet, and those that have become known.
     pub open_lens: HashSet<Sym>,
     pub lens: HashMap<Sym, Linear>,
-    /// What holds on the way to the expression at hand.
+    /// Facts that hold on the path to the current expression.
     pub facts: Vec<Formula>,
     /// What holds of symbols by their definition.
     pub axioms: Vec<Formula>,
@@ -82,9 +82,9 @@ pub(super) struct Body<'p> {
     pub lengths_used: HashMap<VarId, bool>,
     /// Dictionaries that the function is given: class, type parameter, variable.
     pub given: Vec<(Name, Ty, VarId)>,
-    /// What the names in the types of the head stand for.
+    /// The meaning of the names in the types of the head.
     pub head_names: HashMap<Name, Linear>,
-    /// The values that symbols stand for: of parameters, and of names.
+    /// The values of symbols: of parameters and of names.
     values: HashMap<Sym, Term>,
     /// Type parameters that are written differently in the body and in the head.
     pub renamed: HashMap<Name, Name>,
@@ -154,7 +154,7 @@ impl<'p> Body<'p> {
         self.values.insert(sym, value.clone());
     }
 
-    /// What a number in a type is; the symbol of a parameter may stand for something else.
+    /// The term for a number in a type; a parameter's symbol may have been bound to another term.
     pub(super) fn meant(&self, term: &Linear) -> Term {
         match term.as_symbol().and_then(|sym| self.values.get(&sym)) {
             None | Some(Term::Int(_)) => Term::Int(term.clone()),
@@ -162,7 +162,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Whether a type speaks of values that have come up since `first`, and that nothing before says.
+    /// Whether a type mentions values that are newer than `first` and not determined by older ones.
     pub(super) fn speaks_of_later(&self, ty: &Ty, first: usize) -> bool {
         self.resolved(ty).any(&mut |part| match part {
             Ty::Seq(_, _, Len::Term(length)) => self.is_later(length, first),
@@ -263,7 +263,7 @@ impl<'p> Body<'p> {
         found.map(|at| &self.locals[at].1)
     }
 
-    /// What is known of a value of this type; conditions of its refinements go to `facts`.
+    /// What follows from a value's type; conditions of its refinements go to `facts`.
     pub(super) fn term_of(&mut self, ty: &Ty, name: Option<&str>, facts: &mut Vec<Formula>) -> Term {
         let sym = self.symbol(name);
         self.term_at(ty, sym, facts)
@@ -294,7 +294,7 @@ impl<'p> Body<'p> {
         term
     }
 
-    /// The type of a variable: a length that is not said becomes one with a name, so that all uses agree on it.
+    /// The type of a variable: an unspecified length gets a name, so that all uses agree on it.
     pub(super) fn opened(&mut self, ty: &Ty) -> Ty {
         match self.shallow(ty) {
             Ty::Seq(seq, element, Len::Unknown) => {

@@ -68,7 +68,7 @@ impl<'p> Body<'p> {
         self.wrong(span)
     }
 
-    /// Whether it is clear which function is meant. If not, says so.
+    /// Whether the name is unambiguous; reports it if not.
     pub(super) fn one_is_meant(&mut self, name: &Name, arity: u32, at: Span) -> bool {
         let Some((one, other)) = self.scope.offered_twice(name, arity).cloned() else { return true };
         let message = format!("`{name}` is in `{one}` and in `{other}`, both of which are imported whole");
@@ -95,7 +95,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// What a module offers; the one at hand may call itself by its name.
+    /// The interface of a module; the current module may call itself by name.
     pub(super) fn interface(&self, module: &Name) -> Option<&'p Interface> {
         if *module == self.checker.module {
             return Some(&self.checker.collected.interface);
@@ -294,7 +294,7 @@ impl<'p> Body<'p> {
     fn arguments(&mut self, signature: &Signature, ready: &Use, args: &[Expr], span: Span) -> Vec<Tree> {
         let mut trees: Vec<Option<Tree>> = vec![None; args.len()];
         let mut vals: Vec<(Ty, Term)> = vec![(Ty::Wrong, Term::Opaque); args.len()];
-        // Functions come last, when the other arguments have said what they are applied to.
+        // Functions come last, when the other arguments have determined their parameter types.
         let late = |arg: &Expr| matches!(arg.kind, ExprKind::Lambda(..));
         let order = (0..args.len()).filter(|at| !late(&args[*at])).chain((0..args.len()).filter(|at| late(&args[*at])));
         for at in order {
@@ -328,7 +328,7 @@ impl<'p> Body<'p> {
                     |_: &Self| format!("the length of an argument of `{name}` does not fit the type: it is too short");
                 self.require(&goal, span, code::Pair(code::LENGTH, code::LENGTH), what, None);
             } else {
-                // Nothing says which length it is; it is one all the same.
+                // The length is unknown, but fixed.
                 self.open_lens.remove(sym);
                 self.axioms.push(Formula::le(&Linear::number(0), &Linear::symbol(*sym)));
             }
@@ -367,7 +367,7 @@ impl<'p> Body<'p> {
             .collect()
     }
 
-    /// What an expected type says about the result of a call: binds what is open in it, and never fails.
+    /// Unifies the result of a call with an expected type as a hint: binds metavariables and never fails.
     pub(super) fn expect_result(&mut self, result: &Ty, expected: &Ty) {
         let (result, expected) = (self.shallow(result), self.shallow(expected));
         match (&result, &expected) {

@@ -17,7 +17,7 @@ impl Body<'_> {
         Hole(self.wanted.len() as u32 - 1)
     }
 
-    /// Finds all that were wanted; what is missing is said.
+    /// Finds all requested dictionaries and reports missing ones.
     pub(super) fn find_dictionaries(&mut self) -> Dictionaries {
         let wanted = std::mem::take(&mut self.wanted);
         wanted
@@ -44,7 +44,7 @@ impl Body<'_> {
                 same.then(|| self.above(known, class, Dictionary::Param(*var), DEPTH)).flatten()
             });
         }
-        // A type that nothing says anything about belongs to values that never exist: any instance will do.
+        // An unconstrained type belongs to values that never exist: any instance will do.
         let ty = if let Ty::Meta(_) = ty { Ty::unit() } else { ty };
         let (head, args) = head_of(&ty)?;
         let instance = self.scope.instance(class, &head)?;

@@ -20,7 +20,7 @@ pub(super) fn tree(kind: TreeKind, span: Span) -> Tree {
 }
 
 impl Body<'_> {
-    /// What stands for an expression that is wrong.
+    /// The tree for a wrong expression.
     pub(super) fn wrong(&self, span: Span) -> Val {
         Val { tree: tree(TreeKind::Literal(Literal::atom("wrong")), span), ty: Ty::Wrong, term: Term::Opaque }
     }
@@ -48,7 +48,7 @@ impl Body<'_> {
                 let val = self.list(elements, rest.as_deref(), &base, expr.span);
                 self.coerce(val, &wanted, expr.span)
             }
-            // Of which numbers it is made is asked where the type says more of them than Int.
+            // The elements' values matter only if their type is more specific than Int.
             (ExprKind::Charlist(text), Ty::Seq(Seq::List, element, _))
                 if matches!(self.shallow(element), Ty::Refined(..)) =>
             {
@@ -96,7 +96,7 @@ impl Body<'_> {
         self.infer_with(expr, None)
     }
 
-    /// As `infer`, with a type that will be expected; only a hint for what is not known yet.
+    /// Like `infer`, with an expected type as a hint for metavariables.
     fn infer_with(&mut self, expr: &Expr, hint: Option<&Ty>) -> Val {
         if !fuel::spend(8) {
             return self.too_much(expr.span);
@@ -105,7 +105,7 @@ impl Body<'_> {
         if !self.is_large(&val.ty) {
             return val;
         }
-        // Said once in a function: what is built upon it grows as well.
+        // Reported once in a function: types built on this one grow as well.
         if !self.errors.iter().any(|error| error.code == code::LARGE_TYPE) {
             let message = format!("the type of this has more than {MOST_PARTS} parts");
             let error = self.error(code::LARGE_TYPE, expr.span, message);
@@ -114,7 +114,7 @@ impl Body<'_> {
         self.wrong(expr.span)
     }
 
-    /// What stands for an expression that is not looked at any more; that is said once.
+    /// The tree for an expression that is not checked any more; reports that once.
     fn too_much(&mut self, span: Span) -> Val {
         if !self.checker.spent.replace(true) {
             self.errors.push(fuel::too_much(span));
@@ -171,7 +171,7 @@ impl Body<'_> {
                 let ty = self.written(ty);
                 let val = self.check(inner, &ty);
                 let term = match val.term {
-                    // What the type says is known now, whatever was known before.
+                    // From here on the type's facts hold, whatever was known before.
                     Term::Opaque => self.known_of(&ty),
                     known => known,
                 };
@@ -186,7 +186,7 @@ impl Body<'_> {
         }
     }
 
-    /// Each way was held to the refinement with what is known on it; of their common value it can be said from now on.
+    /// Each branch was checked against the refinement with its own facts, so it now holds of their common value.
     fn both_fit(&mut self, expected: &Ty, term: &Term) {
         let mut layer = self.shallow(expected);
         while let Ty::Refined(base, pred) = layer {
@@ -196,7 +196,7 @@ impl Body<'_> {
         }
     }
 
-    /// What a value's type alone says of it.
+    /// The facts that follow from a value's type alone.
     fn known_of(&mut self, ty: &Ty) -> Term {
         let mut facts = Vec::new();
         let term = self.term_of(ty, None, &mut facts);
@@ -214,7 +214,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Tuple(trees), span), ty: Ty::Tuple(types), term: Term::Tuple(terms) }
     }
 
-    /// A list or a vector; which of them and of what, `expected` says.
+    /// A list or a vector; `expected` decides which, and the element type.
     fn list(&mut self, elements: &[Expr], rest: Option<&Expr>, expected: &Ty, span: Span) -> Val {
         let Ty::Seq(seq, element, wanted) = expected else { return self.wrong(span) };
         let seq = *seq;
@@ -441,7 +441,7 @@ impl Body<'_> {
 }
 
 impl Body<'_> {
-    /// Says that a parameter is there twice.
+    /// Reports a duplicate parameter.
     pub(super) fn once<'a>(&mut self, name: &Ident, mut before: impl Iterator<Item = &'a Ident>) {
         if &*name.name != "_"
             && let Some(first) = before.find(|other| other.name == name.name)

@@ -42,13 +42,13 @@ pub(crate) struct Checker<'p> {
     pub scope: Scope,
     pub collected: &'p Collected<'p>,
     pub(super) results: RefCell<HashMap<Key, Slot>>,
-    /// Takes what is checked.
+    /// Receives each checked function.
     pub(super) keep: &'p dyn Fn(&Checked),
     pub(super) errors: RefCell<Vec<Diagnostic>>,
     /// How many of these were looked at, and whether none of them is more than a warning.
     pub(super) looked_at: Cell<usize>,
     pub(super) sound: Cell<bool>,
-    /// Whether it was said that all the work is done that the module may be.
+    /// Whether spent fuel has been reported.
     pub(super) spent: Cell<bool>,
     /// How many functions wait for the result of another.
     pub(super) nested: Cell<u32>,
@@ -253,7 +253,7 @@ impl<'p> Checker<'p> {
 }
 
 impl Body<'_> {
-    /// Brings a head into scope. `class` is what the parameter of a class stands for.
+    /// Brings a head into scope. `class` is the type for the parameter of a class.
     pub(super) fn head(&mut self, signature: &Signature, class: Option<(&Name, &Ty)>) -> Head {
         let mut dictionaries = Vec::new();
         for (class, ty) in &signature.constraints {
@@ -349,8 +349,8 @@ impl Body<'_> {
         outside
     }
 
-    /// A type over the parameters of the head. What speaks of other values is forgotten; where it is `exact`, in what a
-    /// function takes, nothing may be, and `lost` says that something was.
+    /// A type over the parameters of the head. Conditions on other values are dropped; in an `exact` position, in the
+    /// parameters of a function, none may be, and `lost` is set instead.
     fn outside(&self, ty: &Ty, exact: bool, lost: &mut bool) -> Ty {
         let name_of = |sym: Sym| {
             let own = Linear::symbol(sym);
@@ -404,7 +404,7 @@ impl Body<'_> {
         Places { seen, conditions: places.conditions.clone(), ..Places::default() }
     }
 
-    /// Says what a match leaves out and what it never reaches.
+    /// Reports the values that a match leaves out and the clauses that are never reached.
     pub(super) fn exhaustive(&mut self, arms: &[Arm], ty: &Ty, places: &Places, span: Span, what: &str) {
         if matches!(self.base(ty), Ty::Wrong)
             || self.errors.iter().any(|error| error.is_error() && within(error.span, arms))
@@ -412,7 +412,7 @@ impl Body<'_> {
             return;
         }
         let places = &self.settled(places);
-        // Facts have a say when they speak of what the patterns test.
+        // Facts matter only if they mention what the patterns test.
         let asks = places.speaks(self);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
         for at in verdict.unreachable {

@@ -117,7 +117,7 @@ impl Checker<'_> {
     }
 }
 
-/// The name of an instance's method on the BEAM. No name of a program holds a `$`, so it is nobody else's.
+/// The name of an instance's method on the BEAM. No name in a program contains a `$`, so it is unique.
 fn method_name(instance: &str, method: &str) -> Name {
     Name::from(format!("{instance}${method}"))
 }
@@ -144,7 +144,7 @@ impl Body<'_> {
         vars
     }
 
-    /// A method's body against the head that its class says.
+    /// Checks a method's body against the head in its class.
     fn method(
         &mut self,
         signature: &Signature,
@@ -207,7 +207,7 @@ impl Body<'_> {
     }
 }
 
-/// Compares types as an instance writes them with those that its class says.
+/// Compares the types in an instance with those in its class.
 struct Same {
     /// The instance's own parameters: as written, as they are.
     own: HashMap<Name, Name>,

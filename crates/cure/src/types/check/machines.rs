@@ -80,7 +80,7 @@ impl Checker<'_> {
         }
         self.surface(fsm);
         let findings = verify(&graph, &self.compare_guards(fsm, &fields));
-        // With something wrong in it, what the machine reaches says little.
+        // Findings about a machine with errors would mean little.
         if !faulty {
             self.errors.borrow_mut().extend(findings.iter().map(Finding::diagnostic));
         }
@@ -156,7 +156,7 @@ impl Checker<'_> {
         let name = self.name_of(fsm, &format!("action{at}"));
         let mut body = Body::new(self);
         let (params, mut lets) = body.payload(fields, span);
-        // An action runs when its guard held; what is wrong with the guard itself is said where it is checked.
+        // An action runs when its guard held; errors in the guard are reported where it is checked.
         if let Some(guard) = &transition.guard {
             let formula = body.guard(guard).1;
             body.errors.clear();

@@ -43,7 +43,7 @@ use crate::syntax::ast::{Module, Name};
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub function: CheckedFunction,
-    /// What stands for its holes.
+    /// The dictionaries for its holes.
     pub dictionaries: Dictionaries,
 }
 

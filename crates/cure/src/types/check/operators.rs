@@ -72,7 +72,7 @@ impl Body<'_> {
         let base = self.base(&val.ty);
         match &base {
             Ty::Meta(meta) => {
-                // Nothing said otherwise, so it is a whole number.
+                // Without other evidence, it is an integer.
                 self.bind_meta(*meta, Ty::int());
                 Ty::int()
             }
@@ -89,7 +89,7 @@ impl Body<'_> {
     fn numbers(&mut self, left: &Expr, right: &Expr) -> (Val, Val, Ty) {
         let mut first = self.infer(left);
         let mut second = self.infer(right);
-        // A side of which nothing is known is what the other one is.
+        // A side of unknown type has the other side's type.
         if matches!(self.base(&first.ty), Ty::Meta(_)) && !matches!(self.base(&second.ty), Ty::Meta(_)) {
             let base = self.numeric(&second, right.span);
             first = self.coerce(first, &base, left.span);
@@ -106,7 +106,7 @@ impl Body<'_> {
         if !matches!(base, Ty::Wrong) {
             second = self.coerce(second, &base, right.span);
         }
-        // What was a variable without a type has become a number that the solver can follow.
+        // A variable without a type has become a number that the solver can follow.
         for (val, expr) in [(&mut first, left), (&mut second, right)] {
             if let (Term::Opaque, ExprKind::Name(_)) = (&val.term, &expr.kind) {
                 val.term = self.infer(expr).term;
@@ -222,7 +222,7 @@ impl Body<'_> {
         if &*name != "Std.Core.Result" || args.len() != 2 {
             return self.piped(value, right, span);
         }
-        // What holds of the value in `Ok` holds only where there is one.
+        // Facts about the value in `Ok` hold only if there is one.
         let (mark, facts) = (self.locals.len(), self.facts.len());
         let inner = self.bind(&Name::from("|>"), &args[0], None);
         let local = Val { tree: tree(TreeKind::Var(inner), left.span), ty: args[0].clone(), term: Term::Opaque };

@@ -31,7 +31,7 @@ pub(super) struct Spot {
 pub(super) struct Walk<'p> {
     pub(super) places: &'p mut Places,
     pub(super) tests: Vec<Formula>,
-    /// Whether the tests are all there is to the pattern.
+    /// Whether the tests describe the pattern completely.
     pub(super) whole: bool,
     bound: Vec<(Name, VarId)>,
 }

@@ -14,7 +14,7 @@ pub(crate) struct Place {
     pub term: PlaceTerm,
 }
 
-/// What the solver knows of a position.
+/// The solver's facts about a position.
 #[derive(Debug, Clone)]
 pub(crate) enum PlaceTerm {
     Opaque,
@@ -30,7 +30,7 @@ pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
     /// For exhaustiveness: what each position is.
     pub seen: HashMap<Path, Place>,
-    /// What the types of numbers inside say, wherever they are there at all.
+    /// Facts from the types of the numbers inside, which hold wherever those numbers exist.
     pub conditions: Vec<(Path, Formula)>,
 }
 

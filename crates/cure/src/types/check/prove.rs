@@ -122,7 +122,7 @@ impl Body<'_> {
                 K::NotEq => Term::Bool(a.clone().and(b.clone().not()).or(a.clone().not().and(b.clone()))),
                 _ => Term::Opaque,
             },
-            // What is known of one side is enough for these.
+            // One known side is enough for these.
             (Term::Bool(_), _) | (_, Term::Bool(_)) if matches!(operator, K::AndKw | K::OrKw) => {
                 let mut side = |term: &Term| match term {
                     Term::Bool(formula) => formula.clone(),
@@ -172,7 +172,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether nothing ever comes here: what is known contradicts itself, if only where the question does not look.
+    /// Whether this place is unreachable: the facts contradict each other, possibly outside of the question.
     fn is_dead(&self) -> bool {
         let facts = self.axioms.iter().chain(&self.facts);
         let all: Vec<_> = facts.map(|formula| formula.map(&|term| self.length(term))).collect();
@@ -195,7 +195,7 @@ impl Body<'_> {
         satisfiable(&all, &mut BUDGET.clone())
     }
 
-    /// Says that a value does not fit, unless it does; the words are put together only then.
+    /// Reports a value that does not fit; the message is built only in that case.
     pub(super) fn require(
         &mut self,
         goal: &Formula,
@@ -244,7 +244,7 @@ impl Body<'_> {
     }
 }
 
-/// The same thing as a claim: messages begin with what is wrong.
+/// The condition as a claim for messages, which begin with what is wrong.
 fn claim(what: &str) -> String {
     what.replacen(" does not hold", " holds", 1)
         .replacen(" may be zero", " is never zero", 1)
@@ -265,7 +265,7 @@ fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<Str
     })
 }
 
-/// What tells a value from all others, if that is known of it.
+/// The head that distinguishes a value, if known.
 fn identity(term: &Term) -> Option<String> {
     match term {
         // A sign that is a number is that of many values; each symbol is of one.

@@ -131,7 +131,7 @@ impl Body<'_> {
         let fields = self.fields_of(&info, args);
         let Some(at) = self.field_place(&fields, field, &info.full) else { return self.wrong(whole.span) };
         let ty = fields[at].1.clone();
-        // The same field of the same value is the same number; what a call returns is another value each time.
+        // The same field of the same value is the same number; a call returns another value each time.
         let sym = match access(&val.tree) {
             Some(path) => self.opaque_symbol(&format!("field {at} of {path}")),
             None => self.symbol(None),
@@ -143,7 +143,7 @@ impl Body<'_> {
     }
 }
 
-/// The way to a value from a variable, if there is nothing else to it.
+/// The field path from a variable to a value, if the expression is nothing else.
 fn access(tree: &Tree) -> Option<String> {
     match &tree.kind {
         TreeKind::Var(var) => Some(format!("{var}")),

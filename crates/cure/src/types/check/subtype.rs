@@ -23,7 +23,7 @@ pub(super) enum Misfit {
 }
 
 impl Body<'_> {
-    /// The value as one of the expected type; errors are said here.
+    /// The value as one of the expected type; reports errors.
     pub(super) fn coerce(&mut self, val: Val, expected: &Ty, span: Span) -> Val {
         let outcome = self.subtype(&val.ty, expected, &val.term, span);
         self.explain(outcome, &val.ty, expected, span);
@@ -245,7 +245,7 @@ fn speaks_of(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
     speaks
 }
 
-/// A number as it stands in a message.
+/// A number as messages show it.
 fn describe(term: &Term, body: &Body<'_>) -> Option<String> {
     let Term::Int(linear) = term else { return None };
     let named = linear.factors.keys().all(|sym| body.symbol_name(*sym).is_some());

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::{NoSources, compile};
 
-/// What both twins begin with.
+/// The common beginning of both twins.
 const HEAD: &str = "type Pos2 = {x: Int | x > 0}\n  type NonZero = {x: Int | x != 0}\n  type Small = {x: Int | x >= 0 and x < 10}\n  def pos(n: Pos2): Int = n\n  def small(n: Small): Int = n\n  def div(a: Int, b: Int): Int when b != 0 = a / b\n  def same(a: Vector(Int, n), b: Vector(Int, n)): Int = 1\n  def both(a: List(Int, n), b: List(Int, n)): Int = 1\n  def tail(v: Vector(Int, n + 1)): Int = 1\n  def make(): Pos2 = 3\n  def first(xs: List(T, n)): T when n > 0 =\n    match xs do\n      [h | _] -> h\n    end\n";
 
 /// Accepted, refused, and the code it is refused with.
@@ -250,7 +250,7 @@ const PAIRS: &[(&str, &str, Code)] = &[
         "def f(n: Int): Int =\n let m = match n do\n k when k > 0 -> k\n _ -> 0\n end as Nat\n pos(m * 2)",
         code::UNPROVED,
     ),
-    // What is never reached needs no proof; what is reached by one more value does.
+    // Unreachable code needs no proof; code that one more value reaches does.
     (
         "def f(a: Int, b: Int): Int = if b > 0 then (if b < 1 then a / 0 else a) else a",
         "def f(a: Int, b: Int): Int = if b > 0 then (if b < 2 then a / 0 else a) else a",

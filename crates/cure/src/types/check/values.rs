@@ -12,7 +12,7 @@ use crate::resolve::scope::Function;
 use crate::syntax::ast::{Expr, ExprKind, Ident, Name, Param};
 
 impl Body<'_> {
-    /// `A.f` or `A.Red`; where a function with so many parameters is expected and `A` has one, it is meant.
+    /// `A.f` or `A.Red`; if a function of this arity is expected and `A` has one, the name means that.
     pub(super) fn qualified_value(&mut self, whole: &Expr, module: &Name, function: &Ident, arity: Option<u32>) -> Val {
         let span = whole.span;
         if let Some(constructor) = self.constructor_in(module, function) {
@@ -96,7 +96,7 @@ impl Body<'_> {
                 if dictionaries.is_empty() {
                     TreeKind::MethodValue(hole, at)
                 } else {
-                    // What the method needs besides its class comes first: `fn(x) -> method(dictionaries…, x) end`.
+                    // The method's other dictionaries come first: `fn(x) -> method(dictionaries…, x) end`.
                     let params: Vec<_> = (0..arity).map(|_| self.fresh_var()).collect();
                     let own = params.iter().map(|var| tree(TreeKind::Var(*var), span));
                     let args = dictionaries.into_iter().chain(own).collect();

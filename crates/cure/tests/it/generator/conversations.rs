@@ -150,7 +150,7 @@ impl Evaluator<'_> {
         Ok(Value::Machine(id))
     }
 
-    /// Takes the first transition that fits and whose guard holds. Says whether there was one.
+    /// Takes the first transition that fits and whose guard holds; returns whether there was one.
     fn fire(&mut self, id: usize, event: &Value, data: &Value, fits: impl Fn(&On) -> bool) -> Result<bool, Unusable> {
         let program = self.program;
         let running = &self.machines.running[&id];

@@ -210,7 +210,7 @@ impl Maker {
         self.push(Function { type_params, wants, ..Function::new(name, params, result, clauses) });
     }
 
-    /// An operator without a meaning of its own, on numbers.
+    /// A user-defined operator, on numbers.
     pub(super) fn operator(&mut self) {
         let name = ["<$", "<*", "$>", "*>", "<*>", ">>=", ">>"][self.random.below(7)];
         if self.program.functions.iter().any(|function| function.name == name) {

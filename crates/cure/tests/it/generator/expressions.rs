@@ -166,7 +166,7 @@ impl Maker {
                     Pattern::Var(name)
                 }
             };
-            // What a literal does not say of itself has to be said.
+            // A literal that does not determine its type needs an annotation.
             let written = (!matches!(value, Expr::Var(_) | Expr::Call(..)) || is_exact(&of)).then(|| of.clone());
             bindings.push((pattern, written, value));
         }

@@ -136,7 +136,7 @@ impl Maker {
         self.guard(scope)
     }
 
-    /// What somebody says to a machine, and what comes back.
+    /// An event for a machine, and the answer.
     pub(super) fn conversation(&mut self, at: usize, scope: &Scope) -> Expr {
         self.note("conversations with machines");
         let sleeps = self.program.machines[at].transitions.iter().any(|one| matches!(one.on, On::Timeout(1..LONG)));
@@ -174,7 +174,7 @@ impl Maker {
         name
     }
 
-    /// Something that is said or asked.
+    /// An event or a question.
     fn turn(&mut self, talk: &mut Talk, names: &mut Vec<Expr>, scope: &Scope) {
         let machine = self.random.pick(names).clone();
         let turn = self.random.below(12);
@@ -188,7 +188,7 @@ impl Maker {
                     _ => Expr::Native("Std.Fsm.fsm_cast", vec![machine, event]),
                 }
             }
-            // Within these nobody sleeps.
+            // Nothing sleeps within these.
             5 if !talk.sleeps => {
                 let events = (0..1 + self.random.below(4)).map(|_| self.event(scope)).collect();
                 Expr::Native("Std.Fsm.fsm_send_batch", vec![machine, Expr::List(events, None)])

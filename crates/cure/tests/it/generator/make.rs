@@ -158,7 +158,7 @@ impl Maker {
         }
     }
 
-    /// Whether nothing in an expression says its type.
+    /// Whether an expression does not determine its type.
     fn needs_type(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Record(data, _) => !self.program.data[*data].params.is_empty(),

@@ -292,7 +292,7 @@ pub(crate) struct Edge {
 #[derive(Debug, Clone)]
 pub(crate) enum On {
     Event(String),
-    /// So many milliseconds in the state.
+    /// This many milliseconds after entering the state.
     Timeout(u64),
 }
 

@@ -298,7 +298,7 @@ impl Writer<'_> {
     fn main(&self) -> String {
         let mut text = "  def main(): Any =\n".to_owned();
         for print in &self.program.prints {
-            // A statement whose value nobody wants needs no `let`.
+            // A statement whose value is unused needs no `let`.
             let bare = self.chance(30);
             if bare {
                 self.note("statements without `let`");
