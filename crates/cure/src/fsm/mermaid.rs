@@ -27,7 +27,7 @@ pub fn mermaid(graph: &Graph) -> String {
     text
 }
 
-/// A guard without what means something to Mermaid.
+/// A guard without characters that are special to Mermaid.
 fn plain(guard: &str) -> String {
     let words: Vec<_> = guard.split_whitespace().collect();
     words.join(" ").replace([':', ';', '#'], " ")

@@ -7,7 +7,7 @@ use super::{Finding, FindingKind, Graph};
 use crate::{NoSources, compile};
 use testkit::Random;
 
-/// What is found in the only machine of a text.
+/// The findings of the only machine in a text.
 fn found(text: &str) -> (Graph, Vec<Finding>) {
     let compiled = compile(text, &NoSources);
     assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
@@ -112,7 +112,7 @@ fn edges(random: &mut Random) -> Vec<Edge> {
     (0..1 + random.below(9)).map(|_| edge(random)).collect()
 }
 
-/// Walks every path without a circle; gives for each state the fewest steps to it.
+/// Walks every acyclic path; returns the fewest steps to each state.
 fn walk(
     at: usize,
     steps: usize,

@@ -67,7 +67,7 @@ impl Finding {
     }
 }
 
-/// How the guards of a machine's transitions stand to each other, by position.
+/// How the guards of a machine's transitions relate, by position.
 #[derive(Debug, Default)]
 pub(crate) struct Guards {
     /// Guards that are never true.
@@ -200,11 +200,11 @@ fn places(graph: &Graph) -> HashMap<&str, Span> {
     places
 }
 
-/// The shortest ways to the states that are reached.
+/// The shortest paths to the reachable states.
 struct Ways<'g> {
     /// Live transitions by the state that they leave.
     out: HashMap<&'g str, Vec<usize>>,
-    /// The last transition of a shortest way; none to the initial state.
+    /// The last transition of a shortest path; `None` for the initial state.
     reached: HashMap<&'g str, Option<usize>>,
     graph: &'g Graph,
 }
@@ -233,7 +233,7 @@ impl<'g> Ways<'g> {
         Ways { out, reached, graph }
     }
 
-    /// The way to a state: states with the triggers between them. Of a very long one, both ends.
+    /// The path to a state: states with the triggers between them. A very long one is shown by both ends.
     fn to(&self, state: &str) -> Vec<String> {
         let mut path = Vec::new();
         let Some((mut state, _)) = self.reached.get_key_value(state) else { return path };
@@ -254,7 +254,7 @@ impl<'g> Ways<'g> {
     }
 }
 
-/// The states from which a terminal state is reached.
+/// The states from which a terminal state is reachable.
 fn leads_to<'g>(graph: &'g Graph, live: &[bool]) -> HashSet<&'g str> {
     let mut before: HashMap<&str, Vec<&str>> = HashMap::new();
     for (_, edge) in graph.edges.iter().enumerate().filter(|(at, _)| live[*at]) {

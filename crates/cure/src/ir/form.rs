@@ -1,4 +1,4 @@
-//! The core form: what a checked program is for everything that runs it — the interpreter, and the writer of BEAM files.
+//! The core form: a checked program as the interpreter and the writer of BEAM files take it.
 //!
 //! A program in it has no types, classes, patterns or nested expressions left. Each function is a [`Block`]: steps
 //! that each compute one value into a variable, then an [`End`]. Arguments are variables or literals only, so the
@@ -214,7 +214,7 @@ pub enum End {
     },
     /// The first block that does not come to a `Fail`. A `Fail` in the last one belongs to the choice outside.
     Choice(Vec<Block>),
-    /// On with the next block of the nearest choice around.
+    /// Continues with the next block of the nearest enclosing choice.
     Fail,
     /// An error of the Erlang class `error` with this reason: a reason without data is an atom, one with data a tuple
     /// `{reason, data}`.

@@ -108,7 +108,7 @@ pub(crate) struct CheckedFunction {
 pub(crate) enum Dictionary {
     /// A parameter of the function.
     Param(VarId),
-    /// The dictionary of a class that this one is built upon: an element of it.
+    /// The dictionary of a superclass: an element of this one.
     Super(Box<Dictionary>, u32),
     /// An instance: the function that makes its dictionary, in this or another module, and what it needs.
     Instance { module: Name, function: Name, args: Vec<Dictionary> },

@@ -108,7 +108,7 @@ impl Clone for Ty {
     }
 }
 
-/// The names of the types that are always there, made once.
+/// The names of the built-in types, made once.
 static BUILT_IN: LazyLock<[Name; 6]> =
     LazyLock::new(|| ["Int", "Float", "Bool", "String", "Atom", "Unit"].map(Name::from));
 
@@ -262,7 +262,7 @@ pub(crate) fn names_in(expr: &Expr, seen: &mut impl FnMut(&str)) {
     }
 }
 
-/// The type as it is written in the source. The names of modules are left out; a reader has them before the eyes.
+/// The type as the source writes it, without module names, which a reader has in view.
 pub(crate) fn show(ty: &Ty, name_of: &impl Fn(Sym) -> String) -> String {
     written(ty, name_of, &|full| full.rsplit('.').next().unwrap_or(full))
 }

@@ -55,7 +55,7 @@ impl Lowering<'_> {
         Operand::Var(var)
     }
 
-    /// The call that a tree is, if it is one, with its arguments computed.
+    /// The call, if the tree is one, with its arguments computed.
     fn call(&mut self, tree: &Tree, steps: &mut Vec<Step>) -> Option<Call> {
         Some(match &tree.kind {
             TreeKind::Local(function, args) => {

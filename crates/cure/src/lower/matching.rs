@@ -15,7 +15,7 @@ pub(super) enum Position {
     Nested,
 }
 
-/// From how many literal clauses on a table is made.
+/// The least number of literal clauses for a jump table.
 const TABLE: usize = 4;
 
 impl Lowering<'_> {
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         position: Position,
         span: Span,
     ) -> Block {
-        // A tuple that is only taken apart again is never made.
+        // A tuple that is destructured at once is never built.
         let parts: Option<Vec<Operand>> = match &scrutinee.kind {
             TreeKind::Tuple(parts) if branches.iter().all(|branch| fits(&branch.shape, parts.len())) => {
                 Some(parts.iter().map(|part| self.value(part, &mut steps)).collect())

@@ -18,7 +18,6 @@ pub(crate) struct Group<'a> {
     /// What callers see.
     pub signature: Arc<Signature>,
     pub clauses: Vec<&'a Def>,
-    /// Whether its result type is not written.
     pub inferred: bool,
 }
 
@@ -166,7 +165,7 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    /// Aliases in the order of their dependence.
+    /// Aliases in dependency order.
     fn aliases(&mut self, all: &[&'a TypeDef]) {
         let (order, circular) = ordered(all, |def| &def.name.name, |def, needs| mentioned(&def.body, needs));
         for def in circular.into_iter().map(|at| all[at]) {

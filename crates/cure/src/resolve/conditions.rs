@@ -14,7 +14,7 @@ enum Sort {
     Bool,
     Text,
     Atom,
-    /// Not known here; whatever stands beside it fits.
+    /// Unknown; fits anything.
     Open,
 }
 

@@ -121,7 +121,7 @@ impl<'a> Collector<'a, '_> {
         }
     }
 
-    /// The clauses of a function agree in their types.
+    /// Checks that the clauses of a function agree in their types.
     fn same_head(&mut self, first: &Signature, clause: &Def) {
         let head = self.signature(&[clause], None);
         let texts = |one: &Ty, other: &Ty| show_both(one, other, &|_| "_".to_owned());
@@ -198,7 +198,7 @@ impl<'a> Collector<'a, '_> {
                 span: fsm.name.span,
             }));
             if !fits {
-                // A second machine of this name: its functions are all there already.
+                // A second machine of this name: its functions exist already.
                 return;
             }
         }

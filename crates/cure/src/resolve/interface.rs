@@ -93,13 +93,13 @@ pub(crate) struct ClassInfo {
     pub module: Name,
     /// Its type parameter.
     pub param: Name,
-    /// The classes it is built upon, by full name.
+    /// Its superclasses, by full name.
     pub supers: Vec<Name>,
     /// Its methods in order, as functions over the parameter.
     pub methods: Vec<Arc<Signature>>,
     /// Which of them have a default.
     pub defaults: Vec<bool>,
-    /// How many arguments the parameter takes: more than none for classes over type constructors.
+    /// The number of arguments of the parameter; not zero for classes over type constructors.
     pub arity: usize,
 }
 

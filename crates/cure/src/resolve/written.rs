@@ -22,15 +22,15 @@ pub(crate) struct Reader<'a> {
     pub errors: &'a mut Vec<Diagnostic>,
     /// The type parameters of the definition.
     pub params: Vec<Name>,
-    /// The lengths that are named, and where first.
+    /// The named lengths, each with its first place.
     pub lengths: Vec<(Name, Span)>,
     /// The names of these.
     seen: HashSet<Name>,
-    /// The names of values that conditions and lengths may speak of.
+    /// The names of values that conditions and lengths may mention.
     pub values: Vec<Name>,
     /// Names in conditions that were none of those when they were read.
     pub pending: Vec<(Name, Span)>,
-    /// How many arguments the type parameters take, where that has been seen.
+    /// The number of arguments of each type parameter, once seen.
     kinds: HashMap<Name, usize>,
     /// Whether single capital letters that mean nothing else become type parameters.
     pub implicit: bool,

@@ -64,7 +64,7 @@ impl Linear {
         Linear::default().plus(factor, self)
     }
 
-    /// With a term in the place of a symbol.
+    /// Substitutes a term for a symbol.
     pub(crate) fn substitute(&self, sym: Sym, term: &Linear) -> Linear {
         match self.factors.get(&sym) {
             None => self.clone(),
@@ -77,7 +77,7 @@ impl Linear {
         }
     }
 
-    /// What it is worth when the symbols have these values; those without one are zero.
+    /// Its value under these values of symbols; missing ones are zero.
     pub(crate) fn value(&self, model: &BTreeMap<Sym, BigInt>) -> BigInt {
         let zero = BigInt::zero();
         self.factors
@@ -85,7 +85,7 @@ impl Linear {
             .fold(self.constant.clone(), |sum, (sym, factor)| sum + factor * model.get(sym).unwrap_or(&zero))
     }
 
-    /// How long its longest number is, in bits.
+    /// The length of its longest number, in bits.
     pub(crate) fn bits(&self) -> u64 {
         self.factors.values().map(BigInt::bits).max().unwrap_or(0).max(self.constant.bits())
     }

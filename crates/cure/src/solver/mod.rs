@@ -19,7 +19,7 @@ use crate::fuel;
 
 /// How much work one question may be.
 pub(crate) const BUDGET: u32 = 200_000;
-/// How many unknowns one question may have.
+/// The most unknowns of one question.
 const MAX_SYMBOLS: usize = 200;
 
 /// Whether integers exist for which all the formulas hold.

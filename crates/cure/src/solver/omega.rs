@@ -16,7 +16,7 @@ pub(crate) type Model = BTreeMap<Sym, BigInt>;
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Satisfiability {
-    /// Yes, for example with these values.
+    /// Satisfiable, for example with these values.
     Sat(Model),
     Unsat,
     /// The budget was spent first.
@@ -33,7 +33,7 @@ pub(super) struct System {
 /// Solves a system. `fresh` is above every symbol in it; `steps` counts down.
 pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Satisfiability {
     let mut fresh = fresh;
-    // What was substituted, to be worked out backwards once the rest has values.
+    // Substitutions, resolved backwards once the other symbols have values.
     let mut replaced: Vec<(Sym, Linear)> = Vec::new();
     while let Some(mut term) = system.equal.pop() {
         let size: usize = system.equal.iter().chain(&system.at_most).map(parts).sum();
@@ -81,7 +81,7 @@ pub(super) fn solve(mut system: System, fresh: u32, steps: &mut u32) -> Satisfia
     }
 }
 
-/// Takes a cost from the steps of the question, and the parts of terms that are looked at from the work of the text.
+/// Charges a cost to the question's steps, and the visited parts of terms to the text's fuel.
 fn spend(steps: &mut u32, cost: usize, parts: usize) -> bool {
     let more = fuel::spend(PART.saturating_mul(2 + parts));
     let cost = u32::try_from(cost).unwrap_or(u32::MAX);
@@ -89,12 +89,12 @@ fn spend(steps: &mut u32, cost: usize, parts: usize) -> bool {
     more && *steps > 0
 }
 
-/// What a part of a term is of the work that a text may be.
+/// The fuel for a part of a term.
 const PART: usize = 24;
 /// How many parts of a term's own take about as long as a step.
 const SMALL: usize = 64;
 
-/// How large a term is: in symbols, and in words of their factors.
+/// The size of a term: symbols, plus the words of their factors.
 fn parts(term: &Linear) -> usize {
     let words = |number: &BigInt| number.bits() as usize / 64;
     term.factors.values().map(|factor| 1 + words(factor)).sum::<usize>() + 1 + words(&term.constant)
@@ -122,7 +122,7 @@ fn reduced(term: &Linear, sym: Sym, factor: &BigInt, fresh: Sym) -> Linear {
     value.plus(&(-sign * modulus), &Linear::symbol(fresh))
 }
 
-/// Divides by what all factors share; over integers the constant may be rounded up.
+/// Divides by the greatest common divisor of the factors; over integers the constant may be rounded up.
 fn tighten(term: &mut Linear) {
     let gcd = term.gcd();
     if gcd > BigInt::one() {

@@ -36,7 +36,7 @@ pub struct Module {
 #[derive(Debug, Clone)]
 pub struct Export {
     pub name: Ident,
-    /// The number of parameters, where it is written.
+    /// The number of parameters, if written.
     pub arity: Option<u32>,
     /// What it is called here.
     pub alias: Option<Ident>,
@@ -183,7 +183,7 @@ pub struct Class {
 pub struct Instance {
     /// The class and the type.
     pub head: Constraint,
-    /// What the instance needs of the type's parameters.
+    /// The constraints on the type's parameters.
     pub context: Vec<Constraint>,
     pub methods: Vec<Def>,
     /// All of it.
@@ -198,7 +198,7 @@ pub struct Fsm {
     pub payload: Option<Vec<(Ident, Expr)>>,
     /// The states, where they are listed.
     pub states: Option<Vec<Ident>>,
-    /// The first state, where it is written.
+    /// The first state, if written.
     pub initial: Option<Ident>,
     /// The states that may end.
     pub terminal: Vec<Ident>,

@@ -11,14 +11,14 @@ use super::lexer::lex;
 use super::parser::parse;
 use crate::diagnostic::Diagnostic;
 
-/// The text, formatted. With syntax errors: these instead.
+/// The formatted text, or the syntax errors.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse(text);
     if parsed.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(parsed.diagnostics);
     }
     let formatted = lay_out(&parsed.tree());
-    // White space has no meaning but between tokens that would join; should it ever come to that, nothing is changed.
+    // White space matters only between tokens that would join. Should the tokens differ, the text stays unchanged.
     Ok(if same_tokens(text, &formatted) { formatted } else { text.to_owned() })
 }
 
@@ -101,7 +101,7 @@ fn forced(token: &SyntaxToken) -> bool {
     }
 }
 
-/// How deep a line is that begins with this token: one deeper than the line on which what it is in begins.
+/// The depth of a line that begins with this token: one more than the line on which the enclosing node begins.
 fn depth(token: &SyntaxToken, indents: &HashMap<u32, usize>) -> usize {
     let start = token.text_range().start();
     let around = token.parent_ancestors().find(|node| {
@@ -161,7 +161,7 @@ fn indents_inside(kind: K) -> bool {
     )
 }
 
-/// Whether a space stands between two tokens of one line.
+/// Whether two tokens of one line are separated by a space.
 fn spaced(left: &SyntaxToken, right: &SyntaxToken) -> bool {
     let (a, b) = (left.kind(), right.kind());
     let parent = |token: &SyntaxToken| token.parent().map_or(K::Error, |node| node.kind());

@@ -91,7 +91,7 @@ impl SyntaxKind {
         })
     }
 
-    /// How a person would call a token of this kind.
+    /// The name of the kind in messages.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             K::Ident => "a name",

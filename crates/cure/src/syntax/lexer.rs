@@ -14,7 +14,7 @@ pub(crate) struct Token {
     pub len: u32,
 }
 
-/// The tokens of a text, and what is wrong with them.
+/// The tokens of a text and their errors.
 pub(crate) fn lex(text: &str) -> (Vec<Token>, Errors) {
     let mut ends: Vec<usize> = Vec::new();
     loop {
@@ -28,11 +28,11 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Errors) {
     }
 }
 
-/// The longest name, in bytes: that of an atom.
+/// The longest name, in bytes, which is that of an Erlang atom.
 pub(crate) const LONGEST_NAME: usize = 255;
-/// The longest integer that is read, in bytes. What is computed may be longer.
+/// The longest integer literal, in bytes. Computed integers may be longer.
 const MOST_DIGITS: usize = 100_000;
-/// How many strings without an end are looked for.
+/// The most unterminated strings that are searched for.
 const MOST_UNCLOSED: usize = 8;
 
 /// The tokens, where some strings end with their line; and where the string begins that has no end, if there is one.
@@ -70,11 +70,11 @@ struct Lexer<'t> {
     errors: Errors,
     /// The interpolations that are open, innermost last.
     open: Vec<Open>,
-    /// Where strings begin that end with their line.
+    /// The starts of strings that end with their line.
     ends: &'t [usize],
-    /// Where the first string begins that spans lines.
+    /// The start of the first string that spans lines.
     spanning: Option<usize>,
-    /// Where the first string begins that has no end.
+    /// The start of the first string without an end.
     unclosed: Option<usize>,
 }
 
@@ -199,7 +199,7 @@ impl Lexer<'_> {
         K::Unknown
     }
 
-    /// A number that can be computed with.
+    /// Reports a number outside of the limits.
     fn bounded(&mut self, start: usize, kind: K) {
         let text = &self.text[start..self.at];
         let wrong = match kind {
@@ -224,7 +224,7 @@ impl Lexer<'_> {
                 }
                 b'"' => {
                     self.at += 1;
-                    // Nobody writes a name right behind a text of several lines: its quote is the next one's.
+                    // A name directly after a multi-line string is implausible: the quote there opens the next string.
                     if self.spanning == Some(string) && is_word(self.byte(0)) {
                         self.unclosed.get_or_insert(string);
                     }
@@ -249,7 +249,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A string without its end: it goes to the end of the line.
+    /// An unterminated string: it extends to the end of the line.
     fn cut(&mut self) -> K {
         let start = self.at - 1;
         self.skip(|byte| byte != b'\n');
@@ -307,7 +307,7 @@ impl Lexer<'_> {
             self.errors.push(error.fix("write `and`", span, "and"));
             return K::Unknown;
         }
-        // One mistake for a whole run of them, so that a foreign text does not drown everything else.
+        // One error for a whole run of them, so that foreign text does not hide other errors.
         while let Some(next) = self.text[self.at..].chars().next() {
             let foreign = !next.is_ascii() || (next.is_ascii_control() && !next.is_ascii_whitespace());
             if !foreign {

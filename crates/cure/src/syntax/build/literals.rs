@@ -42,7 +42,7 @@ pub(crate) fn int(text: &str) -> BigInt {
     read(digits, radix)
 }
 
-/// Long ones in halves: reading digit by digit takes as long as their length squared.
+/// Reads long integers in halves: digit by digit takes quadratic time.
 fn read(digits: &[u8], radix: u32) -> BigInt {
     if digits.len() <= 1_000 {
         return BigInt::parse_bytes(digits, radix).unwrap_or_default();
@@ -75,7 +75,7 @@ pub(super) fn unescape(text: &str) -> String {
     plain
 }
 
-/// Takes one delimiter from each side.
+/// Strips one delimiter from each side.
 pub(super) trait TrimOnce {
     fn trim_matches_once(&self, open: char, close: char) -> &str;
 }

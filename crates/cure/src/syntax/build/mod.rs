@@ -30,7 +30,7 @@ fn ident(token: &SyntaxToken) -> Ident {
     Ident { name: Name::from(token.text()), span: token_span(token) }
 }
 
-/// The tokens that stand directly in a node, without white space.
+/// The direct tokens of a node, without white space.
 fn tokens(node: &SyntaxNode) -> impl Iterator<Item = SyntaxToken> {
     node.children_with_tokens().filter_map(NodeOrToken::into_token).filter(|token| !token.kind().is_trivia())
 }

@@ -5,7 +5,7 @@ use super::Parser;
 use crate::diagnostic::{Fix, code};
 use crate::syntax::kind::SyntaxKind as K;
 
-/// How far a line is looked through for a sign of a foreign form.
+/// How many tokens of a line are searched for a foreign form.
 const LOOK: usize = 64;
 
 impl Parser<'_> {
@@ -49,7 +49,7 @@ impl Parser<'_> {
         false
     }
 
-    /// Whether the brackets around a token are those right behind `if`, and what follows them continues no condition.
+    /// Whether the parenthesis opened after `if` closes before something that cannot continue a condition.
     fn is_call(&self, from: usize) -> bool {
         let mut open = 1;
         for ahead in from..from + LOOK {
@@ -95,7 +95,7 @@ impl Parser<'_> {
         true
     }
 
-    /// Clauses of a function behind its name, marked with `|`.
+    /// Clauses of a function after its name, marked with `|`.
     pub(super) fn foreign_clauses(&mut self) -> bool {
         if !self.is(K::Pipe) {
             return false;

@@ -25,14 +25,14 @@ use layout::Layout;
 
 /// The largest text that is parsed.
 pub const MAX_SOURCE: usize = 16 << 20;
-/// How deep expressions, types and patterns nest. Everything behind the parser may recurse over the tree for this.
+/// The maximal nesting of expressions, types and patterns. Because of it, later stages may recurse over the tree.
 pub(crate) const MAX_HEIGHT: u32 = 128;
 
 /// A parsed text.
 #[derive(Debug, Clone)]
 pub struct Parse {
     green: GreenNode,
-    /// Everything wrong with characters and grammar, in order of place; of very much, the first thousand.
+    /// Errors in characters and grammar, in source order; at most the first thousand.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -66,7 +66,7 @@ pub fn parse(text: &str) -> Parse {
     parse
 }
 
-/// The tree, and how many errors there are.
+/// The tree and the number of errors.
 fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Errors, layout: Option<Layout>) -> (Parse, usize) {
     let mut parser = Parser::new(text, tokens);
     parser.layout = layout;
@@ -74,7 +74,7 @@ fn parse_tokens(text: &str, tokens: Vec<Token>, errors: Errors, layout: Option<L
     let Parser { errors: found, builder, .. } = parser;
     let mut errors = errors.with(found);
     if let Some(deep) = parser.too_deep {
-        // What is put aside leaves brackets open in its line.
+        // Skipped tokens may leave brackets open in their line.
         let end = text[deep as usize..].find('\n').map_or(text.len() as u32, |at| deep + at as u32);
         errors.retain(|error| error.code != code::EXPECTED || error.span.start < deep || error.span.start > end);
     }
@@ -91,7 +91,7 @@ struct Parser<'a> {
     significant: Vec<u32>,
     /// The next token, as an index into `significant`.
     at: usize,
-    /// How many tokens are in the tree.
+    /// The number of tokens in the tree so far.
     emitted: usize,
     builder: GreenNodeBuilder<'static>,
     errors: Errors,
@@ -102,7 +102,7 @@ struct Parser<'a> {
     depth: u32,
     /// Where it counts: an `end` left of the line that opened a block does not close it.
     layout: Option<Layout>,
-    /// Whether the expression at hand is the body of a clause, behind which another clause may begin.
+    /// Whether the current expression is the body of a clause, after which another clause may begin.
     in_clause: bool,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The place right behind the last token.
+    /// The place directly after the last token.
     fn behind(&self) -> Span {
         let Some(last) = self.at.checked_sub(1) else { return Span::default() };
         let end = self.starts[self.significant[last] as usize + 1];
@@ -284,12 +284,12 @@ impl<'a> Parser<'a> {
         } else {
             format!("`{what}`")
         };
-        // What is missing is missing behind the last token; what is wrong stands at the next.
+        // A missing token is missing after the last one; a wrong token is the next one.
         let span = if self.first_of_line(0) || self.is(K::Eof) { self.behind() } else { self.span_of(0) };
         self.error(code::EXPECTED, span, format!("expected {what}, {found}"))
     }
 
-    /// Puts tokens aside until the test holds, or the line, a block or an item ends.
+    /// Skips tokens until the test holds, or the line, a block or an item ends.
     fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
         let mut skipped = false;
         let done = |p: &Self| matches!(p.peek(), K::Eof | K::EndKw) || p.peek().starts_item() || stop(p);
@@ -306,12 +306,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes one token that has no place here.
+    /// Skips one misplaced token.
     fn put_aside(&mut self) {
         self.node(K::Error, |p| p.bump());
     }
 
-    /// Things between brackets, with commas between them.
+    /// A comma-separated list in brackets.
     fn listed(&mut self, open: K, close: K, mut thing: impl FnMut(&mut Self)) {
         let opened = self.span_of(0);
         if !self.expect(open) {
