@@ -17,7 +17,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::part::Cure;
 use crate::report::{self, Reported, reported};
 
-/// Where the files go if nothing else is said.
+/// The default output directory.
 const OUTPUT: &str = "_build/mcp";
 
 /// Compile a Cure file of the project to BEAM files: its modules and everything they use, the standard library among

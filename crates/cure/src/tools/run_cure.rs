@@ -158,7 +158,7 @@ pub(super) async fn apart<T: Send + 'static>(
     let (done, waits) = tokio::sync::oneshot::channel();
     let thread = std::thread::Builder::new().name("cure-run".to_owned()).stack_size(STACK);
     let started = thread.spawn(move || {
-        // Nobody may wait any more.
+        // The caller may have stopped waiting.
         let _ = done.send(job());
     });
     started.map_err(ToolError::internal)?;
