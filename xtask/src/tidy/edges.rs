@@ -9,6 +9,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("diagnostics", &[]),
     ("project", &[]),
     ("process", &[]),
+    ("watch", &[]),
     ("client", &["project", "mcp"]),
     ("repl", &["mcp", "process", "project", "diagnostics"]),
     ("code", &["mcp", "process", "project", "diagnostics"]),

@@ -1,0 +1,229 @@
+//! How files are looked at: from the root's descriptor on, never through a symbolic link, and nothing is opened but
+//! directories and regular files.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use crate::FileKind;
+
+/// File times come from the kernel's clock tick, at most 10 ms long: a second change in the same one leaves no trace.
+const RACY: u64 = 50_000_000;
+
+/// What tells a file from what it was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) kind: FileKind,
+    pub(crate) device: u64,
+    inode: u64,
+    size: u64,
+    mode: u32,
+    modified: (i64, u64),
+    changed: (i64, u64),
+    is_racy: bool,
+}
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |stamp: &Self| (stamp.kind, stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed);
+        key(self) == key(other)
+    }
+}
+
+impl Stamp {
+    fn new(stat: &Stat) -> Self {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => FileKind::File,
+            FileType::Directory => FileKind::Directory,
+            FileType::Symlink => FileKind::Symlink,
+            _ => FileKind::Other,
+        };
+        let changed = (stat.st_ctime, stat.st_ctime_nsec);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let at = u128::try_from(changed.0).unwrap_or(0) * 1_000_000_000 + u128::from(changed.1);
+        Self {
+            kind,
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            size: stat.st_size.unsigned_abs(),
+            mode: stat.st_mode,
+            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            changed,
+            // In both directions, so that a server's clock in the future is not a change for ever.
+            is_racy: now.abs_diff(at) < u128::from(RACY),
+        }
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.kind == FileKind::Directory
+    }
+
+    /// Looked at so soon after its last change that another one might not show.
+    pub(crate) fn is_racy(&self) -> bool {
+        self.is_racy
+    }
+
+    /// Another directory stands there, or others may read it.
+    pub(crate) fn has_other_access(&self, before: &Self) -> bool {
+        (self.device, self.inode, self.mode) != (before.device, before.inode, before.mode)
+    }
+
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// Why something could not be looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It is not there, or is something else.
+    Gone,
+    /// It may not be read, or its path is too long.
+    Denied,
+    /// For a reason that lies elsewhere (no descriptors, no memory, a broken disk): nothing is known.
+    Unknown(Errno),
+}
+
+impl From<Errno> for Failure {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::STALE => Self::Gone,
+            Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG => Self::Denied,
+            other => Self::Unknown(other),
+        }
+    }
+}
+
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The root, to look from, and what it is. It is opened for each round and never kept: an open directory that is removed
+/// does not say so.
+pub(crate) fn open_root(root: &Path) -> Result<(OwnedFd, Stamp), Failure> {
+    let opened = rustix::fs::open(root, DIRECTORY | OFlags::PATH, Mode::empty())?;
+    let stamp = Stamp::new(&rustix::fs::fstat(&opened)?);
+    Ok((opened, stamp))
+}
+
+/// A directory to look in ([`OFlags::PATH`]) or to read ([`OFlags::RDONLY`]).
+pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &Path, how: OFlags) -> Result<OwnedFd, Failure> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(root, path, DIRECTORY | how, Mode::empty(), resolve) {
+        // Before Linux 5.6 and in some sandboxes: a step at a time.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let mut names = path.iter().peekable();
+            let mut opened: Option<OwnedFd> = None;
+            while let Some(name) = names.next() {
+                let from = opened.as_ref().map_or(root, |opened| opened.as_fd());
+                let how = if names.peek().is_some() { OFlags::PATH } else { how };
+                opened = Some(rustix::fs::openat(from, name, DIRECTORY | how, Mode::empty())?);
+            }
+            opened.ok_or(Failure::Gone)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// What a name in the opened directory stands for, without following it.
+pub(crate) fn stat(directory: BorrowedFd<'_>, name: &Path) -> Result<Stamp, Failure> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    Ok(Stamp::new(&rustix::fs::statat(directory, name, flags)?))
+}
+
+/// The names in the directory opened for reading, sorted; at most so many.
+pub(crate) fn names(directory: BorrowedFd<'_>, limit: usize) -> Result<(Vec<OsString>, bool), Failure> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name == b"." || name == b".." {
+            continue;
+        }
+        if names.len() == limit {
+            return Ok((names, true));
+        }
+        names.push(OsStr::from_bytes(name).to_owned());
+    }
+    names.sort();
+    Ok((names, false))
+}
+
+/// The content of a regular file in the opened directory, if it is one and no longer than `limit`.
+pub(crate) fn read_regular(directory: BorrowedFd<'_>, name: &Path, limit: usize) -> Option<Vec<u8>> {
+    let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    // Opening a device can have effects; should one take the file's place just now, it does not block at least.
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().filter(is_file)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = rustix::fs::openat(directory, name, flags, Mode::empty()).ok()?;
+    rustix::fs::fstat(&file).ok().filter(is_file)?;
+    let mut content = Vec::new();
+    std::fs::File::from(file).take(limit as u64 + 1).read_to_end(&mut content).ok()?;
+    (content.len() <= limit).then_some(content)
+}
+
+/// The name of a file system on which others can change files without this kernel's knowledge (`statfs(2)`).
+pub(crate) fn shared_file_system(opened: BorrowedFd<'_>) -> Option<&'static str> {
+    let found = rustix::fs::fstatfs(opened).ok()?.f_type;
+    // The field is signed on some architectures, and the magic numbers have 32 bits.
+    shared_by_magic(found as u32)
+}
+
+fn shared_by_magic(magic: u32) -> Option<&'static str> {
+    Some(match magic {
+        0x0000_6969 => "NFS",
+        0x0000_517b => "SMB",
+        0xff53_4d42 => "CIFS",
+        0xfe53_4d42 => "SMB2",
+        0x6573_5546 => "FUSE",
+        0x0102_1997 => "9P",
+        0x00c3_6400 => "Ceph",
+        0x5346_414f => "AFS",
+        0x6b41_4653 => "kAFS",
+        0x7375_7245 => "Coda",
+        0x0bd0_0bd0 => "Lustre",
+        0x0116_1970 => "GFS2",
+        0x7461_636f => "OCFS2",
+        0x786f_4256 => "a VirtualBox shared folder",
+        _ => return None,
+    })
+}
+
+/// Whether an absolute path below the root is still one that the kernel takes, with a name to come.
+pub(crate) fn fits(root: &Path, path: &Path) -> bool {
+    const PATH_MAX: usize = 4096;
+    const NAME_MAX: usize = 255;
+    root.as_os_str().len() + path.as_os_str().len() + NAME_MAX + 3 <= PATH_MAX
+}
+
+pub(crate) fn absolute(root: &Path, path: &Path) -> PathBuf {
+    if path.as_os_str().is_empty() { root.to_path_buf() } else { root.join(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_not_gone_through() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(place.path().join("a/b")).unwrap();
+        std::os::unix::fs::symlink("a", place.path().join("link")).unwrap();
+        let (root, _) = open_root(place.path()).unwrap();
+        let open = |path: &str| open_directory(root.as_fd(), Path::new(path), OFlags::RDONLY).map(drop);
+        assert_eq!((open(""), open("a/b")), (Ok(()), Ok(())));
+        assert_eq!((open("link"), open("link/b")), (Err(Failure::Gone), Err(Failure::Gone)));
+        assert_eq!((open("a/../.."), open("gone")), (Err(Failure::Gone), Err(Failure::Gone)));
+        assert_eq!(stat(root.as_fd(), Path::new("link")).unwrap().kind, FileKind::Symlink);
+    }
+
+    #[test]
+    fn file_systems_of_others_are_known_by_their_number() {
+        assert_eq!((shared_by_magic(0x6573_5546), shared_by_magic(0xef53)), (Some("FUSE"), None));
+    }
+}

@@ -1,0 +1,168 @@
+//! One watcher for a worktree: what is in it that is not ignored, batches of what changes, and [`Watcher::sync`], after
+//! which all that happened before is in them.
+//!
+//! - [`Watcher`] is a handle; one thread owns inotify, the tree and every look at the disk ([`event_loop`]). Nothing of it
+//!   blocks an async thread.
+//! - [`Subscription`] gets the batches. One that does not listen gets them merged.
+//! - [`Mode`] says how the tree is watched: where inotify cannot be had, fails or sees too little, full scans are compared.
+//!
+//! Three things inotify cannot say: a write through a memory mapping is seen when the file is closed, a root whose parent
+//! is moved is missed at the next event or sync only, and the rules of git are those of the `.gitignore` files alone, also
+//! for what is tracked.
+//!
+//! A checkout is not trusted: links are not followed, FIFOs and devices not opened, sizes limited. It knows nothing of
+//! projects or languages. Linux only. Start at [`event_loop`].
+
+mod change;
+mod event_loop;
+mod files;
+mod inbox;
+mod mode;
+mod options;
+mod rules;
+mod scan;
+mod source;
+mod subscription;
+mod tree;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+pub use change::{Batch, Change, ChangeKind, FileKind};
+pub use mode::{Mode, Status, Why};
+pub use options::Options;
+pub use subscription::{Subscription, View};
+
+use event_loop::EventLoop;
+use inbox::Inbox;
+use subscription::Publisher;
+
+/// A handle on the watcher of one tree. With the last one everything ends: the thread, the watches, the subscriptions.
+#[derive(Clone)]
+pub struct Watcher(Arc<Handle>);
+
+struct Handle {
+    inbox: Arc<Inbox>,
+    publisher: Arc<Publisher>,
+    sync_timeout: Duration,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.inbox.stop();
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot watch {root:?}")]
+    Root { root: PathBuf, source: io::Error },
+    #[error("cannot watch {root:?}: it is not a directory")]
+    NoDirectory { root: PathBuf },
+    #[error("no thread to watch {root:?} with")]
+    Thread { root: PathBuf, source: io::Error },
+    #[error("the watcher ended while it began")]
+    Ended,
+}
+
+/// Why the batches may not tell everything that happened before.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SyncError {
+    #[error("what changed is not known after {after:?}; the disk is slow or the tree is large")]
+    TimedOut { after: Duration },
+    #[error("the tree has more than {limit} paths, and the rest is not seen; ignore what need not be in .gitignore")]
+    MaxEntries { limit: usize },
+    #[error("a directory could not be read just now; it is tried again")]
+    Unfinished,
+    #[error("the watcher ended")]
+    Ended,
+}
+
+impl Watcher {
+    /// Starts to watch, and returns after the first scan. The root may be gone later and come back.
+    pub async fn start(root: impl Into<PathBuf>, options: Options) -> Result<Self, StartError> {
+        let root = root.into();
+        let inbox = Arc::new(Inbox::default());
+        let publisher = Arc::new(Publisher::new(Status {
+            mode: Mode::Inotify,
+            directories: 0,
+            entries: 0,
+            rescans: 0,
+            unreadable: Vec::new(),
+            rules_refused: Vec::new(),
+        }));
+        let handle = Handle { inbox: inbox.clone(), publisher: publisher.clone(), sync_timeout: options.sync_timeout };
+        let (ready, is_ready) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("watch".to_owned());
+        let at = root.clone();
+        let spawned = thread.spawn(move || {
+            let end = End { publisher: publisher.clone(), inbox: inbox.clone() };
+            match resolve(at) {
+                Ok(root) => EventLoop::new(root, options, inbox, publisher).run(|| {
+                    let _ = ready.send(Ok(()));
+                }),
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            }
+            drop(end);
+        });
+        spawned.map_err(|source| StartError::Thread { root, source })?;
+        is_ready.await.unwrap_or(Err(StartError::Ended))?;
+        Ok(Self(Arc::new(handle)))
+    }
+
+    /// What is there now, and the batches of what changes from there on.
+    pub fn subscribe(&self) -> (View, Subscription) {
+        self.0.publisher.subscribe()
+    }
+
+    /// Returns when everything that happened on disk before the call is in the view and with the subscribers.
+    pub async fn sync(&self) -> Result<(), SyncError> {
+        let (reply, answer) = oneshot::channel();
+        self.0.inbox.sync(reply);
+        let after = self.0.sync_timeout;
+        match tokio::time::timeout(after, answer).await {
+            Ok(answer) => answer.unwrap_or(Err(SyncError::Ended)),
+            Err(_) => Err(SyncError::TimedOut { after }),
+        }
+    }
+
+    /// The paths known now.
+    pub fn view(&self) -> View {
+        self.0.publisher.view()
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.status().mode
+    }
+
+    pub fn status(&self) -> Status {
+        self.0.publisher.status()
+    }
+}
+
+fn resolve(root: PathBuf) -> Result<PathBuf, StartError> {
+    match std::fs::canonicalize(&root) {
+        Ok(resolved) if Path::is_dir(&resolved) => Ok(resolved),
+        Ok(_) => Err(StartError::NoDirectory { root }),
+        Err(source) => Err(StartError::Root { root, source }),
+    }
+}
+
+/// Says that the thread ended, however it did.
+struct End {
+    publisher: Arc<Publisher>,
+    inbox: Arc<Inbox>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.inbox.end();
+        self.publisher.end();
+    }
+}
