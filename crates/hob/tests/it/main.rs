@@ -3,11 +3,7 @@
 //! Start with `transcripts/`: what a user sees, as Markdown that is run. The modules beside it test what a transcript
 //! cannot show.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "the lints' exception for tests leaves out their helpers"
-)]
+#![expect(clippy::unwrap_used, reason = "the lints' exception for tests leaves out their helpers")]
 
 mod another_user;
 mod checkouts;
