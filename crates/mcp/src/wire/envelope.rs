@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Id;
-use super::json::{Json, Reader};
+use super::json::{Json, Members};
 
 /// The members of one JSON-RPC object, read only as deep as routing needs.
 #[derive(Debug, Default)]
@@ -96,20 +96,21 @@ impl<'a> Envelope<'a> {
     fn read(text: &'a str) -> Option<Envelope<'a>> {
         let mut envelope = Envelope::default();
         let mut versions = 0;
-        let mut reader = Reader::new(text);
-        reader.object(|key, value| match key {
-            "jsonrpc" => {
-                versions += 1;
-                envelope.version = value.get() == "\"2.0\"" && versions == 1;
+        for (key, value) in Members::read(text)? {
+            match key.as_ref() {
+                "jsonrpc" => {
+                    versions += 1;
+                    envelope.version = value.get() == "\"2.0\"" && versions == 1;
+                }
+                "id" => envelope.id.set(value),
+                "method" => envelope.method.set(value.text()),
+                "params" => envelope.params.set(value),
+                "result" => envelope.result.set(value),
+                "error" => envelope.error.set(value),
+                _ => {}
             }
-            "id" => envelope.id.set(value),
-            "method" => envelope.method.set(value.text()),
-            "params" => envelope.params.set(value),
-            "result" => envelope.result.set(value),
-            "error" => envelope.error.set(value),
-            _ => {}
-        })?;
-        reader.ends().then_some(envelope)
+        }
+        Some(envelope)
     }
 
     /// The id, if there is exactly one and it is legal.
