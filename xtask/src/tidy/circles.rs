@@ -11,32 +11,10 @@ use super::sources::tests_start;
 /// Pairs that are known. A pair leaves the table with its circle; a new one needs a reason.
 const KNOWN: &[(&str, &str, &str)] = &[
     ("cure", "eval", "run"),
-    ("cure", "lower", "types"),
-    ("cure", "resolve", "types"),
-    ("daemon", "http", "lifecycle"),
-    ("daemon", "http", "listener"),
-    ("daemon", "lifecycle", "listener"),
-    ("daemon", "lifecycle", "parts"),
-    ("mail", "desk", "tools"),
-    ("mail", "membership", "tools"),
-    ("mcp", "era", "server"),
-    ("mcp", "resource", "tool"),
     ("process", "child", "group"),
     ("process", "group", "records"),
     ("process", "guardian", "spec"),
-    ("project", "config", "trust"),
-    ("project", "config", "user_config"),
-    ("project", "paths", "root"),
-    ("project", "paths", "runtime_dir"),
-    ("project", "paths", "state"),
-    ("project", "stale", "state"),
-    ("repl", "adapter", "diagnostics"),
-    ("repl", "adapter", "session"),
-    ("repl", "diagnostics", "session"),
-    ("repl", "error", "sessions"),
-    ("repl", "profile", "sessions"),
     ("repl", "resources", "sessions"),
-    ("repl", "session", "sessions"),
 ];
 
 /// Which modules each module at the top of a crate uses.
