@@ -5,7 +5,7 @@ use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::Diagnostic;
 use crate::eval::Run;
 use crate::eval::limits::{Limits, Stop};
-use crate::eval::watch::Watched;
+use crate::eval::watch::{CALLER, Watched};
 
 /// A function to run.
 #[derive(Debug, Clone, Default)]
@@ -37,8 +37,7 @@ pub enum Outcome {
     Arguments(Vec<String>),
 }
 
-/// The module around the call with arguments, and the function in it.
-pub(crate) const CALLER: &str = "Call_from_outside";
+/// The function around the call with arguments, in the module [`CALLER`].
 const CALL: &str = "call_from_outside";
 
 /// Checks a program and runs one of its functions.

@@ -4,13 +4,12 @@
 //! likes. After [`Exit`], read what is there without waiting for an end of file.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::SystemTime;
 
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
+use crate::exit::Exit;
 use crate::group::Group;
 use crate::guardian::Guardian;
 use crate::nonce::Nonce;
@@ -45,67 +44,6 @@ pub enum Extra {
     ToChild(pipe::Sender),
     /// The child writes what is read here.
     FromChild(pipe::Receiver),
-}
-
-/// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exit {
-    /// The status it gave, if it ended by itself.
-    pub code: Option<i32>,
-    /// The signal that ended it otherwise.
-    pub signal: Option<i32>,
-    /// Whether it left a memory image.
-    pub core: bool,
-    /// When we learned of it.
-    pub at: SystemTime,
-}
-
-impl Exit {
-    fn new(status: ExitStatus) -> Exit {
-        Exit { code: status.code(), signal: status.signal(), core: status.core_dumped(), at: SystemTime::now() }
-    }
-
-    /// Ended with status 0.
-    pub fn success(&self) -> bool {
-        self.code == Some(0)
-    }
-}
-
-impl std::fmt::Display for Exit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.code, self.signal) {
-            (Some(code), _) => write!(f, "exit status {code}"),
-            (None, Some(signal)) => {
-                write!(f, "signal {signal} ({})", signal_name(signal))?;
-                if self.core { f.write_str(", core dumped") } else { Ok(()) }
-            }
-            (None, None) => f.write_str("ended, status unknown"),
-        }
-    }
-}
-
-fn signal_name(number: i32) -> &'static str {
-    match number {
-        libc::SIGHUP => "SIGHUP",
-        libc::SIGINT => "SIGINT",
-        libc::SIGQUIT => "SIGQUIT",
-        libc::SIGILL => "SIGILL",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGUSR1 => "SIGUSR1",
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGUSR2 => "SIGUSR2",
-        libc::SIGPIPE => "SIGPIPE",
-        libc::SIGALRM => "SIGALRM",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGXCPU => "SIGXCPU",
-        libc::SIGXFSZ => "SIGXFSZ",
-        libc::SIGSYS => "SIGSYS",
-        _ => "no common name",
-    }
 }
 
 /// A running child whose end is not awaited yet.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use tokio::sync::watch;
 
-use crate::child::Exit;
+use crate::exit::Exit;
 use crate::guardian::Guardian;
 use crate::nonce::Nonce;
 use crate::procfs::{Identity, Known, Member};

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
+use crate::exec::{close_on_exec_from, default_signals};
 use crate::nonce::Nonce;
 use crate::procfs::{Identity, Known, Member};
-use crate::spec::{close_on_exec_from, default_signals};
 use crate::subreaper;
 
 /// The time from TERM to KILL, after our death.

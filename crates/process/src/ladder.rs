@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
-use crate::child::Exit;
+use crate::exit::Exit;
 use crate::group::Group;
 use crate::procfs::Known;
 use crate::subreaper;

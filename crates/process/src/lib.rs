@@ -14,6 +14,8 @@ mod nonce;
 mod spec;
 
 mod child;
+mod exec;
+mod exit;
 mod group;
 mod ladder;
 
@@ -28,7 +30,8 @@ pub mod limits;
 pub mod output;
 pub mod probe;
 
-pub use child::{Child, Exit, Extra};
+pub use child::{Child, Extra};
+pub use exit::Exit;
 pub use group::Group;
 pub use ladder::{Ended, Ladder, Rung};
 pub use mark::unmark;

@@ -11,7 +11,6 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::group::Group;
 use crate::nonce::Nonce;
 use crate::procfs::{self, Identity, Known, Member};
 
@@ -90,12 +89,12 @@ fn is_record(path: &Path) -> bool {
 }
 
 impl Record {
-    pub(crate) fn of(group: &Group) -> Record {
+    pub(crate) fn of(identity: &Identity) -> Record {
         let me = std::process::id().cast_signed();
-        let (pid, start) = group.identity().leader.unwrap_or_default();
+        let (pid, start) = identity.leader.unwrap_or_default();
         Record {
             boot: procfs::boot_id(),
-            nonce: group.nonce().clone(),
+            nonce: identity.nonce.clone(),
             pid,
             start,
             owner: me,

@@ -11,13 +11,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Rlimit;
 use tokio::net::unix::pipe;
 
 use crate::child::{self, Child, Extra};
+use crate::exec::{close_on_exec_from, default_signals, lower_priority};
 use crate::guardian::Guardian;
 use crate::mark::Mark;
 use crate::nonce::{self, Nonce};
@@ -212,7 +212,7 @@ impl Spec {
         let group = child::group_of(&started, self.nonce.clone(), input, guardian);
         let child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
         if let Some(path) = &self.records {
-            let written = records::Record::of(&child.group).write(path);
+            let written = records::Record::of(child.group.identity()).write(path);
             let record = written.map_err(|source| SpawnError::Record { path: path.clone(), source })?;
             child.group.keep_record(record);
         }
@@ -336,44 +336,4 @@ fn set_before_exec(
     // SAFETY: the closure makes only system calls; it takes no lock and allocates nothing (an error number converts
     // into an `io::Error` without allocation).
     unsafe { command.pre_exec(prepare) };
-}
-
-/// Makes this process at least this nice, and with it what it starts. Only system calls: it runs between fork and exec.
-fn lower_priority(nice: i32) -> rustix::io::Result<()> {
-    let now = rustix::process::getpriority_process(None)?;
-    if now < nice {
-        rustix::process::setpriority_process(None, nice)?;
-    }
-    // Where the kernel groups processes by session (sched(7), autogroup), niceness counts only within one, and the child
-    // has one to itself: the group's own niceness is what others feel. Best effort, as not every kernel groups them.
-    let digits = [b'0' + (nice / 10) as u8, b'0' + (nice % 10) as u8];
-    if let Ok(group) = rustix::fs::open(c"/proc/self/autogroup", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
-        // A leading zero would make the number octal.
-        let _ = rustix::io::write(&group, &digits[usize::from(nice < 10)..]);
-    }
-    Ok(())
-}
-
-/// Marks every descriptor from this number up to be closed at exec: ours are so from birth, but those that our own parent
-/// left open in us are not.
-#[expect(unsafe_code, reason = "rustix has no close_range")]
-pub(crate) fn close_on_exec_from(first: u32) {
-    // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent left
-    // open stays open.
-    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-}
-
-/// Every signal to its default and none blocked: an ignored or blocked one would be inherited through exec (a shell's
-/// background job ignores SIGINT, which then could never interrupt a program).
-#[expect(unsafe_code, reason = "rustix sets no signal dispositions")]
-pub(crate) fn default_signals() {
-    // SAFETY: plain system calls on values of our own; numbers that the C library keeps for itself are refused harmlessly.
-    unsafe {
-        for number in 1..=64 {
-            libc::signal(number, libc::SIG_DFL);
-        }
-        let mut none = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-    }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use super::value::{Value, show};
 use crate::ir::form::Function;
-use crate::run::CALLER;
 use crate::syntax::ast::Name;
+
+/// The module around a call from outside of the program; no trace shows it.
+pub(crate) const CALLER: &str = "Call_from_outside";
 
 /// How many lines of a trace are kept; the first ones.
 const MOST_LINES: usize = 500;
