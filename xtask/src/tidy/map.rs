@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md is a map: every file and directory that it names must exist.
+//! ARCHITECTURE.md, AGENTS.md and docs/design are a map: every file and directory that they name must exist.
 
 use std::path::Path;
 
@@ -20,11 +20,16 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
     if lines > MAX_LINES {
         complaints.push(format!("{MAP}: {lines} lines; keep it under {MAX_LINES}"));
     }
-    for (index, line) in text.lines().enumerate() {
-        for name in named_paths(line) {
-            let is_there = ["", "crates"].iter().any(|base| root.join(base).join(name).exists());
-            if !is_there {
-                complaints.push(format!("{MAP}:{}: names `{name}`, which is not there", index + 1));
+    let pages = std::fs::read_dir(root.join("docs/design")).into_iter().flatten().flatten();
+    let pages = pages.map(|page| format!("docs/design/{}", page.file_name().to_string_lossy()));
+    for page in [MAP.to_owned(), "AGENTS.md".to_owned()].into_iter().chain(pages) {
+        let text = std::fs::read_to_string(root.join(&page)).unwrap_or_default();
+        for (index, line) in text.lines().enumerate() {
+            for name in named_paths(line) {
+                let is_there = ["", "crates"].iter().any(|base| root.join(base).join(name).exists());
+                if !is_there {
+                    complaints.push(format!("{page}:{}: names `{name}`, which is not there", index + 1));
+                }
             }
         }
     }
