@@ -270,9 +270,11 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         }
         *outcomes.entry(outcome_name(report.outcome)).or_default() += 1;
         let mut report = report;
-        // A signal is lost on both the shell and its child while that is not another program yet: then the answer says
-        // that the evaluation goes on, and the interrupt is repeated.
-        while shell && matches!(report.outcome, InterruptOutcome::NotYet | InterruptOutcome::Uninterruptible) {
+        // A signal is lost on both a shell, or GHCi's `callCommand`, and its child while that is not another program yet; and
+        // GHCi itself hangs after one that comes as a statement ends. Then the answer says that the evaluation goes on, and
+        // the interrupt is repeated.
+        let can_lose = shell || name == "ghci" && !matches!(program.kind, Asks(_) | Collects);
+        while can_lose && matches!(report.outcome, InterruptOutcome::NotYet | InterruptOutcome::Uninterruptible) {
             let runs = report.eval.as_ref().is_some_and(|eval| eval.eval == running.eval && !eval.status.is_final());
             assert!(runs, "{case}: {report:?}");
             again += 1;
