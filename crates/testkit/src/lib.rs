@@ -1,6 +1,6 @@
 //! What the end-to-end tests share: a project of their own with the real binary, a peer that speaks MCP to it,
-//! processes found by what they carry in their environment, an Erlang VM to load modules into, and Markdown
-//! transcripts that are run.
+//! processes found by what they carry in their environment, an Erlang VM to load modules into, Markdown transcripts
+//! that are run, and a scripted model for real coding agents.
 //!
 //! Start with [`TestProject`]. Everything waits on values, with one timeout ([`patience`]) that is only there to end
 //! a test that would otherwise hang.
@@ -13,6 +13,7 @@ mod postgres;
 mod processes;
 mod project;
 mod random;
+pub mod scripted_model;
 pub mod transcript;
 
 pub use caller::caller;

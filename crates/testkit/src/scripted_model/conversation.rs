@@ -1,0 +1,167 @@
+//! What all protocols have in common: the tools that a model is offered, what it said, and what came back from tools.
+
+use serde_json::{Map, Value, json};
+
+use super::http::Response;
+use super::script::Reply;
+use super::{anthropic, chat, gemini, responses};
+
+/// How a model is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    AnthropicMessages,
+    OpenAiResponses,
+    OpenAiChat,
+    Gemini,
+}
+
+impl Protocol {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AnthropicMessages => "anthropic-messages",
+            Self::OpenAiResponses => "openai-responses",
+            Self::OpenAiChat => "openai-chat",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+/// What a model is asked, whatever the protocol.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub protocol: Protocol,
+    pub model: String,
+    pub is_streaming: bool,
+    pub tools: Vec<OfferedTool>,
+    /// What the model said so far, as the agent tells it.
+    pub said: Vec<Said>,
+    /// What came back from its calls, in order.
+    pub results: Vec<ToolResult>,
+    /// The answer is to be JSON of this schema.
+    pub answer_schema: Option<Value>,
+}
+
+/// A tool as the model sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedTool {
+    pub name: String,
+    /// What a call names besides, where the agent groups its tools.
+    pub namespace: Option<String>,
+    pub description: String,
+    pub schema: Value,
+}
+
+/// A result of a tool call as it reached the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// The tool by the agent's name for it; empty when the call is not in the history.
+    pub tool: String,
+    /// All text of it.
+    pub text: String,
+    /// It in the protocol's own form.
+    pub raw: Value,
+}
+
+/// Something that the model said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    Text(String),
+    Call { name: String, namespace: Option<String>, arguments: Value },
+}
+
+impl OfferedTool {
+    /// From an object that names these three.
+    pub(super) fn of(tool: &Value, schema: &str) -> Self {
+        let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
+        Self { name: text("name"), namespace: None, description: text("description"), schema: tool[schema].clone() }
+    }
+
+    pub fn schema_bytes(&self) -> usize {
+        if self.schema.is_null() { 0 } else { self.schema.to_string().len() }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "name": self.name, "namespace": self.namespace, "description": self.description, "schema": self.schema,
+            "bytes": self.name.len() + self.description.len() + self.schema_bytes(),
+        })
+    }
+}
+
+impl ToolResult {
+    pub(super) fn to_json(&self) -> Value {
+        json!({ "tool": self.tool, "text": self.text, "raw": self.raw })
+    }
+}
+
+/// The request that was posted to this path, if it is one to generate.
+pub(super) fn request(path: &str, with_query: &str, body: &Value) -> Option<Request> {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    match last {
+        "messages" => Some(anthropic::request(body)),
+        "responses" => Some(responses::request(body)),
+        "completions" if path.ends_with("/chat/completions") => Some(chat::request(body)),
+        _ => gemini::request(last, with_query, body),
+    }
+}
+
+pub(super) fn response(request: &Request, reply: &Reply) -> Response {
+    match request.protocol {
+        Protocol::AnthropicMessages => anthropic::response(request, &reply.said()),
+        Protocol::OpenAiResponses => responses::response(request, &reply.said()),
+        Protocol::OpenAiChat => chat::response(request, &reply.said()),
+        Protocol::Gemini => gemini::response(request, &reply.said()),
+    }
+}
+
+/// An id for a call that no earlier call of the conversation has.
+pub(super) fn call_id(request: &Request) -> String {
+    format!("call_scripted_{}", request.said.len())
+}
+
+/// The text of content: a string, or a list of blocks with `text`.
+pub(super) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    }
+}
+
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Arguments that a protocol carries as text.
+pub(super) fn arguments(text: &Value) -> Value {
+    text.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+/// The name that the call of this id had.
+pub(super) fn name_of(calls: &[(String, String)], id: &Value) -> String {
+    calls.iter().rfind(|(call, _)| id == call).map(|(_, name)| name.clone()).unwrap_or_default()
+}
+
+/// An event of a stream; its name is in the data too, as `type`.
+pub(super) fn event(data: &Value) -> String {
+    format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
+}
+
+/// The least JSON of a schema: for routers and checks that want an answer in a form.
+pub(super) fn instance(schema: &Value) -> Value {
+    if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
+        return first.clone();
+    }
+    let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or("object");
+    match kind.to_ascii_lowercase().as_str() {
+        "object" => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            Value::Object(properties.map(|(name, schema)| (name.clone(), instance(schema))).collect::<Map<_, _>>())
+        }
+        "array" => json!([]),
+        "string" => json!("Scripted"),
+        "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
+        "boolean" => json!(false),
+        _ => Value::Null,
+    }
+}

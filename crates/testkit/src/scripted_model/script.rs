@@ -1,0 +1,133 @@
+//! The script: what the model says, turn by turn, and which turn a conversation has reached.
+//!
+//! The history that an agent sends with each request tells how far it is: the turns are looked for in what the model is
+//! said to have said, in order. Nothing is counted here, so an agent may send a request again, and another conversation
+//! of the same agent begins at the first turn.
+
+use serde_json::{Value, json};
+
+use super::conversation::{OfferedTool, Request, Said, instance};
+
+/// What a request without tools is answered with: a title, a summary.
+const AUXILIARY: &str = "Scripted";
+
+/// What the model says.
+#[derive(Debug, Clone)]
+pub struct Script {
+    pub turns: Vec<Turn>,
+    /// Said after the last turn, so that the agent ends.
+    pub closing: String,
+}
+
+#[derive(Debug, Clone)]
+pub enum Turn {
+    Text(String),
+    /// The tool by its server's name for it: agents put their server's name before it.
+    Call {
+        tool: String,
+        arguments: Value,
+    },
+}
+
+/// What one request is answered with.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    Turn {
+        index: usize,
+        said: Said,
+    },
+    Closing(String),
+    /// For what an agent asks besides its conversation.
+    Auxiliary(String),
+    /// The next turn calls a tool that the request does not offer.
+    NotOffered {
+        index: usize,
+        tool: String,
+    },
+}
+
+impl Script {
+    pub fn new(turns: Vec<Turn>) -> Self {
+        Self { turns, closing: "The script ends here.".to_owned() }
+    }
+
+    /// `{"turns": [{"text": …} or {"tool": …, "arguments": …}, …], "closing": …}`; an error says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let script: Value = serde_json::from_str(text).map_err(|error| format!("the script is no JSON: {error}"))?;
+        let turns = script["turns"].as_array().ok_or("the script has no list `turns`")?;
+        let turn = |(index, turn): (usize, &Value)| match (turn["text"].as_str(), turn["tool"].as_str()) {
+            (Some(text), None) => Ok(Turn::Text(text.to_owned())),
+            (None, Some(tool)) => Ok(Turn::Call { tool: tool.to_owned(), arguments: turn["arguments"].clone() }),
+            _ => Err(format!("turn {index} needs either `text` or `tool`")),
+        };
+        let mut parsed = Self::new(turns.iter().enumerate().map(turn).collect::<Result<_, _>>()?);
+        if let Some(closing) = script["closing"].as_str() {
+            closing.clone_into(&mut parsed.closing);
+        }
+        Ok(parsed)
+    }
+
+    pub(super) fn reply(&self, request: &Request) -> Reply {
+        if let Some(schema) = &request.answer_schema {
+            return Reply::Auxiliary(instance(schema).to_string());
+        }
+        if request.tools.is_empty() {
+            return Reply::Auxiliary(AUXILIARY.to_owned());
+        }
+        let index = self.reached(&request.said);
+        match self.turns.get(index) {
+            None => Reply::Closing(self.closing.clone()),
+            Some(Turn::Text(text)) => Reply::Turn { index, said: Said::Text(text.clone()) },
+            Some(Turn::Call { tool, arguments }) => match offered(&request.tools, tool) {
+                Some(OfferedTool { name, namespace, .. }) => {
+                    let (name, namespace) = (name.clone(), namespace.clone());
+                    Reply::Turn { index, said: Said::Call { name, namespace, arguments: arguments.clone() } }
+                }
+                None => Reply::NotOffered { index, tool: tool.clone() },
+            },
+        }
+    }
+
+    /// The number of turns that the model has said already.
+    fn reached(&self, said: &[Said]) -> usize {
+        said.iter().fold(0, |index, said| {
+            let is_next = match (self.turns.get(index), said) {
+                (Some(Turn::Text(text)), Said::Text(said)) => said.trim() == text.trim(),
+                (Some(Turn::Call { tool, .. }), Said::Call { name, .. }) => is_named(name, tool),
+                _ => false,
+            };
+            index + usize::from(is_next)
+        })
+    }
+}
+
+impl Reply {
+    /// What it says in a protocol.
+    pub(super) fn said(&self) -> Said {
+        match self {
+            Self::Turn { said, .. } => said.clone(),
+            Self::Closing(text) | Self::Auxiliary(text) => Said::Text(text.clone()),
+            Self::NotOffered { tool, .. } => Said::Text(format!("No tool here is named {tool}.")),
+        }
+    }
+
+    /// For the record: a turn by its number, else by a word.
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Self::Turn { index, .. } => json!(index),
+            Self::Closing(_) => json!("closing"),
+            Self::Auxiliary(_) => json!("auxiliary"),
+            Self::NotOffered { tool, .. } => json!(format!("not offered: {tool}")),
+        }
+    }
+}
+
+/// The offered tool of this name; of several, the one whose name is shortest.
+fn offered<'a>(tools: &'a [OfferedTool], tool: &str) -> Option<&'a OfferedTool> {
+    tools.iter().filter(|offered| is_named(&offered.name, tool)).min_by_key(|offered| offered.name.len())
+}
+
+/// Whether an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) is one for this tool.
+fn is_named(name: &str, tool: &str) -> bool {
+    name.strip_suffix(tool).is_some_and(|before| before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric()))
+}
