@@ -24,7 +24,7 @@ pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Requ
             } else if result.is_object() {
                 results.push(ToolResult {
                     tool: text_of(&result["name"]),
-                    text: text_of(&result["response"]["output"]),
+                    text: ["output", "error"].map(|key| text_of(&result["response"][key])).concat(),
                     raw: result["response"].clone(),
                 });
             } else if content["role"] == "model" && part["thought"] != true {

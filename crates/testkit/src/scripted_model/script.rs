@@ -22,8 +22,10 @@ pub struct Script {
 #[derive(Debug, Clone)]
 pub enum Turn {
     Text(String),
-    /// The tool by its server's name for it: agents put their server's name before it.
+    /// The tool by its server's name for it: agents put the server's name before it, or into a namespace. Where a server
+    /// is given, only its tool is meant, not one of the agent's own with the same name.
     Call {
+        server: Option<String>,
         tool: String,
         arguments: Value,
     },
@@ -51,13 +53,18 @@ impl Script {
         Self { turns, closing: "The script ends here.".to_owned() }
     }
 
-    /// `{"turns": [{"text": …} or {"tool": …, "arguments": …}, …], "closing": …}`; an error says what is wrong.
+    /// `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …}, …], "closing": …}`, where `server` and
+    /// `closing` may be left out; an error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let script: Value = serde_json::from_str(text).map_err(|error| format!("the script is no JSON: {error}"))?;
         let turns = script["turns"].as_array().ok_or("the script has no list `turns`")?;
         let turn = |(index, turn): (usize, &Value)| match (turn["text"].as_str(), turn["tool"].as_str()) {
             (Some(text), None) => Ok(Turn::Text(text.to_owned())),
-            (None, Some(tool)) => Ok(Turn::Call { tool: tool.to_owned(), arguments: turn["arguments"].clone() }),
+            (None, Some(tool)) => Ok(Turn::Call {
+                server: turn["server"].as_str().map(str::to_owned),
+                tool: tool.to_owned(),
+                arguments: turn["arguments"].clone(),
+            }),
             _ => Err(format!("turn {index} needs either `text` or `tool`")),
         };
         let mut parsed = Self::new(turns.iter().enumerate().map(turn).collect::<Result<_, _>>()?);
@@ -78,13 +85,19 @@ impl Script {
         match self.turns.get(index) {
             None => Reply::Closing(self.closing.clone()),
             Some(Turn::Text(text)) => Reply::Turn { index, said: Said::Text(text.clone()) },
-            Some(Turn::Call { tool, arguments }) => match offered(&request.tools, tool) {
-                Some(OfferedTool { name, namespace, .. }) => {
-                    let (name, namespace) = (name.clone(), namespace.clone());
-                    Reply::Turn { index, said: Said::Call { name, namespace, arguments: arguments.clone() } }
+            Some(Turn::Call { server, tool, arguments }) => {
+                let meant = |offered: &&OfferedTool| {
+                    is_named(&offered.name, offered.namespace.as_deref(), server.as_deref(), tool)
+                };
+                // Of several, the one whose name has least besides.
+                match request.tools.iter().filter(meant).min_by_key(|offered| offered.name.len()) {
+                    Some(OfferedTool { name, namespace, .. }) => {
+                        let (name, namespace) = (name.clone(), namespace.clone());
+                        Reply::Turn { index, said: Said::Call { name, namespace, arguments: arguments.clone() } }
+                    }
+                    None => Reply::NotOffered { index, tool: tool.clone() },
                 }
-                None => Reply::NotOffered { index, tool: tool.clone() },
-            },
+            }
         }
     }
 
@@ -93,7 +106,9 @@ impl Script {
         said.iter().fold(0, |index, said| {
             let is_next = match (self.turns.get(index), said) {
                 (Some(Turn::Text(text)), Said::Text(said)) => said.trim() == text.trim(),
-                (Some(Turn::Call { tool, .. }), Said::Call { name, .. }) => is_named(name, tool),
+                (Some(Turn::Call { server, tool, .. }), Said::Call { name, namespace, .. }) => {
+                    is_named(name, namespace.as_deref(), server.as_deref(), tool)
+                }
                 _ => false,
             };
             index + usize::from(is_next)
@@ -122,12 +137,9 @@ impl Reply {
     }
 }
 
-/// The offered tool of this name; of several, the one whose name is shortest.
-fn offered<'a>(tools: &'a [OfferedTool], tool: &str) -> Option<&'a OfferedTool> {
-    tools.iter().filter(|offered| is_named(&offered.name, tool)).min_by_key(|offered| offered.name.len())
-}
-
 /// Whether an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) is one for this tool.
-fn is_named(name: &str, tool: &str) -> bool {
-    name.strip_suffix(tool).is_some_and(|before| before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric()))
+fn is_named(name: &str, namespace: Option<&str>, server: Option<&str>, tool: &str) -> bool {
+    let Some(before) = name.strip_suffix(tool) else { return false };
+    let is_apart = before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric());
+    is_apart && server.is_none_or(|server| before.contains(server) || namespace.is_some_and(|it| it.contains(server)))
 }

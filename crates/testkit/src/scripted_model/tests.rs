@@ -388,6 +388,22 @@ fn bodies_come_in_chunks_and_within_bounds() {
 }
 
 #[test]
+fn a_tool_of_a_server_is_not_one_of_the_agents_own() {
+    let script = r#"{"turns":[{"server":"hob","tool":"send_message","arguments":{}}]}"#;
+    let model = ScriptedModel::start(Script::parse(script).unwrap()).unwrap();
+    let asks = |tools: Value| {
+        let body = json!({ "messages": [], "tools": tools });
+        let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();
+        answer["content"][0]["name"].clone()
+    };
+    assert_eq!(
+        asks(json!([{ "name": "send_message" }, { "name": "mcp__hob__send_message" }])),
+        "mcp__hob__send_message"
+    );
+    assert_eq!(asks(json!([{ "name": "send_message" }])), Value::Null);
+}
+
+#[test]
 fn the_record_is_lines_of_json() {
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
