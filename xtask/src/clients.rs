@@ -25,7 +25,13 @@ pub(crate) const LEGACY: &str = "2025-11-25";
 /// How long a row may take, so that none hangs the run.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-pub(crate) fn run() -> Result<()> {
+/// Runs the libraries' clients, or with `agents` the coding agents.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    match args.split_first() {
+        None => {}
+        Some((word, rest)) if word == "agents" => return crate::agents::run(rest),
+        Some((other, _)) => bail!("there are no clients {other:?}; say `agents` or nothing for all that are libraries"),
+    }
     let tools = setup::tests()?;
     run_rows(&tools)?;
     matrix::run(&tools)

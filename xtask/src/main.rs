@@ -12,6 +12,7 @@ mod soak;
 mod test;
 mod tidy;
 
+mod agents;
 mod clients;
 mod conformance;
 mod example;
@@ -54,6 +55,9 @@ usage: cargo xtask TASK
   part                     add a part that is made up to a copy of this checkout, by one crate, one file and one line
   clients                  real clients: with `hob mcp`, and the matrix of all they can do; writes
                            docs/generated/clients.md
+  clients agents [NAME…] [--hob FILE]
+                           real coding agents with `hob mcp`, driven by a scripted model: what of it reaches a model;
+                           writes docs/generated/agents.md
 ";
 
 /// A task: its name, and its function of the arguments after the name.
@@ -68,7 +72,7 @@ const TASKS: &[Task] = &[
     ("conformance", |rest| no_arguments(rest).and_then(|()| conformance::run())),
     ("soak", soak::run_task),
     ("part", |rest| no_arguments(rest).and_then(|()| made_up_part::run())),
-    ("clients", |rest| no_arguments(rest).and_then(|()| clients::run())),
+    ("clients", clients::run),
 ];
 
 fn main() -> ExitCode {

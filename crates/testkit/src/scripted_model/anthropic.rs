@@ -22,7 +22,8 @@ pub(super) fn request(body: &Value) -> Request {
                 Some("tool_result") => results.push(ToolResult {
                     tool: name_of(&calls, &block["tool_use_id"]),
                     text: text_of(&block["content"]),
-                    raw: block["content"].clone(),
+                    // With `is_error`.
+                    raw: block.clone(),
                 }),
                 _ => {}
             }

@@ -136,7 +136,7 @@ fn anthropic_messages() {
     expect![[r#"
         "anthropic-messages": 0 0 1
         {"name":"mcp__hob__repl_eval","namespace":null,"description":"Evaluate.","schema":{"type":"object"},"bytes":45}
-        {"tool":"mcp__hob__repl_eval","text":"2","raw":[{"type":"text","text":"2"}]}
+        {"tool":"mcp__hob__repl_eval","text":"2","raw":{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"2"}]}}
     "#]]
     .assert_eq(&record(&model));
 }

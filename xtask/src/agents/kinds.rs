@@ -1,0 +1,224 @@
+//! The agents: which package each comes in, and how it is started without a person, an account or the network.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// What the agent is told; the model says what is in the script whatever that is.
+const PROMPT: &str = "Go through the script.";
+
+/// The name that agents know the server by.
+pub(super) const SERVER: &str = "hob";
+
+/// A coding agent, in one of the ways to configure it.
+pub(super) struct Agent {
+    pub(super) name: &'static str,
+    /// As `xtask/agents/package.json` pins it.
+    pub(super) package: &'static str,
+    /// In its package.
+    pub(super) program: &'static str,
+    /// Whether Node runs it.
+    pub(super) is_script: bool,
+    pub(super) setting: fn(&Place) -> Setting,
+    /// What the model must call before it has the tools, given their names.
+    pub(super) before: fn(&[&str]) -> Option<Value>,
+}
+
+/// Where an agent runs.
+pub(super) struct Place {
+    /// A home of its own.
+    pub(super) home: PathBuf,
+    pub(super) project: PathBuf,
+    /// What is started as the server.
+    pub(super) server: PathBuf,
+    /// The model's address, without a path.
+    pub(super) url: String,
+}
+
+/// What an agent is started with.
+pub(super) struct Setting {
+    /// Files to write first.
+    pub(super) files: Vec<(PathBuf, String)>,
+    pub(super) env: Vec<(&'static str, String)>,
+    pub(super) args: Vec<String>,
+}
+
+pub(super) const AGENTS: [Agent; 6] = [
+    Agent {
+        name: "Claude Code",
+        package: "@anthropic-ai/claude-code-linux-x64",
+        program: "claude",
+        is_script: false,
+        setting: |place| claude(place, &[]),
+        before: |tools| {
+            let names: Vec<String> = tools.iter().map(|tool| format!("mcp__{SERVER}__{tool}")).collect();
+            let query = format!("select:{}", names.join(","));
+            Some(json!({ "tool": "ToolSearch", "arguments": { "query": query, "max_results": 10 } }))
+        },
+    },
+    Agent {
+        name: "Claude Code, all tools",
+        package: "@anthropic-ai/claude-code-linux-x64",
+        program: "claude",
+        is_script: false,
+        setting: |place| claude(place, &[("ENABLE_TOOL_SEARCH", "false")]),
+        before: |_| None,
+    },
+    Agent {
+        name: "Codex",
+        package: "@openai/codex-linux-x64",
+        program: "vendor/x86_64-unknown-linux-musl/bin/codex",
+        is_script: false,
+        setting: codex,
+        before: |_| None,
+    },
+    Agent {
+        name: "Gemini CLI",
+        package: "@google/gemini-cli",
+        program: "bundle/gemini.js",
+        is_script: true,
+        setting: gemini,
+        before: |_| None,
+    },
+    Agent {
+        name: "Copilot CLI",
+        package: "@github/copilot-linux-x64",
+        program: "copilot",
+        is_script: false,
+        setting: copilot,
+        before: |_| None,
+    },
+    Agent {
+        name: "opencode",
+        package: "opencode-linux-x64",
+        program: "bin/opencode",
+        is_script: false,
+        setting: opencode,
+        before: |_| None,
+    },
+];
+
+fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
+    let config = place.home.join("mcp.json");
+    let server = json!({ "type": "stdio", "command": place.server, "args": [] });
+    let mut env = vec![
+        ("ANTHROPIC_BASE_URL", place.url.clone()),
+        ("ANTHROPIC_API_KEY", "scripted".to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+    ];
+    env.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+    Setting {
+        args: words(&["-p", PROMPT, "--mcp-config", text(&config), "--strict-mcp-config"])
+            // As root it refuses to bypass permissions.
+            .chain(words(&["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"]))
+            .collect(),
+        files: vec![(config, json!({ "mcpServers": { SERVER: server } }).to_string())],
+        env,
+    }
+}
+
+fn codex(place: &Place) -> Setting {
+    // Without an approval mode for the server, `codex exec` refuses its tools that may destroy.
+    let config = format!(
+        r#"model = "scripted"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+
+[mcp_servers.{SERVER}]
+command = "{}"
+default_tools_approval_mode = "approve"
+"#,
+        place.url,
+        place.server.display()
+    );
+    let home = place.home.join(".codex");
+    Setting {
+        files: vec![(home.join("config.toml"), config)],
+        env: vec![("CODEX_HOME", text(&home).to_owned()), ("SCRIPTED_KEY", "scripted".to_owned())],
+        args: words(&["exec", "--skip-git-repo-check", PROMPT]).collect(),
+    }
+}
+
+fn gemini(place: &Place) -> Setting {
+    let settings = json!({
+        "security": { "auth": { "selectedType": "gemini-api-key" } },
+        "general": { "enableAutoUpdate": false },
+        "privacy": { "usageStatisticsEnabled": false },
+        "telemetry": { "enabled": false },
+        "mcpServers": { SERVER: { "command": place.server, "args": [] } },
+    });
+    Setting {
+        files: vec![(place.project.join(".gemini/settings.json"), settings.to_string())],
+        env: vec![
+            ("GOOGLE_GEMINI_BASE_URL", place.url.clone()),
+            ("GEMINI_API_KEY", "scripted".to_owned()),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+        ],
+        args: words(&["-m", "gemini-2.5-pro", "--approval-mode", "yolo", "-p", PROMPT]).collect(),
+    }
+}
+
+fn copilot(place: &Place) -> Setting {
+    let config = place.home.join("mcp.json");
+    let server = json!({ "type": "local", "command": place.server, "args": [], "tools": ["*"] });
+    Setting {
+        args: words(&["-p", PROMPT, "--trust-folder", "--allow-all-tools", "--disable-builtin-mcps"])
+            .chain(words(&["--no-auto-update", "--additional-mcp-config", &format!("@{}", config.display())]))
+            .collect(),
+        files: vec![(config, json!({ "mcpServers": { SERVER: server } }).to_string())],
+        env: vec![
+            ("COPILOT_OFFLINE", "true".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", place.url.clone()),
+            ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
+            ("COPILOT_PROVIDER_API_KEY", "scripted".to_owned()),
+            ("COPILOT_MODEL", "claude-sonnet-4.5".to_owned()),
+        ],
+    }
+}
+
+fn opencode(place: &Place) -> Setting {
+    let provider = json!({
+        "npm": "@ai-sdk/openai-compatible",
+        "options": { "baseURL": format!("{}/v1", place.url), "apiKey": "scripted" },
+        "models": { "scripted": { "tool_call": true, "limit": { "context": 200_000, "output": 8192 } } },
+    });
+    let config = json!({
+        "autoupdate": false,
+        "share": "disabled",
+        "model": "scripted/scripted",
+        "small_model": "scripted/scripted",
+        "provider": { "scripted": provider },
+        "permission": "allow",
+        "mcp": { SERVER: { "type": "local", "command": [place.server] } },
+    });
+    Setting {
+        files: vec![(place.project.join("opencode.json"), config.to_string())],
+        env: vec![
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+            ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1".to_owned()),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+        ],
+        args: words(&["run", PROMPT]).collect(),
+    }
+}
+
+fn words(words: &[&str]) -> impl Iterator<Item = String> {
+    words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>().into_iter()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("temporary folders have names in UTF-8")
+}

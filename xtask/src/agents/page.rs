@@ -1,0 +1,136 @@
+//! What came of it, as a page: how each agent speaks to hob, what reached the model, and how each was started.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::Row;
+use super::kinds::{Place, Setting};
+use super::record::{Call, Offer};
+use crate::workspace::read;
+
+/// Characters of a result that are shown.
+const EXCERPT: usize = 400;
+
+pub(super) fn page(rows: &[Row], calls: &[(&str, Value)]) -> Result<String> {
+    let day = read(Command::new("date").args(["-u", "+%F"]))?;
+    let mut page = format!(
+        "\
+# Coding agents
+
+Written by `cargo xtask clients agents` on {}: real coding agents with `hob mcp`, each in a project of its own, driven by
+a model that follows a script. Bytes of tools are those of their names, descriptions and schemas.
+
+## What they say to hob, and what the model is told
+
+| agent | version | client | revision | hob lists | offered at first | at the end | instructions |
+|---|---|---|---|---|---|---|---|
+",
+        day.trim()
+    );
+    for row in rows {
+        let (name, version) = (row.agent.name, &row.version);
+        match &row.seen {
+            Ok(seen) => {
+                let [listed, first, last] = seen.tools.map(offer);
+                let (client, revision, instructions) = (&seen.client, &seen.revision, seen.instructions);
+                let _ = writeln!(
+                    page,
+                    "| {name} | {version} | {client} | {revision} | {listed} | {first} | {last} | {instructions} |"
+                );
+            }
+            Err(error) => {
+                let _ = writeln!(page, "| {name} | {version} | FAIL: {error:#} |||||||");
+            }
+        }
+    }
+    page.push_str(
+        "\n## What reaches the model of a result\n\nText is `content`, JSON is `structuredContent`; the number is that of the bytes that reached the model.\n\n| agent |",
+    );
+    for (tool, arguments) in calls {
+        let argument = ["code", "to"].into_iter().find_map(|key| arguments[key].as_str());
+        let argument = argument.map(|text| format!(" `{text}`")).unwrap_or_default();
+        let _ = write!(page, " {tool}{argument} |");
+    }
+    let _ = writeln!(page, "\n|---|{}", "---|".repeat(calls.len()));
+    for row in rows {
+        let _ = write!(page, "| {} |", row.agent.name);
+        let seen = row.seen.as_ref().map(|seen| &seen.calls[..]).unwrap_or_default();
+        for index in 0..calls.len() {
+            let cell = seen.get(index).map_or_else(|| "nothing".to_owned(), cell);
+            let _ = write!(page, " {cell} |");
+        }
+        page.push('\n');
+    }
+    for row in rows {
+        details(&mut page, row, calls.len());
+    }
+    Ok(page)
+}
+
+fn details(page: &mut String, row: &Row, calls: usize) {
+    let _ = write!(page, "\n## {}\n\n```text\n{}\n```\n", row.agent.name, row.started);
+    if let Some(missed) = row.missed(calls) {
+        let _ = write!(page, "\nFAIL: {missed}\n");
+    }
+    let Ok(seen) = &row.seen else { return };
+    let starts = if seen.starts == 1 { String::new() } else { format!(" It started hob {} times.", seen.starts) };
+    let _ = write!(page, "\nBesides calls it sent: {}.{starts}\n\n```text\n", seen.methods.join(", "));
+    for call in &seen.calls {
+        let mut shown: String = call.text.chars().take(EXCERPT).collect();
+        if shown.len() < call.text.len() {
+            shown.push('…');
+        }
+        let [text, json] = call.given;
+        let error = if call.is_error { ", as an error" } else { "" };
+        let _ = writeln!(page, "{} (hob gave {text} bytes of text, {json} of JSON{error}):", call.tool);
+        for line in shown.lines() {
+            let _ = writeln!(page, "{}", format!("    {line}").trim_end());
+        }
+    }
+    page.push_str("```\n");
+}
+
+fn offer(offer: Offer) -> String {
+    match offer.tools {
+        0 => "none".to_owned(),
+        tools => format!("{tools}, {} bytes", offer.bytes),
+    }
+}
+
+fn cell(call: &Call) -> String {
+    let what = match (call.has_text, call.has_json) {
+        (true, true) => "text and JSON",
+        (true, false) => "text",
+        (false, true) => "JSON",
+        (false, false) => "something else",
+    };
+    format!("{what}, {}", call.bytes)
+}
+
+/// The files, the environment and the command line of an agent, without what differs from run to run.
+pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &Path, place: &Place) -> String {
+    let mut text = String::new();
+    for (path, file) in &setting.files {
+        let _ = writeln!(text, "{}:", path.display());
+        for line in file.lines() {
+            let _ = writeln!(text, "{}", format!("    {line}").trim_end());
+        }
+    }
+    for (name, value) in &setting.env {
+        let _ = write!(text, "{name}={value} ");
+    }
+    text.push_str(command);
+    let parts = [
+        (node.display().to_string(), "node"),
+        (packages.display().to_string(), "PACKAGES"),
+        (place.server.display().to_string(), "HOB-MCP"),
+        (place.home.display().to_string(), "HOME"),
+        (place.project.display().to_string(), "PROJECT"),
+        (place.url.clone(), "http://127.0.0.1:PORT"),
+    ];
+    parts.iter().fold(text, |text, (long, short)| text.replace(long.as_str(), short))
+}

@@ -1,0 +1,230 @@
+//! What is told from the records of one run: what the agent said to hob, what hob listed and answered, and what of that
+//! reached the model.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Deserializer, Value};
+
+use super::kinds::{Place, SERVER};
+
+/// What hob and the model saw of an agent.
+pub(super) struct Seen {
+    /// The processes of `hob mcp` that the agent started.
+    pub(super) starts: usize,
+    /// As the agent names itself.
+    pub(super) client: String,
+    /// The revision of MCP that its requests speak.
+    pub(super) revision: String,
+    /// Requests and notifications besides calls, by method.
+    pub(super) methods: Vec<String>,
+    /// What hob listed, then what the model was offered with its first turn and with its last.
+    pub(super) tools: [Offer; 3],
+    /// How much of the server's instructions the model was told: all, the beginning or nothing.
+    pub(super) instructions: &'static str,
+    /// The results that reached the model, in order.
+    pub(super) calls: Vec<Call>,
+}
+
+/// Tools, and the bytes of their names, descriptions and schemas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Offer {
+    pub(super) tools: usize,
+    pub(super) bytes: usize,
+}
+
+/// A result, as it left hob and as it reached the model.
+pub(super) struct Call {
+    pub(super) tool: String,
+    /// What reached the model, with a word for the project's directory.
+    pub(super) text: String,
+    pub(super) bytes: usize,
+    pub(super) has_text: bool,
+    pub(super) has_json: bool,
+    /// Of the text and of the JSON that hob gave.
+    pub(super) given: [usize; 2],
+    /// Whether hob said that it is an error.
+    pub(super) is_error: bool,
+}
+
+/// The messages of a file, one a line; the last may be cut off.
+pub(super) fn lines(path: &Path) -> Result<Vec<Value>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place) -> Result<Seen> {
+    let mut spoken = Vec::new();
+    for entry in std::fs::read_dir(records).context("could not read the records")?.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "in") {
+            spoken.push((lines(&path)?, lines(&path.with_extension("out"))?));
+        }
+    }
+    let starts = spoken.len();
+    // Of several processes, the one that did most.
+    let most = spoken.into_iter().max_by_key(|(asked, _)| asked.len());
+    let (asked, said) = most.context("the agent did not start hob")?;
+    let answer = |request: &Value| said.iter().find(|message| message["id"] == request["id"]).map(|it| &it["result"]);
+    let with = |method: &str| asked.iter().filter(|message| message["method"] == method).collect::<Vec<_>>();
+
+    let first = asked.first().context("the agent said nothing to hob")?;
+    let listed = with("tools/list").into_iter().find_map(answer).context("the agent did not list the tools")?;
+    let listed = listed["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let names: BTreeSet<&str> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
+
+    let conversation: Vec<&Value> =
+        exchanges.iter().filter(|exchange| exchange["turn"].is_number() || exchange["turn"] == "closing").collect();
+    let told = conversation.last().context("the model was not asked for any turn of the script")?;
+    let offered = |exchange: &Value| {
+        let tools = exchange["tools"].as_array().into_iter().flatten().filter(|tool| is_ours(tool, &names));
+        Offer::of(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
+    };
+    let results = told["results"].as_array().into_iter().flatten();
+    let results = results.filter(|result| names.iter().any(|name| is_named(&result["tool"], name)));
+    let calls = with("tools/call");
+    let given = calls.iter().map(|call| answer(call).unwrap_or(&Value::Null));
+    let instructions = asked.iter().filter_map(answer).find_map(|result| result["instructions"].as_str());
+    let instructions = escaped(instructions.unwrap_or_default());
+    let opening: String = instructions.chars().take(60).collect();
+    let body = told["body"].to_string();
+    Ok(Seen {
+        starts,
+        client: client(first),
+        revision: revision(first, answer(first)),
+        methods: methods(&asked),
+        tools: [
+            Offer::of(listed.iter().map(|tool| {
+                ["name", "description"].map(|key| tool[key].as_str().unwrap_or_default().len()).iter().sum::<usize>()
+                    + tool["inputSchema"].to_string().len()
+            })),
+            offered(conversation[0]),
+            offered(told),
+        ],
+        instructions: match (body.contains(&instructions), body.contains(&opening)) {
+            (true, _) if !instructions.is_empty() => "all",
+            (_, true) if !instructions.is_empty() => "the beginning",
+            _ => "none",
+        },
+        calls: results.zip(given).map(|(result, given)| Call::of(result, given, place)).collect(),
+    })
+}
+
+impl Offer {
+    fn of(sizes: impl Iterator<Item = usize>) -> Self {
+        sizes.fold(Self { tools: 0, bytes: 0 }, |so_far, size| Self {
+            tools: so_far.tools + 1,
+            bytes: so_far.bytes + size,
+        })
+    }
+}
+
+impl Call {
+    fn of(result: &Value, given: &Value, place: &Place) -> Self {
+        let reached = result["text"].as_str().unwrap_or_default();
+        let blocks = given["content"].as_array().into_iter().flatten();
+        let text = blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");
+        let structured = &given["structuredContent"];
+        Self {
+            tool: result["tool"].as_str().unwrap_or_default().to_owned(),
+            has_text: !text.is_empty() && (reached.contains(text.trim()) || reached.contains(&escaped(&text))),
+            has_json: !structured.is_null() && has_json(reached, structured),
+            given: [text.len(), if structured.is_null() { 0 } else { structured.to_string().len() }],
+            is_error: given["isError"] == true,
+            bytes: reached.len(),
+            text: reached.replace(&*place.project.to_string_lossy(), "PROJECT"),
+        }
+    }
+}
+
+/// Whether a tool that the model is offered is one that hob listed.
+fn is_ours(tool: &Value, listed: &BTreeSet<&str>) -> bool {
+    let has = |key: &str| tool[key].as_str().is_some_and(|text| text.contains(SERVER));
+    (has("name") || has("namespace")) && listed.iter().any(|name| is_named(&tool["name"], name))
+}
+
+fn is_named(name: &Value, tool: &str) -> bool {
+    let before = name.as_str().and_then(|name| name.strip_suffix(tool));
+    before.is_some_and(|before| before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric()))
+}
+
+/// Text as it stands in JSON, where it is a part of a string.
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text.trim()).to_string();
+    quoted.trim_matches('"').to_owned()
+}
+
+/// Whether the JSON is in the text, however it is spaced and however its numbers are written.
+fn has_json(text: &str, json: &Value) -> bool {
+    text.match_indices('{').any(|(at, _)| {
+        let first = Deserializer::from_str(&text[at..]).into_iter().next();
+        first.is_some_and(|value: Result<Value, _>| value.is_ok_and(|value| is_same(&value, json)))
+    })
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(key, one)| other.get(key).is_some_and(|other| is_same(one, other)))
+        }
+        _ => one == other,
+    }
+}
+
+/// In either era: with the handshake, or with each request.
+fn client(first: &Value) -> String {
+    let params = &first["params"];
+    let modern = &params["_meta"]["io.modelcontextprotocol/clientInfo"];
+    let info = if modern.is_null() { &params["clientInfo"] } else { modern };
+    let word = |key: &str| info[key].as_str().unwrap_or("?");
+    format!("{} {}", word("name"), word("version"))
+}
+
+fn revision(first: &Value, answer: Option<&Value>) -> String {
+    let settled = answer.and_then(|result| result["protocolVersion"].as_str());
+    let asked = first["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+    settled.or(asked).unwrap_or("?").to_owned()
+}
+
+/// Each method besides calls, with how often it came.
+fn methods(asked: &[Value]) -> Vec<String> {
+    let all: Vec<&str> = asked.iter().filter_map(|message| message["method"].as_str()).collect();
+    let names: BTreeSet<&str> = all.iter().copied().filter(|method| *method != "tools/call").collect();
+    let often = |name: &&str| match all.iter().filter(|method| *method == name).count() {
+        1 => (*name).to_owned(),
+        times => format!("{name} ×{times}"),
+    };
+    names.iter().map(often).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_behind_text_and_with_other_numbers() {
+        let given = json!({ "a": { "b": [1.0, "}"] } });
+        assert!(has_json("Output {x}:\n{\"a\": {\"b\": [1, \"}\"]}}\n", &given));
+        assert!(!has_json("{\"a\":{\"b\":[2,\"}\"]}}", &given));
+        assert!(!has_json("a: b", &given));
+    }
+
+    #[test]
+    fn agents_name_tools_after_their_server() {
+        let listed = BTreeSet::from(["repl_eval", "send_message"]);
+        for (name, namespace) in [("mcp__hob__repl_eval", ""), ("hob-send_message", ""), ("repl_eval", "mcp__hob__")] {
+            assert!(is_ours(&json!({ "name": name, "namespace": namespace }), &listed), "{name}");
+        }
+        for name in ["send_message", "hob_resend_message2", "mcp__hob__other"] {
+            assert!(!is_ours(&json!({ "name": name }), &listed), "{name}");
+        }
+    }
+}
