@@ -43,7 +43,7 @@ pub(super) struct Setting {
     pub(super) args: Vec<String>,
 }
 
-pub(super) const AGENTS: [Agent; 6] = [
+pub(super) const AGENTS: [Agent; 7] = [
     Agent {
         name: "Claude Code",
         package: "@anthropic-ai/claude-code-linux-x64",
@@ -85,7 +85,18 @@ pub(super) const AGENTS: [Agent; 6] = [
         package: "@github/copilot-linux-x64",
         program: "copilot",
         is_script: false,
-        setting: copilot,
+        setting: |place| copilot(place, "anthropic", "claude-sonnet-4.5"),
+        before: |tools| {
+            let pattern = format!("^{SERVER}-({})$", tools.join("|"));
+            Some(json!({ "tool": "tool_search_tool", "arguments": { "pattern": pattern, "limit": 10 } }))
+        },
+    },
+    Agent {
+        name: "Copilot CLI, all tools",
+        package: "@github/copilot-linux-x64",
+        program: "copilot",
+        is_script: false,
+        setting: |place| copilot(place, "openai", "gpt-5.1"),
         before: |_| None,
     },
     Agent {
@@ -170,7 +181,7 @@ fn gemini(place: &Place) -> Setting {
     }
 }
 
-fn copilot(place: &Place) -> Setting {
+fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
     let config = place.home.join("mcp.json");
     let server = json!({ "type": "local", "command": place.server, "args": [], "tools": ["*"] });
     Setting {
@@ -180,10 +191,10 @@ fn copilot(place: &Place) -> Setting {
         files: vec![(config, json!({ "mcpServers": { SERVER: server } }).to_string())],
         env: vec![
             ("COPILOT_OFFLINE", "true".to_owned()),
-            ("COPILOT_PROVIDER_BASE_URL", place.url.clone()),
-            ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
+            ("COPILOT_PROVIDER_BASE_URL", format!("{}{}", place.url, if provider == "openai" { "/v1" } else { "" })),
+            ("COPILOT_PROVIDER_TYPE", provider.to_owned()),
             ("COPILOT_PROVIDER_API_KEY", "scripted".to_owned()),
-            ("COPILOT_MODEL", "claude-sonnet-4.5".to_owned()),
+            ("COPILOT_MODEL", model.to_owned()),
         ],
     }
 }

@@ -78,7 +78,8 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place) -> Result
         exchanges.iter().filter(|exchange| exchange["turn"].is_number() || exchange["turn"] == "closing").collect();
     let told = conversation.last().context("the model was not asked for any turn of the script")?;
     let offered = |exchange: &Value| {
-        let tools = exchange["tools"].as_array().into_iter().flatten().filter(|tool| is_ours(tool, &names));
+        let tools = exchange["tools"].as_array().into_iter().flatten();
+        let tools = tools.filter(|tool| tool["is_deferred"] == false && is_ours(tool, &names));
         Offer::of(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
     };
     let results = told["results"].as_array().into_iter().flatten();

@@ -7,6 +7,7 @@ use super::http::Response;
 
 pub(super) fn request(body: &Value) -> Request {
     let (mut said, mut results, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for message in list(&body["messages"]) {
         if message["role"] == "assistant" && message["content"].is_string() {
             said.push(Said::Text(text_of(&message["content"])));
@@ -19,23 +20,30 @@ pub(super) fn request(body: &Value) -> Request {
                     calls.push((block["id"].as_str().unwrap_or_default().to_owned(), name.clone()));
                     said.push(Said::Call { name, namespace: None, arguments: block["input"].clone() });
                 }
-                Some("tool_result") => results.push(ToolResult {
-                    tool: name_of(&calls, &block["tool_use_id"]),
-                    text: text_of(&block["content"]),
-                    // With `is_error`.
-                    raw: block.clone(),
-                }),
+                Some("tool_result") => {
+                    found.extend(list(&block["content"]).iter().filter_map(|inner| inner["tool_name"].as_str()));
+                    results.push(ToolResult {
+                        tool: name_of(&calls, &block["tool_use_id"]),
+                        text: text_of(&block["content"]),
+                        // With `is_error`.
+                        raw: block.clone(),
+                    });
+                }
                 _ => {}
             }
         }
     }
+    let tool = |tool: &Value| {
+        let tool = OfferedTool::of(tool, "input_schema");
+        OfferedTool { is_deferred: tool.is_deferred && !found.contains(&tool.name.as_str()), ..tool }
+    };
     let format = &body["output_config"]["format"];
     let format = if format.is_null() { &body["output_format"] } else { format };
     Request {
         protocol: Protocol::AnthropicMessages,
         model: text_of(&body["model"]),
         is_streaming: body["stream"] == true,
-        tools: list(&body["tools"]).iter().map(|tool| OfferedTool::of(tool, "input_schema")).collect(),
+        tools: list(&body["tools"]).iter().map(tool).collect(),
         said,
         results,
         answer_schema: (format["type"] == "json_schema").then(|| format["schema"].clone()),

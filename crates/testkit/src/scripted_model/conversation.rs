@@ -49,6 +49,8 @@ pub struct OfferedTool {
     pub namespace: Option<String>,
     pub description: String,
     pub schema: Value,
+    /// Whether the model sees only its name until it has searched for it.
+    pub is_deferred: bool,
 }
 
 /// A result of a tool call as it reached the model.
@@ -73,7 +75,13 @@ impl OfferedTool {
     /// From an object that names these three.
     pub(super) fn of(tool: &Value, schema: &str) -> Self {
         let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
-        Self { name: text("name"), namespace: None, description: text("description"), schema: tool[schema].clone() }
+        Self {
+            name: text("name"),
+            namespace: None,
+            description: text("description"),
+            schema: tool[schema].clone(),
+            is_deferred: tool["defer_loading"] == true,
+        }
     }
 
     pub fn schema_bytes(&self) -> usize {
@@ -83,7 +91,7 @@ impl OfferedTool {
     pub(super) fn to_json(&self) -> Value {
         json!({
             "name": self.name, "namespace": self.namespace, "description": self.description, "schema": self.schema,
-            "bytes": self.name.len() + self.description.len() + self.schema_bytes(),
+            "is_deferred": self.is_deferred, "bytes": self.name.len() + self.description.len() + self.schema_bytes(),
         })
     }
 }

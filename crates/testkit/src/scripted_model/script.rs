@@ -87,7 +87,8 @@ impl Script {
             Some(Turn::Text(text)) => Reply::Turn { index, said: Said::Text(text.clone()) },
             Some(Turn::Call { server, tool, arguments }) => {
                 let meant = |offered: &&OfferedTool| {
-                    is_named(&offered.name, offered.namespace.as_deref(), server.as_deref(), tool)
+                    !offered.is_deferred
+                        && is_named(&offered.name, offered.namespace.as_deref(), server.as_deref(), tool)
                 };
                 // Of several, the one whose name has least besides.
                 match request.tools.iter().filter(meant).min_by_key(|offered| offered.name.len()) {

@@ -135,7 +135,7 @@ fn anthropic_messages() {
     );
     expect![[r#"
         "anthropic-messages": 0 0 1
-        {"name":"mcp__hob__repl_eval","namespace":null,"description":"Evaluate.","schema":{"type":"object"},"bytes":45}
+        {"name":"mcp__hob__repl_eval","namespace":null,"description":"Evaluate.","schema":{"type":"object"},"is_deferred":false,"bytes":45}
         {"tool":"mcp__hob__repl_eval","text":"2","raw":{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"2"}]}}
     "#]]
     .assert_eq(&record(&model));
@@ -219,7 +219,7 @@ fn openai_responses() {
     );
     expect![[r#"
         "openai-responses": 0 0 1
-        {"name":"repl_eval","namespace":"mcp__hob__","description":"Evaluate.","schema":{},"bytes":20}
+        {"name":"repl_eval","namespace":"mcp__hob__","description":"Evaluate.","schema":{},"is_deferred":false,"bytes":20}
         {"tool":"repl_eval","text":"[{\"text\":\"2\"}]","raw":"[{\"text\":\"2\"}]"}
     "#]]
     .assert_eq(&record(&model));
@@ -281,7 +281,7 @@ fn openai_chat_completions() {
     );
     expect![[r#"
         "openai-chat": 0 0 2
-        {"name":"hob_repl_eval","namespace":null,"description":"Evaluate.","schema":{"type":"object"},"bytes":39}
+        {"name":"hob_repl_eval","namespace":null,"description":"Evaluate.","schema":{"type":"object"},"is_deferred":false,"bytes":39}
         {"tool":"hob_repl_eval","text":"2","raw":"2"}
     "#]]
     .assert_eq(&record(&model));
@@ -332,7 +332,7 @@ fn gemini() {
     );
     expect![[r#"
         "gemini": 0 0 "closing"
-        {"name":"mcp_hob_repl_eval","namespace":null,"description":"Evaluate.","schema":{},"bytes":28}
+        {"name":"mcp_hob_repl_eval","namespace":null,"description":"Evaluate.","schema":{},"is_deferred":false,"bytes":28}
         {"tool":"mcp_hob_repl_eval","text":"2","raw":{"output":"2"}}
         {"tool":"mcp_hob_repl_eval","text":"2","raw":{"output":"2"}}
     "#]]
@@ -404,6 +404,18 @@ fn a_tool_of_a_server_is_not_one_of_the_agents_own() {
 }
 
 #[test]
+fn a_deferred_tool_is_offered_once_it_was_found() {
+    let model = model();
+    let tool = json!({ "name": "hob-repl_eval", "input_schema": {}, "defer_loading": true });
+    let mut body = json!({ "messages": [], "tools": [tool, { "name": "search" }] });
+    assert!(post(&model, "/v1/messages", &body).contains("No tool here is named repl_eval."));
+    let found = json!({ "type": "tool_reference", "tool_name": "hob-repl_eval" });
+    let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": [found] });
+    body["messages"] = json!([{ "role": "user", "content": [result] }]);
+    assert!(post(&model, "/v1/messages", &body).contains(r#""name":"hob-repl_eval","input":{"code":"1+1"}"#));
+}
+
+#[test]
 fn the_record_is_lines_of_json() {
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -421,7 +433,7 @@ fn the_record_is_lines_of_json() {
     post(&model, "/v1/messages", &json!({ "tools": [{ "name": "Bash" }] }));
     get(&model, "/v1/models");
     expect![[r#"
-        {"method":"POST","path":"/v1/messages","protocol":"anthropic-messages","turn":"closing","tools":[{"name":"Bash","namespace":null,"description":"","schema":null,"bytes":4}],"results":[],"body":{"tools":[{"name":"Bash"}]}}
+        {"method":"POST","path":"/v1/messages","protocol":"anthropic-messages","turn":"closing","tools":[{"name":"Bash","namespace":null,"description":"","schema":null,"is_deferred":false,"bytes":4}],"results":[],"body":{"tools":[{"name":"Bash"}]}}
         {"method":"GET","path":"/v1/models","protocol":null,"turn":null,"tools":null,"results":null,"body":null}
     "#]].assert_eq(&String::from_utf8(lines.0.lock().unwrap().clone()).unwrap());
 }
