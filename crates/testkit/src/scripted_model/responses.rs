@@ -7,22 +7,37 @@ use super::conversation::{
 };
 use super::http::Response;
 
+/// What the tool with which a model searches for others is called here; it has no name in the protocol.
+const SEARCH: &str = "tool_search";
+
 pub(super) fn request(body: &Value) -> Request {
     let (mut said, mut results, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    let mut offered: Vec<OfferedTool> = list(&body["tools"]).iter().flat_map(tools).collect();
     for item in list(&body["input"]) {
         match item["type"].as_str() {
             Some("message") | None if item["role"] == "assistant" => said.push(Said::Text(text_of(&item["content"]))),
-            Some("function_call") => {
-                let name = item["name"].as_str().unwrap_or_default().to_owned();
+            Some("function_call" | "custom_tool_call" | "tool_search_call") => {
+                let name = item["name"].as_str().unwrap_or(SEARCH).to_owned();
                 calls.push((item["call_id"].as_str().unwrap_or_default().to_owned(), name.clone()));
                 let namespace = item["namespace"].as_str().map(str::to_owned);
-                said.push(Said::Call { name, namespace, arguments: arguments(&item["arguments"]) });
+                let arguments = match (&item["input"], &item["arguments"]) {
+                    (input @ Value::String(_), _) => input.clone(),
+                    (_, text @ Value::String(_)) => arguments(text),
+                    (_, object) => object.clone(),
+                };
+                said.push(Said::Call { name, namespace, arguments });
             }
-            Some("function_call_output") => results.push(ToolResult {
+            Some("function_call_output" | "custom_tool_call_output") => results.push(ToolResult {
                 tool: name_of(&calls, &item["call_id"]),
                 text: text_of(&item["output"]),
                 raw: item["output"].clone(),
             }),
+            Some("additional_tools") => offered.extend(list(&item["tools"]).iter().flat_map(tools)),
+            Some("tool_search_output") => {
+                offered.extend(list(&item["tools"]).iter().flat_map(tools));
+                let text = item["tools"].to_string();
+                results.push(ToolResult { tool: SEARCH.to_owned(), text, raw: item["tools"].clone() });
+            }
             _ => {}
         }
     }
@@ -31,17 +46,20 @@ pub(super) fn request(body: &Value) -> Request {
         protocol: Protocol::OpenAiResponses,
         model: text_of(&body["model"]),
         is_streaming: body["stream"] == true,
-        tools: list(&body["tools"]).iter().flat_map(tools).collect(),
+        tools: offered,
         said,
         results,
         answer_schema: (format["type"] == "json_schema").then(|| format["schema"].clone()),
     }
 }
 
-/// The functions of an entry: one, or those of a namespace.
+/// The tools of an entry: one, or those of a namespace. Those that come of a search are marked as deferred still.
 fn tools(entry: &Value) -> Vec<OfferedTool> {
+    let one = |schema: &str| OfferedTool { is_deferred: false, ..OfferedTool::of(entry, schema) };
     match entry["type"].as_str() {
-        Some("function") => vec![OfferedTool::of(entry, "parameters")],
+        Some("function") => vec![one("parameters")],
+        Some("custom") => vec![one("format")],
+        Some("tool_search") => vec![OfferedTool { name: SEARCH.to_owned(), ..one("parameters") }],
         Some("namespace") => {
             let of = entry["name"].as_str().map(str::to_owned);
             let inner = list(&entry["tools"]).iter().flat_map(tools);
@@ -57,6 +75,18 @@ pub(super) fn response(request: &Request, said: &Said) -> Response {
         Said::Text(text) => {
             let content = if is_done { json!([part(text)]) } else { json!([]) };
             json!({ "type": "message", "id": id, "status": status, "role": "assistant", "content": content })
+        }
+        Said::Call { name, arguments, .. } if name == SEARCH => json!({
+            "type": "tool_search_call", "id": id, "status": status, "call_id": call_id(request),
+            "execution": "client", "arguments": arguments,
+        }),
+        // A tool whose input is no JSON.
+        Said::Call { name, arguments: Value::String(input), .. } => {
+            let input = if is_done { input } else { "" };
+            json!({
+                "type": "custom_tool_call", "id": id, "status": status, "call_id": call_id(request),
+                "name": name, "input": input,
+            })
         }
         Said::Call { name, namespace, arguments } => {
             let text = if is_done { arguments.to_string() } else { String::new() };
@@ -108,6 +138,11 @@ pub(super) fn response(request: &Request, said: &Said) -> Response {
                 of_part("response.content_part.done", "part", part(text)),
             ]);
         }
+        Said::Call { name, .. } if name == SEARCH => {}
+        Said::Call { arguments: Value::String(input), .. } => events.extend([
+            at("response.custom_tool_call_input.delta", "delta", json!(input)),
+            at("response.custom_tool_call_input.done", "input", json!(input)),
+        ]),
         Said::Call { arguments, .. } => {
             let text = json!(arguments.to_string());
             events.extend([

@@ -23,7 +23,8 @@ pub struct Script {
 pub enum Turn {
     Text(String),
     /// The tool by its server's name for it: agents put the server's name before it, or into a namespace. Where a server
-    /// is given, only its tool is meant, not one of the agent's own with the same name.
+    /// is given, only its tool is meant, not one of the agent's own with the same name. Arguments that are a string go to
+    /// a tool whose input is no JSON.
     Call {
         server: Option<String>,
         tool: String,

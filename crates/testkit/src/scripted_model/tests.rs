@@ -226,6 +226,51 @@ fn openai_responses() {
 }
 
 #[test]
+fn openai_responses_with_a_search_and_with_code() {
+    let script = json!({ "turns": [
+        { "tool": "tool_search", "arguments": { "query": "eval" } },
+        { "server": "hob", "tool": "repl_eval", "arguments": {} },
+        { "tool": "exec", "arguments": "text(await tools.mcp__hob__repl_eval({}))" },
+    ] });
+    let model = ScriptedModel::start(Script::parse(&script.to_string()).unwrap()).unwrap();
+    let found = json!({ "type": "namespace", "name": "mcp__hob", "tools": [
+        { "type": "function", "name": "repl_eval", "description": "Evaluate.", "parameters": {}, "defer_loading": true },
+    ] });
+    let exec = json!({ "type": "namespace", "name": "functions", "tools": [{ "type": "custom", "name": "exec" }] });
+    let item = |body: &Value| {
+        let answer: Value = serde_json::from_str(&post(&model, "/responses", body)).unwrap();
+        answer["output"][0].clone()
+    };
+    let mut body = json!({ "tools": [{ "type": "tool_search", "parameters": {} }], "input": [
+        { "type": "additional_tools", "tools": [exec] },
+    ] });
+    let search = item(&body);
+    expect![[r#"{"type":"tool_search_call","id":"item_scripted_0","status":"completed","call_id":"call_scripted_0","execution":"client","arguments":{"query":"eval"}}"#]].assert_eq(&search.to_string());
+    let output = json!({ "type": "tool_search_output", "call_id": search["call_id"], "tools": [found] });
+    body["input"].as_array_mut().unwrap().extend([search, output]);
+    let call = item(&body);
+    expect![[r#"{"type":"function_call","id":"item_scripted_1","status":"completed","call_id":"call_scripted_1","name":"repl_eval","arguments":"{}","namespace":"mcp__hob"}"#]].assert_eq(&call.to_string());
+    let output = json!({ "type": "function_call_output", "call_id": call["call_id"], "output": "2" });
+    body["input"].as_array_mut().unwrap().extend([call, output]);
+    let code = item(&body);
+    expect![[r#"{"type":"custom_tool_call","id":"item_scripted_2","status":"completed","call_id":"call_scripted_2","name":"exec","input":"text(await tools.mcp__hob__repl_eval({}))"}"#]].assert_eq(&code.to_string());
+    let part = json!({ "type": "input_text", "text": "2" });
+    let output = json!({ "type": "custom_tool_call_output", "call_id": code["call_id"], "output": [part] });
+    body["input"].as_array_mut().unwrap().extend([code, output]);
+    body["stream"] = json!(true);
+    assert!(post(&model, "/responses", &body).contains("The script ends here."));
+    expect![[r#"
+        "openai-responses": 0 1 2 "closing"
+        {"name":"tool_search","namespace":null,"description":"","schema":{},"is_deferred":false,"bytes":13}
+        {"name":"exec","namespace":"functions","description":"","schema":null,"is_deferred":false,"bytes":4}
+        {"name":"repl_eval","namespace":"mcp__hob","description":"Evaluate.","schema":{},"is_deferred":false,"bytes":20}
+        {"tool":"tool_search","text":"[{\"type\":\"namespace\",\"name\":\"mcp__hob\",\"tools\":[{\"type\":\"function\",\"name\":\"repl_eval\",\"description\":\"Evaluate.\",\"parameters\":{},\"defer_loading\":true}]}]","raw":[{"type":"namespace","name":"mcp__hob","tools":[{"type":"function","name":"repl_eval","description":"Evaluate.","parameters":{},"defer_loading":true}]}]}
+        {"tool":"repl_eval","text":"2","raw":"2"}
+        {"tool":"exec","text":"2","raw":[{"type":"input_text","text":"2"}]}
+    "#]].assert_eq(&record(&model));
+}
+
+#[test]
 fn openai_chat_completions() {
     let model = model();
     let function = json!({ "name": "hob_repl_eval", "description": "Evaluate.", "parameters": { "type": "object" } });
