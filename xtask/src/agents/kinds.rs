@@ -22,6 +22,8 @@ pub(super) struct Agent {
     pub(super) setting: fn(&Place) -> Setting,
     /// What the model must call before it has the tools, given their names.
     pub(super) before: fn(&[&str]) -> Option<Value>,
+    /// The turn that calls a tool.
+    pub(super) call: fn(&str, &Value) -> Value,
 }
 
 /// Where an agent runs.
@@ -43,7 +45,7 @@ pub(super) struct Setting {
     pub(super) args: Vec<String>,
 }
 
-pub(super) const AGENTS: [Agent; 7] = [
+pub(super) const AGENTS: [Agent; 9] = [
     Agent {
         name: "Claude Code",
         package: "@anthropic-ai/claude-code-linux-x64",
@@ -55,6 +57,7 @@ pub(super) const AGENTS: [Agent; 7] = [
             let query = format!("select:{}", names.join(","));
             Some(json!({ "tool": "ToolSearch", "arguments": { "query": query, "max_results": 10 } }))
         },
+        call: directly,
     },
     Agent {
         name: "Claude Code, all tools",
@@ -63,14 +66,41 @@ pub(super) const AGENTS: [Agent; 7] = [
         is_script: false,
         setting: |place| claude(place, &[("ENABLE_TOOL_SEARCH", "false")]),
         before: |_| None,
+        call: directly,
     },
     Agent {
-        name: "Codex",
+        name: "Codex, gpt-5.5",
         package: "@openai/codex-linux-x64",
         program: "vendor/x86_64-unknown-linux-musl/bin/codex",
         is_script: false,
-        setting: codex,
+        setting: |place| codex(place, "gpt-5.5"),
+        before: |tools| Some(json!({ "tool": "tool_search", "arguments": { "query": tools.join(" ") } })),
+        call: directly,
+    },
+    Agent {
+        name: "Codex, gpt-6.1-sol",
+        package: "@openai/codex-linux-x64",
+        program: "vendor/x86_64-unknown-linux-musl/bin/codex",
+        is_script: false,
+        setting: |place| codex(place, "gpt-6.1-sol"),
+        before: |tools| {
+            let names: Vec<String> = tools.iter().map(|tool| format!("mcp__{SERVER}__{tool}")).collect();
+            let code = format!("text(ALL_TOOLS.filter(tool => {}.includes(tool.name)))", json!(names));
+            Some(json!({ "tool": "exec", "arguments": code }))
+        },
+        call: |tool, arguments| {
+            let code = format!("text(await tools.mcp__{SERVER}__{tool}({arguments}))");
+            json!({ "tool": "exec", "arguments": code })
+        },
+    },
+    Agent {
+        name: "Codex, another model",
+        package: "@openai/codex-linux-x64",
+        program: "vendor/x86_64-unknown-linux-musl/bin/codex",
+        is_script: false,
+        setting: |place| codex(place, "scripted"),
         before: |_| None,
+        call: directly,
     },
     Agent {
         name: "Gemini CLI",
@@ -79,9 +109,10 @@ pub(super) const AGENTS: [Agent; 7] = [
         is_script: true,
         setting: gemini,
         before: |_| None,
+        call: directly,
     },
     Agent {
-        name: "Copilot CLI",
+        name: "Copilot CLI, claude-sonnet-4.5",
         package: "@github/copilot-linux-x64",
         program: "copilot",
         is_script: false,
@@ -90,14 +121,16 @@ pub(super) const AGENTS: [Agent; 7] = [
             let pattern = format!("^{SERVER}-({})$", tools.join("|"));
             Some(json!({ "tool": "tool_search_tool", "arguments": { "pattern": pattern, "limit": 10 } }))
         },
+        call: directly,
     },
     Agent {
-        name: "Copilot CLI, all tools",
+        name: "Copilot CLI, gpt-5.1",
         package: "@github/copilot-linux-x64",
         program: "copilot",
         is_script: false,
         setting: |place| copilot(place, "openai", "gpt-5.1"),
         before: |_| None,
+        call: directly,
     },
     Agent {
         name: "opencode",
@@ -106,8 +139,13 @@ pub(super) const AGENTS: [Agent; 7] = [
         is_script: false,
         setting: opencode,
         before: |_| None,
+        call: directly,
     },
 ];
+
+fn directly(tool: &str, arguments: &Value) -> Value {
+    json!({ "server": SERVER, "tool": tool, "arguments": arguments })
+}
 
 fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
     let config = place.home.join("mcp.json");
@@ -129,10 +167,11 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
     }
 }
 
-fn codex(place: &Place) -> Setting {
+/// How it offers tools depends on the model that it believes to talk to.
+fn codex(place: &Place, model: &str) -> Setting {
     // Without an approval mode for the server, `codex exec` refuses its tools that may destroy.
     let config = format!(
-        r#"model = "scripted"
+        r#"model = "{model}"
 model_provider = "scripted"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"

@@ -8,6 +8,7 @@ mod kinds;
 mod page;
 mod record;
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,7 +20,7 @@ use crate::clients::within_limit;
 use crate::setup::{self, Tools, node_packages};
 use crate::workspace::{Profile, build, playground, root, shown, target_dir};
 
-use kinds::{AGENTS, Agent, Place, SERVER};
+use kinds::{AGENTS, Agent, Place};
 use record::Seen;
 
 /// What the model calls, in order.
@@ -156,7 +157,7 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     own(stop.arg("stop").current_dir(&place.project));
     let stopped = within_limit(&mut stop);
     let exchanges = model.end()?;
-    let seen = record::seen(&records, &exchanges, &place);
+    let seen = record::seen(&records, &exchanges, &place, (agent.before)(&[]).is_some());
     // An agent that never started hob left no daemon to stop.
     if seen.is_ok() {
         stopped.context("could not stop the daemon")?;
@@ -167,10 +168,10 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
 /// The script for the model: the calls, after what the agent needs first.
 fn script(agent: &Agent) -> String {
     let calls = calls();
-    let mut names: Vec<&str> = calls.iter().map(|(tool, _)| *tool).collect();
-    names.dedup();
-    let call = |(tool, arguments): &(&str, Value)| json!({ "server": SERVER, "tool": tool, "arguments": arguments });
-    let turns: Vec<Value> = (agent.before)(&names).into_iter().chain(calls.iter().map(call)).collect();
+    let names: BTreeSet<&str> = calls.iter().map(|(tool, _)| *tool).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let turns = calls.iter().map(|(tool, arguments)| (agent.call)(tool, arguments));
+    let turns: Vec<Value> = (agent.before)(&names).into_iter().chain(turns).collect();
     json!({ "turns": turns, "closing": "The script ends here." }).to_string()
 }
 

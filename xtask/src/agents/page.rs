@@ -22,7 +22,8 @@ pub(super) fn page(rows: &[Row], calls: &[(&str, Value)]) -> Result<String> {
 # Coding agents
 
 Written by `cargo xtask clients agents` on {}: real coding agents with `hob mcp`, each in a project of its own, driven by
-a model that follows a script. Bytes of tools are those of their names, descriptions and schemas.
+a model that follows a script. Bytes of tools are those of their names, descriptions and schemas. Where a model is offered none at first, it sees their
+names, and searches; what it then gets is at the end.
 
 ## What they say to hob, and what the model is told
 
@@ -35,8 +36,15 @@ a model that follows a script. Bytes of tools are those of their names, descript
         let (name, version) = (row.agent.name, &row.version);
         match &row.seen {
             Ok(seen) => {
-                let [listed, first, last] = seen.tools.map(offer);
-                let (client, revision, instructions) = (&seen.client, &seen.revision, seen.instructions);
+                let [listed, first, mut last] = seen.tools.map(offer);
+                if seen.tools[2].tools == 0 {
+                    last = format!("{} bytes of text", seen.found);
+                }
+                let (client, revision) = (&seen.client, &seen.revision);
+                let instructions = match seen.instructions {
+                    [all, first, last] if first == last => format!("{last} of {all} bytes"),
+                    [all, first, last] => format!("{first}, then {last} of {all} bytes"),
+                };
                 let _ = writeln!(
                     page,
                     "| {name} | {version} | {client} | {revision} | {listed} | {first} | {last} | {instructions} |"

@@ -21,8 +21,10 @@ pub(super) struct Seen {
     pub(super) methods: Vec<String>,
     /// What hob listed, then what the model was offered with its first turn and with its last.
     pub(super) tools: [Offer; 3],
-    /// How much of the server's instructions the model was told: all, the beginning or nothing.
-    pub(super) instructions: &'static str,
+    /// The bytes of text that the model got when it first searched for tools.
+    pub(super) found: usize,
+    /// Bytes of the server's instructions: all, then those that the model was told with its first turn and with its last.
+    pub(super) instructions: [usize; 3],
     /// The results that reached the model, in order.
     pub(super) calls: Vec<Call>,
 }
@@ -54,7 +56,8 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Value>> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place) -> Result<Seen> {
+/// What was seen; `searches` where the script's first turn is no call of ours.
+pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, searches: bool) -> Result<Seen> {
     let mut spoken = Vec::new();
     for entry in std::fs::read_dir(records).context("could not read the records")?.flatten() {
         let path = entry.path();
@@ -74,22 +77,22 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place) -> Result
     let listed = listed["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
     let names: BTreeSet<&str> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
 
-    let conversation: Vec<&Value> =
-        exchanges.iter().filter(|exchange| exchange["turn"].is_number() || exchange["turn"] == "closing").collect();
-    let told = conversation.last().context("the model was not asked for any turn of the script")?;
+    let is_auxiliary = |exchange: &&Value| exchange["turn"].is_null() || exchange["turn"] == "auxiliary";
+    let conversation: Vec<&Value> = exchanges.iter().filter(|exchange| !is_auxiliary(exchange)).collect();
+    let told = conversation.last().context("the model was offered no tools")?;
     let offered = |exchange: &Value| {
         let tools = exchange["tools"].as_array().into_iter().flatten();
         let tools = tools.filter(|tool| tool["is_deferred"] == false && is_ours(tool, &names));
         Offer::of(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
     };
-    let results = told["results"].as_array().into_iter().flatten();
-    let results = results.filter(|result| names.iter().any(|name| is_named(&result["tool"], name)));
+    // Each turn of the script is a call, so the results are those of its turns.
+    let results = told["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let (search, results) = results.split_at(usize::from(searches).min(results.len()));
     let calls = with("tools/call");
-    let given = calls.iter().map(|call| answer(call).unwrap_or(&Value::Null));
+    let given = calls.iter().map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)));
     let instructions = asked.iter().filter_map(answer).find_map(|result| result["instructions"].as_str());
     let instructions = escaped(instructions.unwrap_or_default());
-    let opening: String = instructions.chars().take(60).collect();
-    let body = told["body"].to_string();
+    let told_of = |exchange: &Value| beginning(&instructions, &exchange["body"].to_string());
     Ok(Seen {
         starts,
         client: client(first),
@@ -103,12 +106,9 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place) -> Result
             offered(conversation[0]),
             offered(told),
         ],
-        instructions: match (body.contains(&instructions), body.contains(&opening)) {
-            (true, _) if !instructions.is_empty() => "all",
-            (_, true) if !instructions.is_empty() => "the beginning",
-            _ => "none",
-        },
-        calls: results.zip(given).map(|(result, given)| Call::of(result, given, place)).collect(),
+        instructions: [instructions.len(), told_of(conversation[0]), told_of(told)],
+        calls: results.iter().zip(given).map(|(result, given)| Call::of(result, given, place)).collect(),
+        found: search.iter().map(|result| result["text"].as_str().unwrap_or_default().len()).sum(),
     })
 }
 
@@ -122,13 +122,16 @@ impl Offer {
 }
 
 impl Call {
-    fn of(result: &Value, given: &Value, place: &Place) -> Self {
+    fn of(result: &Value, (name, given): (&Value, &Value), place: &Place) -> Self {
         let reached = result["text"].as_str().unwrap_or_default();
         let blocks = given["content"].as_array().into_iter().flatten();
         let text = blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");
         let structured = &given["structuredContent"];
         Self {
-            tool: result["tool"].as_str().unwrap_or_default().to_owned(),
+            tool: match (name.as_str().unwrap_or_default(), &result["tool"]) {
+                (name, by) if is_named(by, name) => by.as_str().unwrap_or_default().to_owned(),
+                (name, by) => format!("{name}, by {}", by.as_str().unwrap_or_default()),
+            },
             has_text: !text.is_empty() && (reached.contains(text.trim()) || reached.contains(&escaped(&text))),
             has_json: !structured.is_null() && has_json(reached, structured),
             given: [text.len(), if structured.is_null() { 0 } else { structured.to_string().len() }],
@@ -148,6 +151,14 @@ fn is_ours(tool: &Value, listed: &BTreeSet<&str>) -> bool {
 fn is_named(name: &Value, tool: &str) -> bool {
     let before = name.as_str().and_then(|name| name.strip_suffix(tool));
     before.is_some_and(|before| before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric()))
+}
+
+/// The bytes of the longest beginning of the text that the body has.
+fn beginning(text: &str, body: &str) -> usize {
+    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+    let longest = ends.partition_point(|end| body.contains(&text[..*end]));
+    // A word or two are in every text.
+    longest.checked_sub(1).map_or(0, |last| ends[last]).checked_sub(20).map_or(0, |more| more + 20)
 }
 
 /// Text as it stands in JSON, where it is a part of a string.
@@ -216,6 +227,14 @@ mod tests {
         assert!(has_json("Output {x}:\n{\"a\": {\"b\": [1, \"}\"]}}\n", &given));
         assert!(!has_json("{\"a\":{\"b\":[2,\"}\"]}}", &given));
         assert!(!has_json("a: b", &given));
+    }
+
+    #[test]
+    fn a_beginning_of_the_instructions_is_measured() {
+        let text = "hob keeps live sessions – for this project";
+        assert_eq!(beginning(text, &format!("<{text}>")), text.len());
+        assert_eq!(beginning(text, "… hob keeps live sessions –…"), "hob keeps live sessions –".len());
+        assert_eq!(beginning(text, "hobby"), 0);
     }
 
     #[test]
