@@ -29,6 +29,8 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("repl_start", json!({ "profile": "python" })),
         ("repl_eval", json!({ "code": "1+1" })),
         ("repl_eval", json!({ "code": "1/0" })),
+        // As much as hob gives unless told otherwise.
+        ("repl_eval", json!({ "code": "for i in range(1000): print(i, 'abcdefgh')" })),
         ("register_agent", json!({ "name": "runner", "role": "dev" })),
         ("send_message", json!({ "to": "runner", "content": "1+1 is 2." })),
         ("check_messages", json!({})),

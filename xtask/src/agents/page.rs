@@ -114,6 +114,7 @@ fn cell(call: &Call) -> String {
         (true, true) => "text and JSON",
         (true, false) => "text",
         (false, true) => "JSON",
+        (false, false) if call.is_cut => "cut short",
         (false, false) => "something else",
     };
     format!("{what}, {}", call.bytes)

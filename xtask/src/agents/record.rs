@@ -44,6 +44,8 @@ pub(super) struct Call {
     pub(super) bytes: usize,
     pub(super) has_text: bool,
     pub(super) has_json: bool,
+    /// Whether at least the text's beginning is there.
+    pub(super) is_cut: bool,
     /// Of the text and of the JSON that hob gave.
     pub(super) given: [usize; 2],
     /// Whether hob said that it is an error.
@@ -127,12 +129,15 @@ impl Call {
         let blocks = given["content"].as_array().into_iter().flatten();
         let text = blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");
         let structured = &given["structuredContent"];
+        let has_text = |text: &str| reached.contains(text) || reached.contains(&escaped(text));
+        let begins: String = text.chars().take(100).collect();
         Self {
             tool: match (name.as_str().unwrap_or_default(), &result["tool"]) {
                 (name, by) if is_named(by, name) => by.as_str().unwrap_or_default().to_owned(),
                 (name, by) => format!("{name}, by {}", by.as_str().unwrap_or_default()),
             },
-            has_text: !text.is_empty() && (reached.contains(text.trim()) || reached.contains(&escaped(&text))),
+            has_text: !text.is_empty() && has_text(text.trim()),
+            is_cut: !text.is_empty() && has_text(begins.trim()),
             has_json: !structured.is_null() && has_json(reached, structured),
             given: [text.len(), if structured.is_null() { 0 } else { structured.to_string().len() }],
             is_error: given["isError"] == true,
