@@ -30,6 +30,8 @@ pub(super) struct Agent {
 pub(super) struct Place {
     /// A home of its own.
     pub(super) home: PathBuf,
+    /// For its temporary files.
+    pub(super) temporary: PathBuf,
     pub(super) project: PathBuf,
     /// What is started as the server.
     pub(super) server: PathBuf,

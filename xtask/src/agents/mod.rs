@@ -124,8 +124,8 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     let version = manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned();
 
     let (project, outside) = (playground()?, tempfile::tempdir().context("could not make a home")?);
-    let (home, records) = (outside.path().join("home"), outside.path().join("records"));
-    for dir in [&home, &records] {
+    let [home, records, temporary] = ["home", "records", "tmp"].map(|name| outside.path().join(name));
+    for dir in [&home, &records, &temporary] {
         std::fs::create_dir(dir).with_context(|| format!("could not make {}", dir.display()))?;
     }
     let model = Model::start(model, &script(agent), outside.path())?;
@@ -134,6 +134,7 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
         url: format!("http://127.0.0.1:{}", model.port),
         project: project.path().to_owned(),
         home,
+        temporary,
     };
     let setting = (agent.setting)(&place);
     for (path, text) in &setting.files {
@@ -149,7 +150,9 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     command.args(&setting.args).current_dir(&place.project);
     let path = tools.path()?;
     let own = |command: &mut Command| {
-        command.env_clear().env("PATH", &path).env("HOME", &place.home).env("LANG", "C.UTF-8").env("TERM", "dumb");
+        let own =
+            [("PATH", path.as_os_str()), ("HOME", place.home.as_os_str()), ("TMPDIR", place.temporary.as_os_str())];
+        command.env_clear().envs(own).env("LANG", "C.UTF-8").env("TERM", "dumb");
     };
     own(&mut command);
     command.envs(setting.env.iter().cloned());

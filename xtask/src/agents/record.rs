@@ -39,7 +39,7 @@ pub(super) struct Offer {
 /// A result, as it left hob and as it reached the model.
 pub(super) struct Call {
     pub(super) tool: String,
-    /// What reached the model, with a word for the project's directory.
+    /// What reached the model, with words for the directories of this run.
     pub(super) text: String,
     pub(super) bytes: usize,
     pub(super) has_text: bool,
@@ -142,7 +142,9 @@ impl Call {
             given: [text.len(), if structured.is_null() { 0 } else { structured.to_string().len() }],
             is_error: given["isError"] == true,
             bytes: reached.len(),
-            text: reached.replace(&*place.project.to_string_lossy(), "PROJECT"),
+            text: [(&*place.project, "PROJECT"), (&*place.home, "HOME"), (&*place.temporary, "TMPDIR")]
+                .iter()
+                .fold(reached.to_owned(), |text, (dir, word)| text.replace(&*dir.to_string_lossy(), word)),
         }
     }
 }
