@@ -16,9 +16,9 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::clients::within_limit;
+use crate::clients::stdout_of;
 use crate::setup::{self, Tools, node_packages};
-use crate::workspace::{Profile, build, playground, root, shown, target_dir};
+use crate::workspace::{Profile, build, command_line, root, target_dir, temporary_project};
 
 use kinds::{AGENTS, Agent, Place};
 use record::Seen;
@@ -123,7 +123,7 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
     let version = manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned();
 
-    let (project, outside) = (playground()?, tempfile::tempdir().context("could not make a home")?);
+    let (project, outside) = (temporary_project()?, tempfile::tempdir().context("could not make a home")?);
     let [home, records, temporary] = ["home", "records", "tmp"].map(|name| outside.path().join(name));
     for dir in [&home, &records, &temporary] {
         std::fs::create_dir(dir).with_context(|| format!("could not make {}", dir.display()))?;
@@ -156,11 +156,11 @@ fn row(agent: &'static Agent, tools: &Tools, packages: &Path, hob: &Path, model:
     };
     own(&mut command);
     command.envs(setting.env.iter().cloned());
-    let started = page::started(&setting, &shown(&command), &tools.node, packages, &place);
-    let ended = within_limit(&mut command);
+    let started = page::started(&setting, &command_line(&command), &tools.node, packages, &place);
+    let ended = stdout_of(&mut command);
     let mut stop = Command::new(hob);
     own(stop.arg("stop").current_dir(&place.project));
-    let stopped = within_limit(&mut stop);
+    let stopped = stdout_of(&mut stop);
     let exchanges = model.end()?;
     let seen = record::seen(&records, &exchanges, &place, (agent.before)(&[]).is_some());
     // An agent that never started hob left no daemon to stop.
