@@ -1,7 +1,8 @@
 //! The part that a daemon holds: its configuration, and each worktree's files, kept between calls.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp::tool::Context;
@@ -79,7 +80,7 @@ impl Cure {
 
     /// The files below these directories, as kept from the last time.
     fn workspace(&self, roots: Vec<PathBuf>) -> Shared {
-        let mut kept = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.workspaces.lock();
         let found = kept.iter().position(|(known, _)| *known == roots).map(|at| kept.remove(at));
         if kept.len() >= MOST_WORKSPACES {
             kept.remove(0);
@@ -109,7 +110,7 @@ impl Cure {
 
 /// Looks at the files of a workspace.
 fn refresh(workspace: &Shared) -> Arc<Index> {
-    workspace.lock().unwrap_or_else(PoisonError::into_inner).refresh()
+    workspace.lock().refresh()
 }
 
 /// The modules of a worktree. Its files are looked at when the first module is asked for.

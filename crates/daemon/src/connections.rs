@@ -1,8 +1,9 @@
 //! The open connections: their numbers, how many there are, and the limit.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use project::journal::Record;
@@ -64,14 +65,14 @@ impl Connections {
 
     /// The next connection's number.
     pub(crate) fn next_number(&self) -> u64 {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         *last += 1;
         *last
     }
 
     /// Takes a slot for a caller, or says how many there are already.
     pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Slot, usize> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         // The command line still gets in, to show why agents do not, or to end the daemon.
         let limit = match caller.role {
             Role::Mcp => self.limit,
@@ -103,7 +104,7 @@ impl Connections {
 
     /// All of them, in the order they came.
     pub(crate) fn list(&self) -> Vec<Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.open.lock().values().cloned().collect()
     }
 
     /// Whether an agent's program that goes by that name, or by none, stands in the worktree.
@@ -113,7 +114,7 @@ impl Connections {
                 && open.stands_in.as_deref() == Some(worktree)
                 && open.name.as_deref().is_none_or(|said| said.trim_start_matches('@') == name)
         };
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().any(is_it)
+        self.open.lock().values().any(is_it)
     }
 
     /// How many there are; a receiver wakes on each change.
@@ -131,7 +132,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut open = self.connections.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.connections.open.lock();
         open.remove(&self.number);
         self.connections.count.send_replace(open.len());
         drop(open);

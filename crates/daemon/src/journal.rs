@@ -1,10 +1,11 @@
 //! The journal of a daemon: typed records, kept for late readers, sent to subscribers and written as JSON lines.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use project::journal::{self, Event};
@@ -96,7 +97,7 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Writes a record down.
@@ -123,7 +124,7 @@ impl Journal {
 
     /// Brings to the file what is not there yet.
     fn write(&self) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         let unwritten = std::mem::take(&mut self.lock().unwritten);
         let Some(file) = &mut *file else { return };
         let mut lines = Vec::new();

@@ -3,11 +3,12 @@
 //! Two files at most: `daemon.jsonl` and the one before it. A line that cannot be written (full disk) is dropped;
 //! the daemon never fails for its log.
 
+use parking_lot::Mutex;
 use std::fs::{File, OpenOptions, Permissions, rename};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -85,7 +86,7 @@ struct Line(Arc<Mutex<CappedFile>>);
 impl Write for Line {
     /// The JSON formatter hands over one whole line a call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_lines(bytes)?;
+        self.0.lock().write_lines(bytes)?;
         Ok(bytes.len())
     }
     fn flush(&mut self) -> io::Result<()> {

@@ -1,9 +1,10 @@
 //! What the hello line tells a front-end about its tools, for when its daemon goes away: which calls may be made again, and
 //! whether the next daemon's list is another one.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcp::tool::{self, Declaration, Registry};
 use project::{HelloAck, Repeat, RepeatRule};
@@ -25,7 +26,7 @@ impl ToolSummaries {
     /// The answer with the summary of these tools.
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
-        let mut summaries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut summaries = self.0.lock();
         let known =
             summaries.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| ToolSummary::of(registry, revision));
         if known.revision != revision {

@@ -3,10 +3,10 @@
 //!
 //! One file per agent, which only its user can read. Start with [`Tokens::find`].
 
+use parking_lot::Mutex;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use project::private;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Tokens {
     /// # Errors
     /// When it cannot be kept.
     pub fn make(&self, agent: &AgentName, worktree: &Path, renew: bool) -> io::Result<Token> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         if let Some(token) = self.of(agent)?
             && !renew
             && token.worktree == worktree
@@ -102,7 +102,7 @@ impl Tokens {
     /// # Errors
     /// When it cannot be written.
     pub fn follow(&self, agent: &AgentName, former: &Path, worktree: &Path) -> io::Result<()> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         match self.of(agent)?.filter(|token| token.worktree == former) {
             Some(token) => self.write(&Token { worktree: worktree.to_owned(), ..token }),
             None => Ok(()),
@@ -114,7 +114,7 @@ impl Tokens {
     /// # Errors
     /// When its file cannot be removed.
     pub fn revoke(&self, agent: &AgentName) -> io::Result<bool> {
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = self.making.lock();
         match fs::remove_file(self.path(agent)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

@@ -1,8 +1,9 @@
 //! A sorted map that is shared and changed at run time: the source of every list that a client pages through.
 
+use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// Sorted by key, so that a page can continue after a key that has since been removed.
 pub(crate) struct Catalog<T: ?Sized>(RwLock<BTreeMap<String, Arc<T>>>);
@@ -22,24 +23,24 @@ impl<T: ?Sized> Default for Catalog<T> {
 
 impl<T: ?Sized> Catalog<T> {
     pub(crate) fn insert(&self, key: String, entry: Arc<T>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
+        self.0.write().insert(key, entry);
     }
 
     pub(crate) fn remove(&self, key: &str) -> bool {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
+        self.0.write().remove(key).is_some()
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<Arc<T>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.0.read().get(key).cloned()
     }
 
     pub(crate) fn list(&self) -> Vec<Arc<T>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.0.read().values().cloned().collect()
     }
 
     /// At most `size` entries, beginning after this key.
     pub(crate) fn page(&self, after: Option<&str>, size: usize) -> Page<T> {
-        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.0.read();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut rest = entries.range::<str, _>((from, Bound::Unbounded));
         let mut last = None;

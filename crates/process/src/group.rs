@@ -1,8 +1,9 @@
 //! The shared handle on everything that descends from a started program.
 
+use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -131,11 +132,11 @@ impl Group {
 
     /// What was alive when last looked at.
     pub(crate) fn known(&self) -> Known {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.known.lock().clone()
     }
 
     fn remember(&self, members: Vec<Member>) -> Vec<Member> {
-        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.known.lock();
         *known = members.iter().map(Member::key).collect();
         members
     }
@@ -165,17 +166,17 @@ impl Group {
         }
     }
 
-    fn resources(&self) -> std::sync::MutexGuard<'_, Resources> {
-        self.0.resources.lock().unwrap_or_else(PoisonError::into_inner)
+    fn resources(&self) -> parking_lot::MutexGuard<'_, Resources> {
+        self.0.resources.lock()
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let resources = self.resources.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let resources = self.resources.get_mut();
         if !resources.ended && resources.guardian.is_none() {
             // No guardian that would do it: at once, and without waiting for the dead to be reaped.
-            let known = std::mem::take(self.known.get_mut().unwrap_or_else(PoisonError::into_inner));
+            let known = std::mem::take(self.known.get_mut());
             self.identity.end(known, Duration::ZERO, Duration::from_millis(200));
         }
     }

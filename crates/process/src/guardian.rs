@@ -5,11 +5,12 @@
 //! ends the session. It is started before the session's first process, and knows the session by its nonce until it is
 //! told more.
 
+use parking_lot::Mutex;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -111,8 +112,8 @@ impl Supervisor {
         Ok(Ready { read, write: line.pipe.expect("just put there"), told })
     }
 
-    fn line(&self) -> std::sync::MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn line(&self) -> parking_lot::MutexGuard<'_, Line> {
+        self.line.lock()
     }
 }
 

@@ -3,12 +3,13 @@
 //! A process is named by its number and its start time together, because numbers are used again. [`Identity`] names a
 //! whole session; [`Identity::members`] finds everything that belongs to it, escaped descendants too.
 
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, RawDir};
@@ -230,7 +231,7 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
 /// caller that allows some age shares the last look.
 fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
-    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = || LAST.lock();
     if let Some((_, all)) = last().as_ref().filter(|(looked, _)| looked.elapsed() < age) {
         return all.clone();
     }

@@ -4,9 +4,9 @@
 //! is our child, was not started through this crate, and is in another session than ours, as everything is that escaped
 //! from a session of ours. Children that other code starts without a session of their own are left to that code.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions};
@@ -102,7 +102,7 @@ pub(crate) fn unregister(pid: i32) {
 }
 
 fn owned_children() -> MutexGuard<'static, Option<HashSet<i32>>> {
-    OWNED.lock().unwrap_or_else(PoisonError::into_inner)
+    OWNED.lock()
 }
 
 /// Our children that came from elsewhere.

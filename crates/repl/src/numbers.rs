@@ -1,12 +1,12 @@
 //! The numbers of evaluations: one count for all sessions of a project, continued by the next daemon, so that a number
 //! never means two evaluations.
 
+use parking_lot::Mutex;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// How many numbers are reserved on disk at once, and the largest gap that a crash leaves.
 const BLOCK: u64 = 64;
@@ -68,7 +68,7 @@ impl EvalNumbers {
 
     /// Returns reserved numbers that were not used. Call when the daemon ends.
     pub(crate) fn close(&self) {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         let next = self.next.load(Ordering::Acquire);
         if next > self.first {
             self.write(next);
@@ -77,7 +77,7 @@ impl EvalNumbers {
     }
 
     fn reserve(&self, number: u64) {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock();
         if number >= self.reserved.load(Ordering::Acquire) {
             let until = number.saturating_add(BLOCK);
             self.write(until);

@@ -1,10 +1,11 @@
 //! A client that speaks MCP to a spawned `hob mcp`, line by line, and checks every line it gets.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ impl McpPeer {
             let mut buffer = [0; 4096];
             while let Some(Ok(count @ 1..)) = stderr.as_mut().map(|stderr| stderr.read(&mut buffer)) {
                 let text = String::from_utf8_lossy(&buffer[..count]);
-                collected.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+                collected.lock().push_str(&text);
             }
         });
         McpPeer { child, stdin, lines, stderr: stderr_text, unread: VecDeque::new(), next_id: 1 }
@@ -70,7 +71,7 @@ impl McpPeer {
 
     /// What it wrote to stderr so far.
     pub fn stderr(&self) -> String {
-        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.stderr.lock().clone()
     }
 
     /// Whether the front-end lives.

@@ -1,9 +1,10 @@
 //! What others see of the tree: the view, and a subscription to what changes. A subscriber that does not listen gets its
 //! batches as one; none is dropped, and what waits for it is never more than the paths before and after.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::Notify;
 
@@ -51,7 +52,7 @@ struct Waiting {
 
 impl Slot {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 
@@ -93,7 +94,7 @@ impl Publisher {
     }
 
     fn lock(&self) -> MutexGuard<'_, Published> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Delivers the changes to everybody.

@@ -1,7 +1,8 @@
 //! The BEAM files of the standard library and of the machines' runtime, made once, on first use.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use super::{CodegenError, Origin, compile, machine};
 use crate::ir::form::Module;
@@ -21,7 +22,7 @@ pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, CodegenError>> 
     let name = &*module.name;
     let runtime = name == RUNTIME;
     let text = if runtime { machine::TEXT } else { standard::source(name)? };
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut made = MADE.lock();
     if let Some((of, files)) = made.get(&module.name) {
         return Arc::ptr_eq(of, module).then(|| Ok(files.clone()));
     }

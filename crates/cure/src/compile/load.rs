@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use super::Sources;
 use super::imports::{know, prelude};
@@ -140,7 +140,7 @@ impl<'a> Loader<'a> {
             return self.done(name, Some(Arc::new(loaded)));
         }
         if let Some(text) = standard::source(name) {
-            let known = STANDARD.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+            let known = STANDARD.lock().get(name).cloned();
             let loaded = known.or_else(|| self.standard(name, text));
             for used in loaded.iter().flat_map(|loaded| &loaded.uses) {
                 self.load(used);
@@ -184,7 +184,7 @@ impl<'a> Loader<'a> {
         let loaded = Arc::new(self.check(module, text, &Share::default()).0);
         // A text may hold a module of a library's name, which then is no library.
         if !loaded.uses.iter().any(|used| self.named.contains_key(used)) {
-            STANDARD.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), loaded.clone());
+            STANDARD.lock().insert(name.clone(), loaded.clone());
         }
         Some(loaded)
     }

@@ -1,7 +1,8 @@
 //! The result of checking a module, and the cache of results between compilations.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use crate::diagnostic::Diagnostic;
 use crate::fsm::{Finding, Graph};
@@ -78,7 +79,7 @@ pub(super) struct CacheEntry {
 
 impl ModuleCache {
     fn entries(&self) -> MutexGuard<'_, HashMap<Name, CacheEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn get(&self, module: &str) -> Option<CacheEntry> {

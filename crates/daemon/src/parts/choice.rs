@@ -4,8 +4,9 @@
 //! Registries are made once for each choice and shared by all connections that chose the same, so that a listing is
 //! serialized once and a tool added later appears everywhere.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcp::tool::{AnyTool, Registry};
 
@@ -123,7 +124,7 @@ impl Catalog {
         let source = if matches!(choice, Choice::Profile(_)) { &self.profiles } else { &self.toolsets };
         let chosen: Vec<&PartToolset> = source.iter().filter(is_chosen).collect();
         let instructions: Vec<&str> = chosen.iter().map(|entry| entry.toolset.instructions).collect();
-        let mut registries = self.registries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registries = self.registries.lock();
         let tools = || chosen.iter().flat_map(|entry| entry.toolset.tools.iter().cloned());
         Ok(Chosen {
             instructions: instructions.join(" "),

@@ -1,7 +1,8 @@
 //! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and each kind of connection.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mcp::prompt::Prompts;
 use mcp::resource::{Resources, TemplateError};
@@ -74,7 +75,7 @@ impl Parts {
     ) -> Result<Server, ChoiceError> {
         let chosen = self.catalog.choose(&hello.toolsets, hello.profile.as_deref())?;
         let key = (surface, Arc::as_ptr(&chosen.registry).addr());
-        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = self.servers.lock();
         if let Some(server) = servers.get(&key) {
             return Ok(server.clone());
         }

@@ -1,8 +1,9 @@
 //! Messages that were handed out in answers that their clients may have cancelled. A client that cancels a call drops
 //! the answer that is on its way (MCP "Cancellation"), so its next call must not confirm what that answer held.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use mcp::tool::Context;
 use tokio::sync::oneshot;
@@ -84,6 +85,6 @@ impl HandOuts {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<HandOut>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

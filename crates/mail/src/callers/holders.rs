@@ -1,8 +1,8 @@
 //! The newest holder of each name, as far as this daemon has seen. A store reports a takeover only to a caller that
 //! changes something; callers that only look or subscribe learn of it here.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -83,7 +83,7 @@ impl Holders {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<AgentName, Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Calls of each run that hand messages out and have not answered yet. A call that begins meanwhile was sent before
 //! their answers could be seen, so it does not confirm what they hand out.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use project::Caller;
 
@@ -23,7 +24,7 @@ impl InFlight {
     pub(super) fn begin(tokens: &Arc<Tokens>, caller: &Caller) -> InFlight {
         let run = caller.run.clone().unwrap_or_else(|| format!("connection {}", caller.connection));
         let own = token();
-        let mut all = tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = tokens.lock();
         let of_run = all.entry(run.clone()).or_default();
         let unseen = of_run.clone();
         of_run.push(own);
@@ -44,7 +45,7 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.tokens.lock();
         if let Some(of_run) = all.get_mut(&self.run) {
             of_run.retain(|token| *token != self.own);
             if of_run.is_empty() {

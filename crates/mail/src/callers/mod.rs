@@ -13,9 +13,10 @@ mod process_end;
 mod subscriptions;
 mod worktree;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::tool::{Context, ToolError};
@@ -374,8 +375,8 @@ impl Callers {
         self.lock().get(&connection).cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Present>> {
-        self.present.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, HashMap<u64, Present>> {
+        self.present.lock()
     }
 }
 

@@ -9,8 +9,9 @@
 
 pub mod note;
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use self::note::{Kind, Note, Place};
 use crate::error::StoreError;
@@ -84,7 +85,7 @@ impl Home {
     pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         let opened = self.try_open().await;
         let refused = opened.as_ref().err().filter(|error| matches!(error, StoreError::Elsewhere { .. }));
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused.cloned();
+        *self.refused.lock() = refused.cloned();
         opened
     }
 
@@ -138,7 +139,7 @@ impl Home {
             let file = self.options.address_file.clone();
             move |why: Why| {
                 let (error, place) = not_along(why, &now, noted.as_ref(), &file);
-                *found.lock().unwrap_or_else(PoisonError::into_inner) = place;
+                *found.lock() = place;
                 error
             }
         };
@@ -173,7 +174,7 @@ impl Home {
             Ok(connected) => connected,
             Err(error) => {
                 // Put on record, so that a person can decide about it.
-                let place = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let place = found.lock().take();
                 if let Some(place) = place.filter(|_| noted.is_none()) {
                     self.write(&Note { place, instead_of: None })?;
                 }
@@ -206,7 +207,7 @@ impl Home {
                 return Look { place: "not known".to_owned(), problem: Some((error.to_string(), hints)), remark: None };
             }
         };
-        if let (Some(error), Some(note)) = (&*self.refused.lock().unwrap_or_else(PoisonError::into_inner), &note)
+        if let (Some(error), Some(note)) = (&*self.refused.lock(), &note)
             && !note.is_kept_from(&now)
             && note.place.space != now.space
         {

@@ -1,8 +1,9 @@
 //! Which sessions are connected, and what happens when one ends. A lease lasts as long as its session; no timer runs
 //! while the session is connected.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::journal::Record;
@@ -49,7 +50,7 @@ impl Drop for Attachment {
 
 impl Sessions {
     fn lives(&self) -> MutexGuard<'_, HashMap<SessionId, Life>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn is_connected(&self, agent: &AgentName) -> bool {

@@ -1,8 +1,9 @@
 //! Periodic work: noting which agents were seen, purging what was handled long ago, and polling where a wake may be
 //! lost.
 
+use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
@@ -34,7 +35,7 @@ struct State {
 
 impl Seen {
     pub(crate) fn mark(&self, agent: &AgentName) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.at.insert(agent.clone(), Instant::now());
         if state.unwritten.insert(agent.clone()) && state.unwritten.len() == 1 {
             self.something.notify_one();
@@ -42,12 +43,12 @@ impl Seen {
     }
 
     pub(crate) fn is_recent(&self, agent: &AgentName, within: Duration) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         state.at.get(agent).is_some_and(|at| at.elapsed() < within)
     }
 
     fn take(&self) -> Vec<AgentName> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.unwritten.drain().collect()
     }
 }

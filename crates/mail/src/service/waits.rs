@@ -4,9 +4,10 @@
 //! A waiter may leave an [`OnWake`], its first step after a wake. The store takes that step in the transaction that
 //! brings the news, or the waking thread begins it: either saves the way to the waiter and back.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use tokio::sync::Notify;
@@ -113,7 +114,7 @@ impl Drop for Ticket {
 
 impl Waits {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Registers a waiter.

@@ -1,7 +1,8 @@
 //! URI → resource, or the template that it matches; and which connections watch which resources.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 
@@ -122,6 +123,6 @@ impl Resources {
     }
 
     fn watchers(&self) -> MutexGuard<'_, HashMap<String, Vec<Weak<dyn Watcher>>>> {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watchers.lock()
     }
 }

@@ -1,10 +1,11 @@
 //! A conversation for transports that carry whole messages: messages are put in, lines are taken out by polling, and
 //! the poller drives it. An exchange is to an HTTP response or a WebSocket what a `Connection` is to a stream of bytes.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -351,7 +352,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 

@@ -2,8 +2,9 @@
 //! connection, until its result is fetched. For clients with the extension `io.modelcontextprotocol/tasks` a job is a
 //! task (`tasks.rs`); others reach it by the tools of `job_tools.rs`.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -139,7 +140,7 @@ impl Jobs {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Job>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -301,13 +302,13 @@ impl Job {
     /// Notifies this connection when the stage changes.
     pub(super) fn watch(&self, side_channel: &Arc<SideChannel>) {
         let watcher = Arc::downgrade(side_channel);
-        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watchers = self.watchers.lock();
         watchers.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&watcher));
         watchers.push(watcher);
     }
 
     fn notify_watchers(&self) {
-        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let watchers = self.watchers.lock().clone();
         watchers.iter().filter_map(Weak::upgrade).for_each(|side_channel| side_channel.task_changed(&self.id));
     }
 
@@ -320,7 +321,7 @@ impl Job {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

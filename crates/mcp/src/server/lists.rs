@@ -58,7 +58,7 @@ impl Shared {
     fn tool_listing(&self, era: Era) -> Arc<[u8]> {
         // Read before listing: a change in between makes the entry look outdated, and it is rendered again.
         let revision = *self.registry.changes().borrow();
-        let mut listings = self.listings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut listings = self.listings.lock();
         match listings.get(&era) {
             Some((rendered_at, listing)) if *rendered_at == revision => listing.clone(),
             _ => {

@@ -36,10 +36,11 @@ mod timer;
 #[doc = include_str!("odd_input.md")]
 pub mod odd_input {}
 
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -131,7 +132,7 @@ impl Server {
         Fut: Future<Output = Result<Box<RawValue>, RpcError>> + Send + 'static,
     {
         let method: Method = Arc::new(move |cx, params| Box::pin(handler(cx, params)));
-        self.shared.methods.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), method);
+        self.shared.methods.write().insert(name.to_owned(), method);
         self.shared.has_methods.store(true, Ordering::Release);
         self
     }
@@ -150,7 +151,7 @@ impl Server {
                 Ok(RawValue::NULL.to_owned())
             })
         });
-        self.shared.notifications.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), method);
+        self.shared.notifications.write().insert(name.to_owned(), method);
         self
     }
 
@@ -174,7 +175,7 @@ impl Server {
     #[must_use]
     pub fn page_size(self, entries: usize) -> Server {
         self.shared.page_size.store(entries.max(1), Ordering::Relaxed);
-        self.shared.listings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.shared.listings.lock().clear();
         self
     }
 
@@ -274,11 +275,11 @@ impl Shared {
         if !self.has_methods.load(Ordering::Acquire) {
             return None;
         }
-        self.methods.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.methods.read().get(name).cloned()
     }
 
     fn notification(&self, name: &str) -> Option<Method> {
-        self.notifications.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.notifications.read().get(name).cloned()
     }
 }
 

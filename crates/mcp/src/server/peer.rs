@@ -1,7 +1,8 @@
 //! The connection as one call sees it: the server's [`Peer`].
 
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -117,7 +118,7 @@ impl CallPeer {
 
     /// The effects that the call reported so far, as text.
     pub(super) fn effects(&self) -> String {
-        let effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
+        let effects = self.effects.lock();
         if effects.is_empty() { "none".to_owned() } else { effects.join("; ") }
     }
 
@@ -126,7 +127,7 @@ impl CallPeer {
     }
 
     fn route(&self) -> MutexGuard<'_, Route> {
-        self.route.lock().unwrap_or_else(PoisonError::into_inner)
+        self.route.lock()
     }
 
     fn side_channel(&self) -> Arc<SideChannel> {
@@ -176,7 +177,7 @@ impl Peer for CallPeer {
     }
 
     fn effect(&self, what: String) {
-        self.effects.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+        self.effects.lock().push(what);
     }
 
     fn log(&self, level: LogLevel, logger: &str, data: Box<RawValue>) {

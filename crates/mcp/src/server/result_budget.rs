@@ -1,8 +1,9 @@
 //! The budget of a result's text. A longer text keeps its head and its tail, and says how much is left out and where
 //! the full text can be read by range.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::suspended::random_name;
 use crate::resource::{AnyTemplate, Contents, ReadError, Template, template};
@@ -31,7 +32,7 @@ struct FullText {
 impl FullTexts {
     fn keep(&self, principal: &Arc<str>, text: String) -> String {
         let id = random_name();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.push_back(FullText { id: id.clone(), principal: principal.clone(), text: text.into() });
         let mut bytes: usize = kept.iter().map(|whole| whole.text.len()).sum();
         while kept.len() > MAX_TEXTS || bytes > MAX_BYTES {
@@ -42,7 +43,7 @@ impl FullTexts {
     }
 
     fn get(&self, id: &str, principal: &str) -> Option<Arc<str>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.lock();
         kept.iter().find(|whole| whole.id == id && &*whole.principal == principal).map(|whole| whole.text.clone())
     }
 }

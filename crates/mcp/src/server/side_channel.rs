@@ -1,9 +1,10 @@
 //! The way from calls and other tasks into a connection: notifications, progress, questions, finished calls. It never
 //! blocks, and is bounded where a sender could run ahead. The connection takes everything out at once, as [`Inbound`].
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -229,6 +230,6 @@ impl SideChannel {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }

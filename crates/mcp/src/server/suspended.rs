@@ -1,8 +1,9 @@
 //! Calls that wait for an answer that comes with another request, and the sealed tickets that name them. They belong to
 //! the server, because the answer may come on another connection. `asking.rs` suspends and resumes them.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hmac::{Hmac, Mac};
@@ -160,7 +161,7 @@ impl SuspendedCalls {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, SuspendedCall>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }
 

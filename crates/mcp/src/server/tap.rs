@@ -1,12 +1,13 @@
 //! A wire tap: records every message of a connection in a file, to show what a client really does. Off unless the
 //! embedder asks for it.
 
+use parking_lot::Mutex;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Writes the lines of connections to a file: `>` from the client, `<` from the server, with the seconds since the tap
@@ -30,7 +31,7 @@ impl Tap {
     }
 
     pub(super) fn line(&self, mark: char, line: &[u8]) {
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         let elapsed = inner.began.elapsed();
         if let Err(error) = inner.write(mark, line, elapsed) {
             inner.file = None;

@@ -1,7 +1,8 @@
 //! `listen`: sends what GHCi prints to the connection as notifications.
 
+use parking_lot::Mutex;
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::tool::{Context, Effect, NotifyError, Tool, ToolError};
@@ -61,7 +62,7 @@ impl Tool for Listen {
     async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
         let caller = caller(&cx)?.clone();
         let key = (caller.connection, args.session.clone());
-        let added = self.listening.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        let added = self.listening.lock().insert(key.clone());
         if added {
             let listening = self.listening.clone();
             // Subscribed before the answer, so that no later output is missed.
@@ -75,7 +76,7 @@ impl Tool for Listen {
                     () = cx.disconnected() => {}
                     () = forwarder.run(&repl, &caller, starts, events) => {}
                 }
-                listening.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+                listening.lock().remove(&key);
             });
         }
         Ok(Reply::new("Listening for GHCi output..."))

@@ -8,9 +8,10 @@ mod reading;
 mod tests;
 mod transcript;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp::prompt::Completion;
@@ -206,5 +207,5 @@ fn address(session: &str, part: Part, worktree: Option<&Path>) -> String {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

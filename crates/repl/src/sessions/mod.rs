@@ -9,9 +9,10 @@ mod eval;
 mod restart;
 mod start;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -352,7 +353,7 @@ impl Repl {
     }
 
     fn lock(&self) -> MutexGuard<'_, SessionTable> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock()
     }
 }
 

@@ -1,9 +1,9 @@
 //! A real Erlang VM for tests: one per test process, kept running, to which modules are given as bytes. It loads and
 //! runs them, reads their chunks and validates their assembly, many in one request. Start with [`Otp::start`].
 
+use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
@@ -115,7 +115,7 @@ impl Otp {
     }
 
     fn answers(&self, request: Request, count: usize) -> Vec<(u8, String, String)> {
-        let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pipes = self.pipes.lock();
         let (input, output) = &mut *pipes;
         let size = (request.0.len() as u32).to_be_bytes();
         input.write_all(&size).and_then(|()| input.write_all(&request.0)).expect("the VM takes the request");
@@ -142,7 +142,7 @@ impl Otp {
 
 impl Drop for Otp {
     fn drop(&mut self) {
-        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = self.child.lock();
         // Its input ends with it, but a program of a failed test may still run.
         let _ = child.kill();
         let _ = child.wait();

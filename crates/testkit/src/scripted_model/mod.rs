@@ -15,10 +15,11 @@ mod script;
 #[cfg(test)]
 mod tests;
 
+use parking_lot::Mutex;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -117,7 +118,7 @@ impl ScriptedModel {
 
     /// What came so far, in order.
     pub fn exchanges(&self) -> Vec<Exchange> {
-        self.shared.exchanges.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.exchanges.lock().clone()
     }
 }
 
@@ -158,11 +159,11 @@ impl Shared {
 
     fn keep(&self, exchange: Exchange) -> bool {
         // One lock for both, so that the lines have the order of the list.
-        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exchanges = self.exchanges.lock();
         if exchanges.len() >= EXCHANGES {
             return false;
         }
-        if let Some(record) = self.record.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(record) = self.record.lock().as_mut() {
             let _ = writeln!(record, "{}", exchange.to_json()).and_then(|()| record.flush());
         }
         exchanges.push(exchange);

@@ -4,9 +4,9 @@ mod deliver;
 mod look;
 mod rows;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::change::{Change, Changed};
 use super::commit_hook::{AfterCommit, Listeners};
@@ -28,7 +28,7 @@ impl MemoryStore {
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
         // A panic half-way could leave rows inconsistent, but checks come before the first change.
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rows.lock()
     }
 
     /// Does what the commit hook asks for.
@@ -45,7 +45,7 @@ impl MemoryStore {
     }
 
     fn listeners(&self) -> Listeners {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.listeners.lock().clone()
     }
 
     fn wake(&self, arrivals: Vec<Arrival>) {
@@ -78,11 +78,11 @@ impl Store for MemoryStore {
     }
 
     fn listen(&self, listener: WakeListener) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).wake = Some(listener);
+        self.listeners.lock().wake = Some(listener);
     }
 
     fn on_commit(&self, hook: CommitHook) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).commit = Some(hook);
+        self.listeners.lock().commit = Some(hook);
     }
 
     fn wake_delivery(&self) -> WakeDelivery {

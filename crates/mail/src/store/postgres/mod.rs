@@ -13,8 +13,9 @@ mod schema;
 mod spaces;
 mod writer;
 
+use parking_lot::Mutex;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::PgPool;
@@ -146,7 +147,7 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
 /// missed.
 async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>) {
     let tell = || {
-        let listener = listener.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let listener = listener.lock().clone();
         if let Some(listener) = listener {
             listener(Wake::Look);
         }
@@ -196,7 +197,7 @@ impl Store for PostgresStore {
     }
 
     fn listen(&self, listener: WakeListener) {
-        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        *self.listener.lock() = Some(listener);
     }
 
     fn wake_delivery(&self) -> WakeDelivery {
@@ -205,7 +206,7 @@ impl Store for PostgresStore {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            for task in self.tasks.lock().drain(..) {
                 task.abort();
             }
             self.pool.close().await;
@@ -215,7 +216,7 @@ impl Store for PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for task in self.tasks.lock().drain(..) {
             task.abort();
         }
     }

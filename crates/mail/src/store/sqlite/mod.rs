@@ -19,9 +19,10 @@ mod writer;
 
 pub use examine::{Held, count, examine, examine_spool};
 
+use parking_lot::Mutex;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -175,11 +176,11 @@ impl Store for SqliteStore {
     }
 
     fn listen(&self, listener: WakeListener) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).wake = Some(listener);
+        self.listeners.lock().wake = Some(listener);
     }
 
     fn on_commit(&self, hook: CommitHook) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).commit = Some(hook);
+        self.listeners.lock().commit = Some(hook);
     }
 
     fn wake_delivery(&self) -> WakeDelivery {

@@ -1,7 +1,7 @@
 //! Reads a store when the disk has no room to open it for writing. SQLite keeps the index of the log in a file of its
 //! own, which cannot be made then; a connection in exclusive mode keeps that index in memory.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -36,7 +36,7 @@ impl Sole {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
         }
-        let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        let db = self.db.lock();
         look::answer(&db, self.space, self.options.clock.now(), &self.options.limits, query).map_err(explain)
     }
 }

@@ -1,6 +1,7 @@
 //! A store that is open for reading and writing: its writer, its readers, and the way to them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
@@ -67,7 +68,7 @@ impl Whole {
     }
 
     fn submit(&self, job: Job) -> Result<(), StoreError> {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let jobs = self.jobs.lock();
         jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(closed)
     }
 
@@ -108,9 +109,9 @@ impl Whole {
         let _turns = self.reading.turns.acquire_many(READERS).await;
         self.reading.turns.close();
         // Before the writer's connection: of two that close at once, neither is the last.
-        self.reading.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.reading.idle.lock().clear();
+        drop(self.jobs.lock().take());
+        let writer = self.writer.lock().take();
         if let Some(writer) = writer {
             // The writer ends after all changes that were begun.
             let _ = tokio::task::spawn_blocking(move || writer.join()).await;
@@ -123,7 +124,7 @@ impl Reading {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
         }
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().pop();
         let db = match idle {
             Some(db) => db,
             None => connect(&self.options).map_err(explain)?,
@@ -131,7 +132,7 @@ impl Reading {
         let now = self.options.clock.now();
         let found = look::answer(&db, self.space, now, &self.options.limits, query).map_err(explain);
         if found.is_ok() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+            self.idle.lock().push(db);
         }
         found
     }

@@ -1,9 +1,10 @@
 //! The one thread that writes. It gathers changes, applies them in one transaction together with what the commit hook
 //! asks for, syncs once, answers them, then wakes the other waiters.
 
+use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -260,7 +261,7 @@ impl Writer {
     }
 
     fn listeners(&self) -> Listeners {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.listeners.lock().clone()
     }
 
     /// Runs one transaction, with what the commit hook asks for. On an error nothing has happened, and there are no

@@ -1,8 +1,9 @@
 //! A disk that tells written data from synced data, and gives its contents after a power failure.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What a disk tears apart: a write may survive in part, but not a part of these.
 const SECTOR: usize = 512;
@@ -69,14 +70,14 @@ impl Disk {
     }
 
     pub(super) fn saw(&self, event: Event) {
-        if let Some(events) = &mut *self.events.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(events) = &mut *self.events.lock() {
             events.push(event);
         }
     }
 
     /// All that happened; nothing is written down from now on.
     pub(super) fn end(&self) -> Vec<Event> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        self.events.lock().take().unwrap_or_default()
     }
 }
 

@@ -1,11 +1,12 @@
 //! An SQLite VFS around the system's: it tells a [`Disk`] what is written, truncated, synced and removed in watched
 //! folders. Syncs go no further, for speed. Locks, the index of the log and other files are the system's own.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use rusqlite::ffi::{
     SQLITE_FCNTL_PRAGMA, SQLITE_OK, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find,
@@ -48,12 +49,12 @@ const HEAD: usize = size_of::<OpenFile>().next_multiple_of(16);
 /// Files in the disk's folder that are opened from now on are told to it.
 pub(super) fn watch(disk: &Arc<Disk>) {
     SYSTEM.get_or_init(register);
-    DISKS.lock().unwrap_or_else(PoisonError::into_inner).insert(disk.folder.clone(), Arc::clone(disk));
+    DISKS.lock().insert(disk.folder.clone(), Arc::clone(disk));
 }
 
 /// Files in that folder that are opened from now on are like all others.
 pub(super) fn forget(folder: &Path) {
-    DISKS.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
+    DISKS.lock().remove(folder);
 }
 
 fn register() -> Registered {
@@ -89,7 +90,7 @@ fn disk_of(name: *const c_char) -> Option<Told> {
     }
     // SAFETY: SQLite's names end with a nul.
     let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes())).to_owned();
-    let disks = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let disks = DISKS.lock();
     Some(Told { disk: Arc::clone(disks.get(path.parent()?)?), path })
 }
 

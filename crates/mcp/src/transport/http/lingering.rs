@@ -2,9 +2,10 @@
 //! be answered by a reset, which destroys the answer that the client has not read yet (RFC 9112, 9.6). So the stream is
 //! reclaimed from hyper, and input is read and discarded for a while.
 
+use parking_lot::Mutex;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ impl Reclaimed {
     /// Discards input until the client is done, for a while. A stream that was not returned, because it was upgraded,
     /// is left alone.
     pub(super) async fn linger(self) {
-        let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let stream = self.0.lock().take();
         let Some(mut stream) = stream else { return };
         let drained = async {
             stream.shutdown().await?;
@@ -50,7 +51,7 @@ impl Reclaimed {
 
 impl Drop for ReclaimOnDrop {
     fn drop(&mut self) {
-        *self.to.0.lock().unwrap_or_else(PoisonError::into_inner) = self.stream.take();
+        *self.to.0.lock() = self.stream.take();
     }
 }
 

@@ -3,7 +3,8 @@
 //! tell what was read. A WebSocket's client tells by answering a ping that follows the report; on a stream of events
 //! only time helps.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -21,14 +22,14 @@ impl SentAt {
     /// Notes the time, if these lines contain progress.
     pub(super) fn sent(&self, lines: &[u8]) {
         if tells_progress(lines) {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            *self.0.lock() = Some(Instant::now());
         }
     }
 
     pub(super) fn drained(&self) -> Drained {
         let sent = self.0.clone();
         Box::new(move || {
-            let sent = *sent.lock().unwrap_or_else(PoisonError::into_inner);
+            let sent = *sent.lock();
             Some(sent.is_none_or(|sent| sent.elapsed() >= PROGRESS_GAP))
         })
     }
@@ -48,7 +49,7 @@ pub(super) struct Pings(Arc<Mutex<(u64, u64)>>);
 impl Pings {
     /// The payload of the next ping.
     pub(super) fn next(&self) -> Vec<u8> {
-        let mut pings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pings = self.0.lock();
         pings.0 += 1;
         pings.0.to_be_bytes().to_vec()
     }
@@ -56,7 +57,7 @@ impl Pings {
     /// Takes the payload of a pong; pongs to other pings are ignored.
     pub(super) fn answered(&self, said: &[u8]) {
         if let Ok(number) = said.try_into().map(u64::from_be_bytes) {
-            let mut pings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pings = self.0.lock();
             pings.1 = pings.1.max(number).min(pings.0);
         }
     }
@@ -64,7 +65,7 @@ impl Pings {
     pub(super) fn drained(&self) -> Drained {
         let pings = self.0.clone();
         Box::new(move || {
-            let (asked, answered) = *pings.lock().unwrap_or_else(PoisonError::into_inner);
+            let (asked, answered) = *pings.lock();
             Some(answered >= asked)
         })
     }

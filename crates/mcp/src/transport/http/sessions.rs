@@ -1,8 +1,9 @@
 //! HTTP sessions: the state of clients that make a handshake (2025-03-26 to 2025-11-25, "Session Management").
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
@@ -106,7 +107,7 @@ impl HttpSessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock()
     }
 }
 
@@ -181,11 +182,11 @@ impl HttpSession {
     }
 
     fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.used.lock() = Instant::now();
     }
 
     fn is_idle(&self, limit: std::time::Duration) -> bool {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = *self.used.lock();
         used.elapsed() >= limit && !self.main.is_read() && self.lock().iter().all(|stream| stream.is_over())
     }
 
@@ -194,7 +195,7 @@ impl HttpSession {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Stream>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock()
     }
 }
 

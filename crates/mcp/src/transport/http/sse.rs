@@ -1,8 +1,9 @@
 //! The transport of 2024-11-05, for old clients: one stream of events with all messages of the server, and a route to
 //! post messages to. A conversation lasts as long as its stream.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::Body;
@@ -31,7 +32,7 @@ pub(super) struct Conversations {
 
 impl Conversations {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, (String, Arc<Inbox>)>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock()
     }
 }
 

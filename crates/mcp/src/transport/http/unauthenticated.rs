@@ -1,9 +1,10 @@
 //! Connections without an authorized request yet. They must not keep others out: each has limited time, and when all
 //! places are taken the oldest of them is closed for a new one.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::request::Parts;
@@ -29,7 +30,7 @@ pub(super) struct Admission {
 
 impl AdmissionQueue {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Adds a new connection.
