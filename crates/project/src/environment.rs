@@ -93,7 +93,7 @@ const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CRE
 
 /// Search paths by which programs and modules are found and run. Entries that are empty or relative mean whatever
 /// directory a program is in, so a checkout would be asked first.
-const SEARCHED: &[&str] = &["PATH", "PYTHONPATH", "RUBYLIB", "LD_LIBRARY_PATH"];
+const SEARCHED: &[&str] = &["PATH", "PYTHONPATH", "RUBYLIB", "NODE_PATH", "LD_LIBRARY_PATH"];
 
 /// The longest value that is passed on, in bytes.
 const VALUE_MAX: usize = 64 * 1024;
@@ -189,6 +189,7 @@ mod tests {
         check("PYTHONPATH", "/x:", Some("/x"));
         check("PYTHONPATH", ".", None);
         check("LD_LIBRARY_PATH", ":/x", Some("/x"));
+        check("NODE_PATH", ".:/x", Some("/x"));
         check("GHC_PACKAGE_PATH", "/x:", Some("/x:"));
     }
 }

@@ -182,7 +182,8 @@ fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
 /// How a running evaluation is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterruptPlan {
-    /// Whether SIGINT to the process group interrupts the evaluation and spares the REPL.
+    /// Whether SIGINT to the process group interrupts the evaluation and spares the REPL. One that comes when nothing runs must
+    /// not hit what comes next.
     pub signal: bool,
     /// How long to wait between the two barriers for a signal that is still under way.
     pub settle: Duration,

@@ -67,15 +67,6 @@ const PROGRAMS: &[Program] = &[
         dnf: "bash",
         brew: "bash",
     },
-    Program {
-        name: "node",
-        what_for: "JavaScript sessions",
-        needed_by: &["package.json"],
-        version_arg: "--version",
-        apt: "nodejs",
-        dnf: "nodejs",
-        brew: "node",
-    },
 ];
 
 /// How long a program may take to say its version.
@@ -161,6 +152,7 @@ mod tests {
         assert_eq!(check("app.cabal"), ["ghci", "cabal"]);
         assert_eq!(check("Main.hs"), ["ghci"]);
         assert_eq!(check(".hs"), [""; 0]);
-        assert_eq!(check("package.json"), ["node"]);
+        // There are no sessions of it.
+        assert_eq!(check("package.json"), [""; 0]);
     }
 }
