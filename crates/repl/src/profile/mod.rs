@@ -402,6 +402,31 @@ mod tests {
     use expect_test::expect;
 
     #[test]
+    fn every_text_that_lists_the_built_in_ones_lists_them_all() {
+        let files = [
+            "src/error.rs",
+            "src/profile/mod.rs",
+            "src/tools/start.rs",
+            "src/tools/eval.rs",
+            "../daemon/src/parts/repl.rs",
+            "../../README.md",
+        ];
+        for file in files {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+            let text = std::fs::read_to_string(path).unwrap();
+            // The places where they stand together.
+            let lists: Vec<String> = text
+                .lines()
+                .zip(text.lines().skip(1).chain([""]))
+                .map(|(line, next)| format!("{line} {next}").to_lowercase())
+                .filter(|two| two.contains("stack") && two.contains("python"))
+                .collect();
+            let missing = |list: &String| BUILTIN.iter().any(|(name, _)| !list.contains(name));
+            assert!(lists.iter().any(|list| !missing(list)), "{file} lists not all profiles: {lists:#?}");
+        }
+    }
+
+    #[test]
     fn the_built_in_ones_are_usable() {
         let show = |profile: &Profile| format!("{} {:?} {}", profile.name, profile.driver, profile.command.join(" "));
         expect![[r#"
