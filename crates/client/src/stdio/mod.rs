@@ -367,6 +367,8 @@ impl Downward {
         };
         let told = self.tell(&answers);
         self.write_first(to_tell);
+        // While the daemon is at its first answer.
+        trim_memory::forget_code();
         let passed = told.and_then(|()| self.pass_on(&stream, &mut framer));
         let lines = self.disconnect(&stream);
         passed.and_then(|()| self.tell(&lines))?;
@@ -401,6 +403,7 @@ impl Downward {
             }
             if is_first {
                 has_passed = true;
+                // What was still at its beginning the first time.
                 trim_memory::forget_code();
             }
             pause.wait(stream);

@@ -296,3 +296,12 @@ async fn every_text_form(
     said!(register_agent::RegisterAgent(callers()), &bob, {"name": "bob", "role": "dev", "module": intent, "intent": note});
     Ok(())
 }
+
+#[test]
+fn hostile_text_goes_through_every_tool() {
+    let modules = include_str!("mod.rs").lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    for module in modules.filter(|module| *module != "tests") {
+        let called = format!("said!({module}::");
+        assert!(include_str!("tests.rs").contains(&called), "{module} is called above with no hostile text");
+    }
+}

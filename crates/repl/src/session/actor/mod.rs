@@ -2,9 +2,10 @@
 //! hands it to the machine, which decides, and performs the machine's actions.
 //!
 //! No branch of a `select!` loses anything when it is dropped: branches only wait; reading and writing happen after
-//! them. `kernel` asks the kernel about the process; `coalesce_wakes` only saves time
+//! them. `kernel` asks the kernel about the process; `busy_wait` and `coalesce_wakes` only save time
 //! (docs/design/latency.md).
 
+mod busy_wait;
 mod coalesce_wakes;
 mod joined;
 mod kernel;
@@ -20,6 +21,7 @@ use process::{Exit, Group};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use self::busy_wait::BusyWait;
 use self::joined::joined;
 use super::alarm::Alarm;
 use super::cpu::CpuClock;
@@ -82,6 +84,7 @@ pub(super) struct LoopState {
     closed: Option<(Stream, Instant)>,
     /// Until when standard output wakes nothing.
     muted: Option<Instant>,
+    busy_wait: BusyWait,
     watched: Option<Instant>,
     /// Bytes logged so far, per stream.
     logged: [u64; 2],
@@ -106,6 +109,7 @@ impl LoopState {
             ending: None,
             closed: None,
             muted: None,
+            busy_wait: BusyWait::new(),
             watched: None,
             logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
             alarm: Alarm::default(),
@@ -187,6 +191,7 @@ impl Actor {
             measured = joined(&mut self.state.measure) => Wake::Measured(measured),
             _ = joined(&mut self.state.ending) => Wake::Ended,
             () = self.state.alarm.rings() => Wake::Time,
+            () = self.state.busy_wait.spin() => Wake::Time,
         }
     }
 
@@ -302,6 +307,7 @@ impl Actor {
             Action::Code { bytes, script } => match self.scripts.place(bytes, script) {
                 Ok(bytes) => {
                     self.inputs.code().push(bytes);
+                    self.state.busy_wait.begin();
                     self.mute();
                 }
                 Err(error) => self.on(Event::Stop { reason: format!("its script file could not be written: {error}") }),
@@ -346,6 +352,9 @@ impl Actor {
     /// Records what the machine cannot know at the start and the end of an evaluation: processor time, log position,
     /// jobs.
     fn note_timing(&mut self, event: &SessionEvent) {
+        if matches!(event, SessionEvent::EvalFinished { .. }) {
+            self.state.busy_wait.end();
+        }
         // Jobs that exist between evaluations are background jobs.
         if self.jobs && matches!(event, SessionEvent::Started | SessionEvent::EvalFinished { .. }) {
             self.group.note_jobs();
