@@ -58,9 +58,18 @@ impl Place {
         }
     }
 
-    /// One act. What cannot be done, because something else stands there, is not done.
+    /// Whether no link leads to the path: through one, an act would leave the worktree.
+    fn is_reached_without_links(&self, path: &Path) -> bool {
+        let above = path.ancestors().skip(1).take_while(|above| *above != self.root);
+        above.into_iter().all(|above| !above.is_symlink())
+    }
+
+    /// One act. What cannot be done, because something else stands there, is not done; nor what a link leads to.
     fn act(&mut self) {
         let path = self.path();
+        if !self.is_reached_without_links(&path) {
+            return;
+        }
         let parent = path.parent().unwrap().to_path_buf();
         let _ = match self.random.below(16) {
             0..4 => {
@@ -71,17 +80,23 @@ impl Place {
             7 => std::fs::create_dir_all(&path),
             8 => {
                 let dir = self.dir();
-                if dir == self.root { Ok(()) } else { std::fs::remove_dir_all(dir) }
+                let stays = dir == self.root || !self.is_reached_without_links(&dir);
+                if stays { Ok(()) } else { std::fs::remove_dir_all(dir) }
             }
             9 | 10 => {
                 let to = self.path();
-                std::fs::rename(&path, to)
+                if self.is_reached_without_links(&to) { std::fs::rename(&path, to) } else { Ok(()) }
             }
             11 | 12 => {
-                let (from, to) = (self.dir(), self.dir());
-                std::fs::rename(from, to.join(self.random.pick(&DIRS)))
+                let (from, to) = (self.dir(), self.dir().join(self.random.pick(&DIRS)));
+                let stays = from == self.root || ![&from, &to].iter().all(|path| self.is_reached_without_links(path));
+                if stays { Ok(()) } else { std::fs::rename(from, to) }
             }
-            13 => std::os::unix::fs::symlink(self.random.pick(&["..", "/etc", "a", "gone"]), &path),
+            13 => {
+                let outside = self.empty.clone();
+                let to = *self.random.pick(&[Path::new(".."), &outside, Path::new("a"), Path::new("gone")]);
+                std::os::unix::fs::symlink(to, &path)
+            }
             14 => {
                 let rules: Vec<&str> = (0..self.random.below(4)).map(|_| *self.random.pick(&RULES)).collect();
                 std::fs::write(parent.join(".gitignore"), rules.join("\n"))
@@ -106,6 +121,9 @@ impl Place {
             5 => self.swap(),
             6 => {
                 let mut dir = self.dir();
+                if !self.is_reached_without_links(&dir.join("f")) {
+                    return;
+                }
                 for depth in 0..60 {
                     dir = dir.join(format!("{depth}"));
                 }
@@ -113,6 +131,9 @@ impl Place {
             }
             7 => {
                 let dir = self.dir();
+                if !self.is_reached_without_links(&dir.join("f")) {
+                    return;
+                }
                 for number in 0..80 {
                     let _ = std::fs::create_dir_all(dir.join(format!("many{number}")));
                 }
