@@ -1,5 +1,5 @@
-//! Which agent stands in a worktree: one file per agent in `identities/` of the project's state, and the order in which
-//! a caller's name is found. The store decides who may speak under a name (`Mail::enter`).
+//! Which agent belongs to a worktree: one file per agent in `identities/` of the project's state, and the order in
+//! which a caller's name is found. The store decides who may use a name (`Mail::enter`).
 
 use std::fs;
 use std::io;
@@ -11,43 +11,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{AgentName, NameError};
 
-/// How long a file may be, in bytes.
+/// The longest identity file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
-/// How many files are read.
+/// The most files that are read.
 const FILES_MAX: usize = 1000;
-/// How many candidates an answer names.
+/// The most candidates that an error names.
 const SHOWN: usize = 10;
 
 /// An agent as its file describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its name, which is the file's too.
+    /// The agent's name, which is also the file's.
     pub name: String,
     pub role: String,
     #[serde(default)]
     pub module: String,
-    /// The space that it was registered in.
+    /// The space of its registration.
     #[serde(default)]
     pub repo_id: String,
-    /// The directory that its worktree is, which stays the same when it is renamed or moved.
+    /// The worktree's directory, which stays the same when the worktree is renamed or moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<Directory>,
-    /// The worktree that it stands in, if it is bound to one.
+    /// The path of its worktree, if it is bound to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
 }
 
-/// A directory, whatever its path.
+/// A directory, identified independently of its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    /// The number of its device.
     pub device: u64,
-    /// Its own number there.
+    /// The directory's inode number on that device.
     pub inode: u64,
 }
 
 impl Directory {
-    /// The directory at that path, if there is one.
+    /// The directory at `path`, if there is one.
     pub fn at(path: &Path) -> Option<Directory> {
         let found = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
         Some(Directory { device: found.dev(), inode: found.ino() })
@@ -55,14 +54,14 @@ impl Directory {
 }
 
 impl Identity {
-    /// Binds it to a worktree.
+    /// Binds the agent to a worktree.
     pub fn bind(&mut self, worktree: &Path) {
         self.worktree = Some(worktree.to_owned());
         self.directory = Directory::at(worktree);
     }
 
-    /// Where its worktree was before it was moved to this path, if that is so: it is the same directory, and is not at its
-    /// former path any more.
+    /// The worktree's former path, if the worktree was moved to `worktree`: it is the same directory, and the former
+    /// path no longer leads to it.
     pub fn moved_from(&self, worktree: &Path) -> Option<&Path> {
         let (former, directory) = (self.worktree.as_deref()?, self.directory?);
         let is_moved = former != worktree
@@ -71,7 +70,7 @@ impl Identity {
         is_moved.then_some(former)
     }
 
-    /// Whether its file does not say of this worktree what it is by now.
+    /// Whether the file describes this worktree differently from how it is now.
     fn is_outdated(&self, worktree: &Path) -> bool {
         match self.worktree.as_deref() {
             Some(bound) if bound == worktree => self.directory != Directory::at(worktree),
@@ -99,12 +98,12 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// Those in that directory, which need not exist.
+    /// The identities in `dir`, which need not exist.
     pub fn new(dir: PathBuf) -> Identities {
         Identities { dir }
     }
 
-    /// All of them by name. What is not an identity is passed over.
+    /// All identities by name. Files that are not identities are skipped.
     pub fn all(&self) -> Vec<Identity> {
         let entries = self.entries();
         let mut all: Vec<Identity> = entries.take(FILES_MAX).filter_map(|entry| read(&entry.path())).collect();
@@ -112,7 +111,7 @@ impl Identities {
         all
     }
 
-    /// The files that are meant as identities and are passed over, each with what is wrong with it.
+    /// The identity files that are skipped, each with its error.
     pub fn broken(&self) -> Vec<(PathBuf, String)> {
         match fs::symlink_metadata(&self.dir) {
             Ok(found) if !found.is_dir() => return vec![(self.dir.clone(), "it is no directory".to_owned())],
@@ -126,13 +125,12 @@ impl Identities {
         broken
     }
 
-    /// The identity of that name.
     pub fn get(&self, name: &AgentName) -> Option<Identity> {
         read(&self.path(name.as_str()))
     }
 
-    /// The name of a caller that stands in `worktree`: the one it asked for, else the one bound to the worktree, else
-    /// the only one there is, if it is bound to no other worktree.
+    /// The name of a caller in `worktree`: the name it asked for; else the agent bound to the worktree; else the only
+    /// agent, unless that is bound to another worktree.
     pub fn resolve(&self, asked: Option<&str>, worktree: &Path) -> Result<AgentName, NoIdentity> {
         if let Some(name) = asked {
             return Ok(AgentName::new(name.strip_prefix('@').unwrap_or(name))?);
@@ -157,7 +155,7 @@ impl Identities {
         }
     }
 
-    /// Whom a caller may have meant: those bound to its worktree or to none; all where it stands nowhere.
+    /// The agents that a caller may have meant: those bound to its worktree or to none; without a worktree, all.
     pub fn candidates(&self, worktree: Option<&Path>) -> Vec<Identity> {
         let near = |identity: &Identity| match (worktree, identity.worktree.as_deref()) {
             (Some(worktree), Some(bound)) => bound == worktree,
@@ -166,11 +164,11 @@ impl Identities {
         self.all().into_iter().filter(near).take(SHOWN).collect()
     }
 
-    /// Notes where an agent stands now, if its file says otherwise: that its worktree is the same directory as before, or
-    /// another one at the same path. Gives where it was if it was moved.
+    /// Updates an agent's file if its worktree was moved, or made again at the same path. Returns the former path after
+    /// a move.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn follow(&self, identity: &Identity, worktree: &Path) -> io::Result<Option<PathBuf>> {
         if !identity.is_outdated(worktree) {
             return Ok(None);
@@ -182,7 +180,7 @@ impl Identities {
         Ok(former)
     }
 
-    /// Writes an identity, in place of the one of that name.
+    /// Writes an identity, replacing one of the same name.
     pub fn save(&self, identity: &Identity) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(identity)?;
         text.push(b'\n');
@@ -201,7 +199,7 @@ impl Identities {
 }
 
 impl NoIdentity {
-    /// What to do about it, one sentence each.
+    /// Hints, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         const QUICKSTART: &str = "Call register_agent if you have that tool (`name`, `role`: what you are for, `module`: what you work on); or, in \
                                   this worktree, run `hob quickstart --name NAME --role ROLE --module MODULE`; or have the agent's configuration start `hob mcp --as NAME`.";
@@ -235,7 +233,7 @@ fn read(path: &Path) -> Option<Identity> {
     }
 }
 
-/// An identity, or what is wrong with its file.
+/// Reads an identity, or says what is wrong with its file.
 fn read_whole(path: &Path) -> Result<Identity, String> {
     let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() {
@@ -247,7 +245,7 @@ fn read_whole(path: &Path) -> Result<Identity, String> {
     let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     AgentName::new(&identity.name).map_err(|error| error.to_string())?;
-    // A file that was copied under another name would let one agent be two.
+    // Without this check, a copy of the file under another name would make one agent two.
     match path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
         true => Ok(identity),
         false => Err(format!("it says that its agent is called {}", identity.name)),
@@ -277,7 +275,7 @@ mod tests {
         fs::create_dir(&first).unwrap();
         fs::create_dir(&other).unwrap();
         let mine = |identities: &Identities| identities.get(&AgentName::new("mine").unwrap()).unwrap();
-        // One that an older version wrote comes to know its directory.
+        // An identity written by an older version gets its directory noted.
         identities.save(&identity("mine", first.to_str())).unwrap();
         assert_eq!(identities.follow(&mine(&identities), &other).unwrap(), None, "that is another place");
         assert_eq!(identities.follow(&mine(&identities), &first).unwrap(), None);
@@ -285,13 +283,13 @@ mod tests {
         fs::rename(&first, &second).unwrap();
         assert_eq!(resolved(&identities, None, second.to_str().unwrap()), "mine");
         assert!(resolved(&identities, None, other.to_str().unwrap()).contains("no agent name yet"));
-        // Another directory at the former path is not it, once the name has gone along.
+        // Once the name has moved along, another directory at the former path does not have it.
         fs::create_dir(&first).unwrap();
         assert_eq!(mine(&identities).moved_from(&second), Some(&*first));
         assert_eq!(identities.follow(&mine(&identities), &second).unwrap(), Some(first.clone()));
         assert!(resolved(&identities, None, first.to_str().unwrap()).contains("no agent name yet"));
         assert_eq!(mine(&identities).moved_from(&second), None);
-        // A worktree that was made again at the same path counts as the same.
+        // A worktree made again at the same path counts as the same worktree.
         fs::remove_dir(&second).unwrap();
         fs::rename(&other, &second).unwrap();
         assert_eq!(resolved(&identities, None, second.to_str().unwrap()), "mine");

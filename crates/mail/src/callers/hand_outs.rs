@@ -1,5 +1,5 @@
-//! Messages that were handed out in answers that their clients may have cancelled. A client that cancels a call drops
-//! the answer that is on its way (MCP "Cancellation"), so its next call must not confirm what that answer held.
+//! Messages handed out in answers that their clients may have cancelled. A client that cancels a call drops the answer
+//! that is on its way (MCP "Cancellation"), so its next call must not confirm the messages in that answer.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -12,10 +12,10 @@ use crate::error::MailError;
 use crate::model::{Session, SessionId};
 use crate::service::Mail;
 
-/// The most calls of a session that are watched: as many as a connection may have in flight.
+/// The most calls of a session that are watched: the limit on calls in flight of a connection.
 const CALLS: usize = 64;
 
-/// The hand-outs that no later call has confirmed yet.
+/// Hand-outs that no later call has confirmed yet.
 #[derive(Default)]
 pub(super) struct HandOuts(Mutex<HashMap<SessionId, Vec<HandOut>>>);
 
@@ -28,7 +28,7 @@ struct HandOut {
 }
 
 impl HandOuts {
-    /// Watches whether the client cancels an answer with messages.
+    /// Watches whether the client cancels an answer that holds messages.
     pub(super) fn out(self: &Arc<Self>, mail: &Arc<Mail>, session: &Session, cx: &Context, handed: u64) {
         let (watch, ended) = oneshot::channel();
         let mut given = self.lock();
@@ -43,7 +43,7 @@ impl HandOuts {
             tokio::select! {
                 () = cx.cancelled() => {
                     mail.give_up(&session, handed).await;
-                    // Last, since until then a next call has to free them itself.
+                    // Removed last: until then, the next call must free the messages itself.
                     this.remove(&session, handed);
                 }
                 _ = ended => {}
@@ -51,10 +51,10 @@ impl HandOuts {
         });
     }
 
-    /// Frees what the session never saw, before a call confirms what it has in hand.
+    /// Frees the messages that the session never saw, before a call confirms what it holds.
     ///
     /// # Errors
-    /// When the store cannot do that now. The call must not confirm then.
+    /// When the store cannot free them now. The call must not confirm then.
     pub(super) async fn before_confirming(&self, mail: &Mail, session: &SessionId) -> Result<(), MailError> {
         let mut given = self.lock().remove(session).unwrap_or_default();
         while let Some(one) = given.pop() {
@@ -69,7 +69,7 @@ impl HandOuts {
         Ok(())
     }
 
-    /// The session's connection has ended.
+    /// Forgets a session whose connection has ended.
     pub(super) fn forget(&self, session: &SessionId) {
         self.lock().remove(session);
     }

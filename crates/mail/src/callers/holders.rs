@@ -1,5 +1,5 @@
-//! The newest holder of each name, as far as this daemon has seen. A store reports a takeover only to a caller that
-//! changes something; callers that only look or subscribe learn of it here.
+//! The newest holder of each name that this daemon has seen. A store reports a takeover only to a caller that changes
+//! something; callers that only read or subscribe learn of it here.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Holder, Session};
 use crate::service::Mail;
 
-/// How often the store is asked about a name that may be taken over through another daemon.
+/// How often the store is asked whether a name was taken over through another daemon.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// The newest holder of each name that entered here.
+/// The newest holder of each name that entered through this daemon.
 pub(super) struct Holders {
     seen: Mutex<HashMap<AgentName, Seen>>,
-    /// Rises with each takeover that was seen.
+    /// Rises with each takeover seen.
     takeovers: watch::Sender<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Default for Holders {
 }
 
 impl Holders {
-    /// The holder has the name, under this fence.
+    /// Notes that the holder has the name under this fence.
     pub(super) fn has(&self, agent: &AgentName, fence: u64, holder: &Holder) {
         let mut seen = self.lock();
         let known = seen.get(agent).map(|known| known.fence);
@@ -55,7 +55,7 @@ impl Holders {
         if !mail.may_lose_wakes() || !self.is_due(session) {
             return None;
         }
-        // An unavailable store is reported by the calls that need it.
+        // The calls that need the store report that it is unavailable.
         let agent = mail.agent(session.agent.as_str()).await.ok()?;
         self.has(&agent.name, agent.fence, &agent.holder?);
         self.fenced(session)
@@ -108,7 +108,7 @@ mod tests {
         assert!(fenced(1).unwrap().to_string().contains("taken over by /two on h"));
         assert!(takeovers.has_changed().unwrap());
         takeovers.mark_unchanged();
-        // And taken back.
+        // The name is taken back.
         has(3, "/one");
         assert!(fenced(3).is_none() && fenced(2).is_some() && takeovers.has_changed().unwrap());
         takeovers.mark_unchanged();

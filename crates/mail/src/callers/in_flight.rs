@@ -1,5 +1,5 @@
-//! Calls of each run that hand messages out and have not answered yet. A call that begins meanwhile was sent before
-//! their answers could be seen, so it does not confirm what they hand out.
+//! Calls of each run that hand out messages and have not been answered yet. A call that begins meanwhile was sent
+//! before their answers could be seen, so it does not confirm their messages.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;

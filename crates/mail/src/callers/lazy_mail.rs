@@ -1,4 +1,4 @@
-//! The mail, opened when it is first needed.
+//! The mail, opened on first use.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use crate::error::{MailError, StoreError};
 use crate::service::Mail;
 
-/// Opens the mail; called until it worked once.
+/// Opens the mail; called again until it succeeds.
 pub type Opener = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<Arc<Mail>, MailError>> + Send>> + Send + Sync>;
 
 pub(super) struct LazyMail {
@@ -21,7 +21,7 @@ impl LazyMail {
         LazyMail { open, mail: Mutex::default() }
     }
 
-    /// The mail, opened if need be. What fails is tried again by the next call.
+    /// The mail, opened if necessary. After a failure, the next call tries again.
     pub(super) async fn get(&self) -> Result<Arc<Mail>, MailError> {
         let mut mail = self.mail.lock().await;
         if let Some(mail) = &*mail {
@@ -36,13 +36,13 @@ impl LazyMail {
         self.mail.lock().await.clone()
     }
 
-    /// Whether the mail was opened, as far as can be told without waiting.
+    /// Whether the mail is open, as far as can be told without waiting.
     pub(super) fn is_open(&self) -> bool {
         self.mail.try_lock().is_ok_and(|mail| mail.is_some())
     }
 }
 
-/// The error of an opening that failed before any store was asked.
+/// The error for mail that could not be opened before any store was asked.
 pub fn away(reason: impl ToString) -> MailError {
     MailError::Store(StoreError::Away { reason: reason.to_string() })
 }

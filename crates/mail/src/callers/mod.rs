@@ -1,8 +1,8 @@
-//! Who calls: under which name, with which right to it, in which session.
+//! Who calls: the caller's name, its right to that name, and its session.
 //!
-//! A caller's name comes from what it asked for or from its worktree ([`crate::identity`]). The right to the name goes
-//! by the directory in which the kernel says the caller's process stands, never by what the caller claims. Over HTTP,
-//! where there is no such process, an agent's token says who calls and from where ([`crate::tokens`]). Start with
+//! A caller's name comes from its request or from its worktree ([`crate::identity`]). The right to the name depends on
+//! the directory in which the caller's process runs according to the kernel, never on what the caller claims. Over HTTP
+//! there is no such process: an agent's token says who calls and from where ([`crate::tokens`]). Start with
 //! [`Callers::enter`].
 
 mod hand_outs;
@@ -36,19 +36,18 @@ use crate::service::people::EnterRequest;
 use crate::service::{Attachment, Mail};
 use crate::tokens::{Token, Tokens};
 
-/// The grace of an agent that comes by single requests, between two of them.
+/// The grace between two requests of an agent that has no connection.
 const BETWEEN_REQUESTS: Duration = Duration::from_secs(600);
 
-/// What [`Callers`] are made from.
+/// What [`Callers`] is made from.
 pub struct CallersOptions {
     pub open: Opener,
-    /// The directory of the identities.
     pub identities: PathBuf,
-    /// The directory of the agents' tokens, outside of any checkout.
+    /// The directory of the agents' tokens, outside any checkout.
     pub tokens: PathBuf,
-    /// The name of the space, which identities note.
+    /// The name of the space, which identity files record.
     pub space: String,
-    /// The name of this machine, a part of each [`Holder`].
+    /// This machine's name, a part of each [`Holder`].
     pub host: String,
 }
 
@@ -70,12 +69,12 @@ pub struct Callers {
 struct Present {
     mail: Arc<Mail>,
     session: Session,
-    /// True: the session's leases come from answers that were lost, and could not be freed yet.
+    /// True while the session holds leases from lost answers that could not be freed yet.
     unheard: Arc<AsyncMutex<bool>>,
     _attached: Arc<Attachment>,
 }
 
-/// What an agent says of itself when it registers.
+/// What an agent states about itself when it registers.
 #[derive(Debug, Clone)]
 pub struct Registration {
     pub name: String,
@@ -93,7 +92,6 @@ pub struct Registered {
 }
 
 impl Callers {
-    /// Nothing is opened yet.
     pub fn new(options: CallersOptions) -> Arc<Callers> {
         Arc::new(Callers {
             mail: LazyMail::new(options.open),
@@ -109,20 +107,20 @@ impl Callers {
         })
     }
 
-    /// The mail, opened if need be. What fails is tried again by the next call.
+    /// The mail, opened if necessary. After a failure, the next call tries again.
     ///
     /// # Errors
-    /// When it cannot be opened now.
+    /// When the mail cannot be opened now.
     pub async fn mail(&self) -> Result<Arc<Mail>, ToolError> {
         self.mail.get().await.map_err(failed)
     }
 
-    /// The mail, if it was opened.
+    /// The mail, if it is open.
     pub async fn opened(&self) -> Option<Arc<Mail>> {
         self.mail.opened().await
     }
 
-    /// Whether it was opened, as far as can be told without waiting.
+    /// Whether the mail is open, as far as can be told without waiting.
     pub fn is_open(&self) -> bool {
         self.mail.is_open()
     }
@@ -131,7 +129,7 @@ impl Callers {
     pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let caller = caller(cx)?;
         let returned = match self.present(caller.connection) {
-            // A call that only looks would not learn of a takeover from the store.
+            // The store would not report a takeover to a call that only reads.
             Some(present) => match self.holders.lost(&present.mail, &present.session).await {
                 None => return Ok((present.mail, present.session)),
                 // The name was taken over, and taken back from the caller's own worktree.
@@ -151,7 +149,7 @@ impl Callers {
             }
         };
         let identity = self.identities.get(&agent);
-        // An agent with an identity was registered once; a new database does not know it yet.
+        // An agent with an identity has registered before; a new database does not know it yet.
         let create = identity.is_some();
         let profile = identity.map(|identity| profile(&identity, None)).transpose()?.unwrap_or_default();
         let taken = self.take(cx, caller, agent, holder.clone(), create, profile).await;
@@ -165,7 +163,7 @@ impl Callers {
         Ok((mail, session))
     }
 
-    /// The holder of a name stands in this worktree. If its directory was moved, the name and its token move along.
+    /// Notes that a name's holder is in this worktree. If the directory was moved, the name and its token move along.
     fn follow(&self, agent: &AgentName, worktree: &Path) {
         let Some(identity) = self.identities.get(agent) else { return };
         let followed = self.identities.follow(&identity, worktree).and_then(|former| match former {
@@ -173,15 +171,15 @@ impl Callers {
             None => Ok(()),
         });
         if let Err(error) = followed {
-            // The next call tries again; the former file still identifies the directory until then.
+            // The next call tries again; until then the file still identifies the directory.
             tracing::warn!(%error, %agent, "note where an agent stands now");
         }
     }
 
-    /// Like [`Callers::enter`], for a call that confirms what its session has in hand. Messages of cancelled answers go
-    /// back first. What calls in flight of the same run are handed is not confirmed, since it cannot have been seen.
+    /// Like [`Callers::enter`], for a call that confirms what its session holds. Messages of cancelled answers are
+    /// freed first. Messages of calls in flight of the same run are not confirmed, since they cannot have been seen.
     pub async fn enter_to_confirm(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session, InFlight), ToolError> {
-        // First, so that calls that were read together begin in their order, before any of them waits.
+        // First, so that calls that were read together keep their order before any of them waits.
         let in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
@@ -195,12 +193,12 @@ impl Callers {
         Ok((mail, session, in_flight))
     }
 
-    /// Messages go out in the answer to this call. If its client cancels the call, they are handed out again.
+    /// Notes that the answer to this call holds messages. If the client cancels the call, they are handed out again.
     pub(crate) fn hands_out(&self, cx: &Context, mail: &Arc<Mail>, session: &Session, handed: u64) {
         self.handed.out(mail, session, cx, handed);
     }
 
-    /// Registers the caller under a name and binds that to its worktree.
+    /// Registers the caller under a name and binds the name to its worktree.
     pub async fn register(self: &Arc<Self>, cx: &Context, said: Registration) -> Result<Registered, ToolError> {
         let caller = caller(cx)?;
         let holder = self.holder(caller)?;
@@ -253,8 +251,8 @@ impl Callers {
         let entry = mail.enter(request).await?;
         let unheard = match self.present(caller.connection) {
             Some(present) => present.unheard,
-            // Answers of the former connection were lost, so their messages were never seen. While those cannot be
-            // freed, the session can read, but must not confirm.
+            // Answers of the former connection were lost, so their messages were never seen. Until those are freed, the
+            // session can read but must not confirm.
             None if caller.answers_lost => {
                 let is_unheard = !self.is_in_hand(&mail, &entry.session, caller.last_receipt.as_deref()).await
                     && mail.take_back(&life, None).await.is_err();
@@ -275,7 +273,7 @@ impl Callers {
         Ok((mail, entry.session, entry.created, entry.taken_from))
     }
 
-    /// Whether the session has the message in hand. A call that hands out confirms earlier hand-outs first: while the
+    /// Whether the session holds the message. A call that hands out confirms earlier hand-outs first, so while the
     /// message is unconfirmed, no later call has run.
     async fn is_in_hand(&self, mail: &Mail, session: &Session, message: Option<&str>) -> bool {
         let Some(message) = message else { return false };
@@ -287,10 +285,10 @@ impl Callers {
         })
     }
 
-    /// Watches for the end of the caller's connection, which may come back, and of its process, which does not.
+    /// Watches for the end of the caller's connection, which may come back, and of its process, which may not.
     fn watch(self: &Arc<Self>, cx: &Context, caller: &Caller) {
         let (callers, cx, connection) = (self.clone(), cx.clone(), caller.connection);
-        // Opened now, while the pid surely names that process.
+        // The pidfd is opened now, while the pid is certain to name that process.
         let process = process_end::descriptor(caller.pid);
         tokio::spawn(async move {
             cx.disconnected().await;
@@ -307,15 +305,15 @@ impl Callers {
         });
     }
 
-    /// The caller's token, made if absent. Its bearer over HTTP is the caller.
+    /// The caller's token, made if absent. Over HTTP, its bearer acts as the caller.
     pub async fn token(self: &Arc<Self>, cx: &Context, renew: bool) -> Result<Token, ToolError> {
         let holder = self.holder(caller(cx)?)?;
-        // Fails for a caller that does not hold the name.
+        // This fails for a caller that does not hold the name.
         let (_, session) = self.enter(cx).await?;
         self.tokens.make(&session.agent, holder.worktree.as_ref(), renew).map_err(unkept)
     }
 
-    /// Revokes the caller's token; says whether it had one.
+    /// Revokes the caller's token; returns whether there was one.
     pub async fn revoke_token(self: &Arc<Self>, cx: &Context) -> Result<(AgentName, bool), ToolError> {
         let (_, session) = self.enter(cx).await?;
         let revoked = self.tokens.revoke(&session.agent).map_err(unkept)?;
@@ -336,7 +334,7 @@ impl Callers {
         self.holders.takeovers()
     }
 
-    /// Gives a connection its subscription, in place of the one it had.
+    /// Sets a connection's subscription, replacing the former one.
     pub(crate) async fn set_subscription(&self, connection: u64, telling: impl Future<Output = ()> + Send + 'static) {
         self.subscriptions.set(connection, telling).await;
     }
@@ -347,7 +345,7 @@ impl Callers {
         }
         let worktree = match &caller.stands_in {
             Some(worktree) => worktree,
-            // This process itself, without a daemon.
+            // A call within this process, without a daemon.
             None if caller.pid == 0 => &caller.worktree,
             None => {
                 let error = ToolError::user("The kernel does not tell in which directory the calling process stands.");
@@ -357,7 +355,7 @@ impl Callers {
         Ok(Holder { host: self.host.clone(), worktree: worktree.display().to_string() })
     }
 
-    /// The error for a caller with the token of the whole project.
+    /// The error for a caller that uses the token of the whole project.
     fn nobody(&self) -> ToolError {
         let error =
             ToolError::user("The token of this connection is the project's, which says of nobody that it is an agent.");

@@ -10,6 +10,6 @@ pub(super) fn descriptor(pid: u32) -> Option<AsyncFd<OwnedFd>> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     let descriptor = pidfd_open(pid, PidfdFlags::NONBLOCK).ok()?;
     #[allow(unsafe_code)]
-    // SAFETY: the descriptor is owned, so it stays open and its own for as long as the registration.
+    // SAFETY: the registration owns the descriptor, so the descriptor stays open as long as the registration lives.
     unsafe { AsyncFd::register(descriptor) }.ok()
 }

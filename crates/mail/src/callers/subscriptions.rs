@@ -1,4 +1,4 @@
-//! At most one subscription for each connection.
+//! The subscriptions of connections, at most one each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tokio::task::JoinHandle;
 pub(super) struct Subscriptions(Mutex<HashMap<u64, JoinHandle<()>>>);
 
 impl Subscriptions {
-    /// Gives a connection its subscription, in place of the one it had.
+    /// Sets a connection's subscription, replacing the former one.
     pub(super) async fn set(self: &Arc<Self>, connection: u64, telling: impl Future<Output = ()> + Send + 'static) {
         let mut subscriptions = self.0.lock().await;
         if let Some(former) = subscriptions.remove(&connection) {
             former.abort();
-            // It sends nothing after this returns; how it ended does not matter.
+            // Once this returns, the former subscription sends nothing more; its result does not matter.
             let _ = former.await;
         }
         let this = Arc::clone(self);

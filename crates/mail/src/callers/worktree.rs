@@ -1,8 +1,8 @@
-//! What the files of a caller's worktree say, read without running git.
+//! What the files of a caller's worktree say, read without git.
 
 use std::path::{Path, PathBuf};
 
-/// The most that is read of a file that names a branch, in bytes: they are a line long.
+/// The most bytes read of a file that names a branch, which is one line.
 const BRANCH_MAX: u64 = 8 * 1024;
 
 /// The branch that is checked out (gitrepository-layout(5)).

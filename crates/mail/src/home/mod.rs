@@ -1,11 +1,11 @@
-//! Where a project's mail is: in a file of its own, or in a space of a database that many machines share.
+//! Where a project's mail is: in the project's own file, or in a space of a database that several machines share.
 //!
-//! The configured place may change unnoticed: another origin, another name in the settings, a daemon started with or
-//! without the database's address in its environment. The place that was used is on record ([`note`]) beside the
-//! identities. Mail goes along to the configured place where that is safe ([`crate::store::postgres`] says when).
-//! Otherwise no call is served until a person has decided; every call says where the mail is and how to go on.
+//! The configured place may change unnoticed: the origin changes, a setting changes, or a daemon starts without the
+//! database's address in its environment. So [`note`] records the place that was used, beside the identities. Mail
+//! moves to the configured place where that is safe ([`crate::store::postgres`] says when). Otherwise every call fails
+//! until a person decides; the error says where the mail is and how to go on.
 //!
-//! Start with [`Home::open`]. [`Home::look`] tells without opening anything; [`Home::choose`] is the decision.
+//! Start with [`Home::open`]. [`Home::look`] reports the place without opening it; [`Home::choose`] takes the decision.
 
 pub mod note;
 
@@ -21,59 +21,58 @@ use crate::store::Store;
 use crate::store::postgres::{self, Former, Noted, Own, PostgresOptions, PostgresStore, Why};
 use crate::store::sqlite::{self, SqliteOptions, SqliteStore};
 
-/// Gives the address of the database, if one is configured.
+/// Returns the database's address, if one is configured.
 pub type Database = Box<dyn Fn() -> Result<Option<String>, StoreError> + Send + Sync>;
 
-/// What a home is made from.
+/// What a [`Home`] is made from.
 pub struct HomeOptions {
-    /// Where the project's own file, its identities and the record are.
+    /// The directory of the project's own file, its identities and the record.
     pub dir: PathBuf,
     /// The name of this machine.
     pub host: String,
-    /// Names this daemon to a database.
+    /// The daemon's name in the database.
     pub owner: String,
-    /// The space, as the project is called now.
+    /// The space under the project's current name.
     pub space: Space,
-    /// The same for people: `the clones of https://example.org/tool`.
+    /// The space's name for people: `the clones of https://example.org/tool`.
     pub called: String,
-    /// Where versions before this one had the mail of a project without an origin.
+    /// Spaces in which earlier versions kept the mail of a project without an origin.
     pub before: Vec<Space>,
     pub limits: Limits,
-    /// The address of the database.
     pub database: Database,
-    /// Where the address may be written, for those who are told to.
+    /// The file for the database's address, named in hints.
     pub address_file: PathBuf,
 }
 
 /// Where a project's mail is.
 pub struct Home {
     options: HomeOptions,
-    /// Why it was not opened the last time.
+    /// Why the last opening failed.
     refused: Mutex<Option<StoreError>>,
 }
 
-/// What [`Home::look`] tells.
+/// The answer of [`Home::look`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// Where the mail is, as far as can be told without opening it.
     pub place: String,
-    /// What is wrong with that, and what to do: calls are refused.
+    /// Why calls fail, and what to do about it.
     pub problem: Option<(String, Vec<String>)>,
-    /// What is not wrong, and worth a word.
+    /// A remark that is not a problem.
     pub remark: Option<String>,
 }
 
-/// A decision between where the mail was and where it would be now.
+/// The choice between the former place and the configured one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// Go on where it was.
+    /// Mail stays in the former place.
     Keep,
-    /// Go on with what is configured; what is elsewhere stays there.
+    /// Mail continues in the configured place; what is elsewhere stays there.
     Switch,
 }
 
 impl Home {
-    /// A home. Nothing is opened.
+    /// Opens nothing yet.
     pub fn new(options: HomeOptions) -> Home {
         Home { options, refused: Mutex::default() }
     }
@@ -153,7 +152,7 @@ impl Home {
             own: self.own(),
             refuse: Some(Arc::new(refuse)),
         };
-        // Without its id a database is known by its address.
+        // A database without an id is identified by its address.
         if let Some(noted) = noted.as_ref().filter(|noted| noted.id.is_none() && noted.address != now.address) {
             return Err(self.elsewhere(noted, None, &now));
         }
@@ -166,14 +165,14 @@ impl Home {
             limits: limits.clone(),
             clock: None,
         };
-        // On a thread of its own: the future of connecting cannot move between threads.
+        // A thread of its own, since the future of connecting is not `Send`.
         let runtime = tokio::runtime::Handle::current();
         let connected = tokio::task::spawn_blocking(move || runtime.block_on(PostgresStore::connect(options))).await;
         let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }));
         let connected = match connected {
             Ok(connected) => connected,
             Err(error) => {
-                // Put on record, so that a person can decide about it.
+                // The place is recorded so that a person can decide about it.
                 let place = found.lock().take();
                 if let Some(place) = place.filter(|_| noted.is_none()) {
                     self.write(&Note { place, instead_of: None })?;
@@ -189,7 +188,7 @@ impl Home {
                 _ => now.called.clone(),
             };
             let place = Place { id, space, called, ..now };
-            // On record before anything is delivered there.
+            // The place is recorded before anything is delivered there.
             if self.note()?.is_none_or(|note| note.place != place || note.instead_of.is_some()) {
                 self.write(&Note { place, instead_of: None })?;
             }
@@ -197,7 +196,7 @@ impl Home {
         Ok(Arc::new(connected))
     }
 
-    /// Tells where the mail is. Opens nothing but small files; blocks for that long.
+    /// Reports where the mail is. Reads only small files, and blocks while it does.
     pub fn look(&self) -> Look {
         let looked = self.now().and_then(|(now, _)| Ok((now, self.note()?)));
         let (now, note) = match looked {
@@ -258,7 +257,8 @@ impl Home {
         }
     }
 
-    /// An empty file is begun for a new project, or by a decision: registered agents had a file.
+    /// Fails when the file is missing although agents are registered. Only a new project or a decision starts an empty
+    /// file.
     fn is_not_gone(&self, note: Option<&Note>) -> Result<(), StoreError> {
         let file = self.file();
         let has_agents = || self.identities().all().iter().any(|identity| !identity.repo_id.is_empty());
@@ -270,10 +270,10 @@ impl Home {
         Err(StoreError::Strange { path: file, what: "is not there any more", next: next.to_owned() })
     }
 
-    /// Decides. Says what came of it.
+    /// Applies a decision and describes the result.
     ///
     /// # Errors
-    /// When there is nothing to decide, or what is chosen needs more than a decision.
+    /// When there is nothing to decide, or when the choice needs more than a decision.
     pub fn choose(&self, choice: Choice) -> Result<String, StoreError> {
         let (now, _) = self.now()?;
         let note = self.note()?;
@@ -315,7 +315,7 @@ impl Home {
         }
     }
 
-    /// What is configured, and the address that it takes.
+    /// The configured place and its address.
     fn now(&self) -> Result<(Place, Option<String>), StoreError> {
         let HomeOptions { space, called, .. } = &self.options;
         let Some(url) = (self.options.database)()? else { return Ok((self.own_file(), None)) };
@@ -347,7 +347,7 @@ impl Home {
         note::write(&self.options.dir, note)
     }
 
-    /// The spaces where the mail may have been before there was a record.
+    /// Spaces that may hold the mail when there is no record.
     fn perhaps(&self) -> Vec<Space> {
         let mut perhaps = self.options.before.clone();
         for identity in self.identities().all() {
@@ -391,7 +391,7 @@ impl Home {
     }
 }
 
-/// What is said where both are at hand.
+/// The hint when both places are available.
 const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` goes on where the mail is; `hob mail switch` goes on with what is \
                               configured now, and leaves what is in the other one there.";
 

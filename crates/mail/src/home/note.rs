@@ -1,5 +1,5 @@
-//! The record of where a project's mail is: a small file beside the identities, which only its owner can have written.
-//! Mail in the project's own file needs no record.
+//! The record of where a project's mail is: a small file beside the identities, writable only by its owner. Mail in the
+//! project's own file needs no record.
 
 use std::io;
 use std::path::Path;
@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
-/// The record's file.
 const FILE: &str = "mail-place.json";
-/// How long it may be, in bytes.
+/// The longest record, in bytes.
 const LONGEST: u64 = 16 * 1024;
 
-/// Where the mail is; with the place that was refused, if a person decided that it stays.
+/// Where the mail is, and which place was refused if a person decided that the mail stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     #[serde(flatten)]
@@ -27,22 +26,20 @@ pub struct Note {
 /// A store, and the space in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Which kind of store.
     pub store: Kind,
     /// The database's address, without a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The database's id, which it keeps under any address.
+    /// The database's id, which is the same under any address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub space: String,
-    /// For people.
+    /// The space's name for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub called: String,
 }
 
-/// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -52,11 +49,11 @@ pub enum Kind {
 }
 
 impl Note {
-    /// Whether it was decided that the mail stays here, though that is configured.
+    /// Whether a person decided that the mail stays here although `now` is configured.
     pub fn is_kept_from(&self, now: &Place) -> bool {
         let is_same =
             |place: &Place| (place.store, &place.address, &place.space) == (now.store, &now.address, &now.space);
-        // A database that is kept has to be at hand.
+        // A database that is kept must be available.
         let is_at_hand = self.place.store == Kind::File || self.place.address == now.address;
         self.instead_of.as_ref().is_some_and(is_same) && is_at_hand
     }

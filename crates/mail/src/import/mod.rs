@@ -1,8 +1,8 @@
-//! What a `.thrum` directory holds: agents, groups and messages, read from its log of events (`events.jsonl`, and one
+//! Import of a `.thrum` directory: agents, groups and messages, read from its log of events (`events.jsonl`, and one
 //! file of messages per agent). [`crate::Mail`] stores them.
 //!
-//! The log is merged from several machines, so an event may stand in it twice and in any order. Events count once by
-//! their id and are applied by time. What is not imported is dropped while it is read.
+//! The log is merged from several machines, so an event may occur twice and out of order. Events count once by their id
+//! and are applied by time. Other kinds of event are dropped while reading.
 
 mod place;
 
@@ -19,16 +19,16 @@ use serde::Deserialize;
 use self::place::Log;
 use crate::time;
 
-/// The longest line that is read, in bytes.
+/// The longest line, in bytes.
 const LINE_MAX: u64 = 8 << 20;
-/// How long a log may be, all files of it together, in bytes.
+/// The longest log, all files together, in bytes.
 const LOG_MAX: u64 = 512 << 20;
-/// How many events are imported at once, and how long their lines may be together, in bytes: they are in memory until all
+/// The most events of one import, and the longest their lines may be together, in bytes: they are in memory until all
 /// are read.
 const EVENTS_MAX: usize = 200_000;
 const EVENTS_BYTES_MAX: usize = 128 << 20;
 
-/// Everything that was found.
+/// The contents of a log.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By name.
@@ -37,15 +37,15 @@ pub struct Found {
     pub groups: Vec<FoundGroup>,
     /// By time.
     pub messages: Vec<FoundMessage>,
-    /// Lines that are no events, or events of another shape.
+    /// Lines that are not events, or events of an unknown shape.
     pub unreadable: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundAgent {
-    /// Its id there: a name, or `agent:role:hash`, or `role_hash`.
+    /// The id in the log: a name, or `agent:role:hash`, or `role_hash`.
     pub id: String,
-    /// The name it goes by here: legal, and made from the id where that is not.
+    /// The name in hob: the id if that is a legal name, otherwise a name made from it.
     pub name: String,
     pub role: String,
     pub module: String,
@@ -55,21 +55,21 @@ pub struct FoundAgent {
 pub struct FoundGroup {
     pub name: String,
     pub description: String,
-    /// Who made it, by the name here.
+    /// The creator's name in hob.
     pub created_by: String,
-    /// `agent` or `role`, and the name here.
+    /// `agent` or `role`, and the name in hob.
     pub members: BTreeSet<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundMessage {
     pub id: String,
-    /// Who wrote it, by the name here.
+    /// The author's name in hob.
     pub from: String,
     /// The recipients, as addresses.
     pub to: Vec<String>,
     pub content: String,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at: u64,
     /// The message that this one answers.
     pub reply_to: Option<String>,
@@ -108,8 +108,8 @@ pub enum ImportError {
     LeadsOut { path: PathBuf, to: PathBuf, home: PathBuf },
 }
 
-/// Reads the log of a `.thrum` directory, or of the repository around it, for the project at `root` (without links). What
-/// the project's own leads to is read within the repository.
+/// Reads the log of a `.thrum` directory, or of the repository around it, for the project at `root` (a path without
+/// links). Links and redirects inside the project are followed only within the repository.
 pub fn read(dir: &Path, root: &Path) -> Result<Found, ImportError> {
     let place = Log::of(dir, root)?;
     let log = place.dir.clone();
@@ -137,7 +137,7 @@ pub fn read(dir: &Path, root: &Path) -> Result<Found, ImportError> {
     Picture::of(events.by_time).into_found(found)
 }
 
-/// What is imported. Any other kind may have any shape.
+/// The kinds of event that are imported. Any other kind may have any shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 enum Kind {
     #[serde(rename = "agent.register")]
@@ -164,14 +164,13 @@ enum Kind {
     Other,
 }
 
-/// The kind alone.
 #[derive(Debug, Deserialize)]
 struct Typed {
     #[serde(rename = "type")]
     kind: Kind,
 }
 
-/// One event, as much of it as matters here.
+/// The fields of an event that the import uses.
 #[derive(Debug, Deserialize)]
 struct Event {
     #[serde(rename = "type")]
@@ -238,17 +237,16 @@ enum PairKind {
     Other,
 }
 
-/// What is to be imported, as far as it was read.
+/// Events to import.
 #[derive(Default)]
 struct Events {
-    /// By time, then id.
     by_time: BTreeMap<(u64, String), Event>,
-    /// How long their lines are.
+    /// The length of their lines together.
     bytes: usize,
 }
 
 impl Events {
-    /// Keeps an event; says whether there was room.
+    /// Keeps an event; false if there is no room for it.
     fn keep(&mut self, mut event: Event, length: usize, otherwise: impl FnOnce() -> String) -> bool {
         let at = time::parse(&std::mem::take(&mut event.timestamp)).unwrap_or_default();
         let id = match event.event_id.is_empty() {
@@ -267,7 +265,7 @@ impl Events {
     }
 }
 
-/// Whether there was room for everything.
+/// Reads one file; false if there was no room for everything.
 fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Result<bool> {
     let mut reader = BufReader::new(regular::open(path)?);
     let mut line = Vec::new();
@@ -293,7 +291,7 @@ fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Resu
             },
             Err(_) => *unreadable += 1,
         }
-        // The rest of a line that is longer than any event.
+        // Skips the rest of a line that is longer than any event may be.
         while line.last() != Some(&b'\n') && line.len() as u64 == LINE_MAX {
             line.clear();
             reader.by_ref().take(LINE_MAX).read_until(b'\n', &mut line)?;
@@ -301,13 +299,13 @@ fn read_file(path: &Path, events: &mut Events, unreadable: &mut u64) -> io::Resu
     }
 }
 
-/// What the events amount to.
+/// The result of applying the events.
 #[derive(Default)]
 struct Picture {
     agents: BTreeMap<String, FoundAgent>,
     groups: BTreeMap<String, FoundGroup>,
     messages: BTreeMap<String, FoundMessage>,
-    /// Groups by their ids, under which members come and go.
+    /// Groups by id, which memberships refer to.
     group_names: BTreeMap<String, String>,
 }
 
@@ -329,7 +327,7 @@ impl Picture {
                 _ => picture.grouped(event),
             }
         }
-        // A deletion counts even where the clocks of two machines put it before the message.
+        // A deletion counts even if the clocks of two machines put it before its message.
         picture.messages.retain(|id, _| !deleted.contains(id));
         picture
     }
@@ -391,7 +389,7 @@ impl Picture {
         }
     }
 
-    /// With names of here in place of ids of there.
+    /// Replaces the log's ids with hob's names.
     fn into_found(self, mut found: Found) -> Result<Found, ImportError> {
         let names: BTreeMap<String, String> =
             self.agents.values().map(|agent| (agent.id.clone(), agent.name.clone())).collect();
@@ -400,7 +398,7 @@ impl Picture {
         for group in &mut found.groups {
             group.created_by = name_of(&group.created_by);
             let members = std::mem::take(&mut group.members).into_iter();
-            // Groups hold no groups here.
+            // A group in hob cannot contain groups.
             group.members = members
                 .filter(|(kind, _)| kind == "agent" || kind == "role")
                 .map(|(kind, id)| if kind == "agent" { (kind, name_of(&id)) } else { (kind, legal(&id)) })
@@ -420,7 +418,7 @@ impl Picture {
     }
 }
 
-/// A name of here from one of there: `agent:dev:1A2B` becomes `agent-dev-1a2b`.
+/// A legal name made from an id of the log: `agent:dev:1A2B` becomes `agent-dev-1a2b`.
 fn legal(name: &str) -> String {
     let letters = name.trim_start_matches('@').chars().map(|c| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '_' | '-') => c,

@@ -1,5 +1,6 @@
-//! Where the log of a `.thrum` directory is, and what may be read of it. A checkout can bring links and a `redirect`
-//! that lead anywhere: they are followed within the repository; a log elsewhere is read only when the user names it.
+//! Where the log of a `.thrum` directory is, and which files of it may be read. A checkout can bring links and a
+//! `redirect` that lead anywhere: they are followed only within the repository. A log elsewhere is read only when the
+//! user names it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -8,10 +9,10 @@ use project::{main_worktree, regular};
 
 use super::ImportError;
 
-/// The longest path that a directory may be redirected to, in bytes.
+/// The longest path in a `redirect`, in bytes.
 const PATH_MAX: u64 = 4096;
 
-/// A log, and the repository that everything in it has to belong to.
+/// A log, and the repository that all of it must belong to.
 pub(super) struct Log {
     /// The directory that holds `events.jsonl`.
     pub(super) dir: PathBuf,
@@ -19,7 +20,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// The log of `named`, asked for in the project at `root`.
+    /// Finds the log of `named` for the project at `root`.
     pub(super) fn of(named: &Path, root: &Path) -> Result<Log, ImportError> {
         let none = || ImportError::NoLog { path: named.to_owned() };
         let dir = named.canonicalize().map_err(|_| none())?;
@@ -37,13 +38,13 @@ impl Log {
         Ok(Log { dir: found, ..log })
     }
 
-    /// Where this one leads with what its `redirect` holds.
+    /// The directory that this one's `redirect` names.
     fn redirect(&self) -> Result<Option<PathBuf>, ImportError> {
         let path = self.dir.join("redirect");
         self.check(&path)?;
         let text = match regular::read(&path, PATH_MAX) {
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => return Err(ImportError::NoLog { path }),
-            // What cannot be read redirects nowhere.
+            // An unreadable `redirect` redirects nowhere.
             text => text.unwrap_or_default(),
         };
         match text.trim() {
@@ -55,7 +56,7 @@ impl Log {
         }
     }
 
-    /// That a path leads to what belongs to the repository, or nowhere.
+    /// Checks that a path is inside the repository or does not exist.
     pub(super) fn check(&self, path: &Path) -> Result<(), ImportError> {
         let Ok(to) = path.canonicalize() else { return Ok(()) };
         match holds(&self.home, &to) {
@@ -65,8 +66,8 @@ impl Log {
     }
 }
 
-/// The repository that a log of this name belongs to. Whoever names a place outside of the project means it; what is named
-/// inside of it is the project's, wherever a link leads.
+/// The repository that a log of this name belongs to. A user who names a place outside the project means that place.
+/// What is named inside the project belongs to the project, wherever a link leads.
 fn home(named: &Path, dir: &Path, root: &Path) -> PathBuf {
     let beside = || named.parent().and_then(|above| above.canonicalize().ok());
     if without_dots(named).starts_with(root) || beside().is_some_and(|above| holds(root, &above)) {
@@ -76,7 +77,8 @@ fn home(named: &Path, dir: &Path, root: &Path) -> PathBuf {
     main_worktree(around).unwrap_or_else(|| around.to_owned())
 }
 
-/// Whether a path (without links) is in the repository of this main worktree: there, or in another worktree of it.
+/// Whether a path (without links) is in the repository of this main worktree: in the worktree itself or in a linked
+/// one.
 fn holds(main: &Path, path: &Path) -> bool {
     path.starts_with(main) || main_worktree(path).as_deref() == Some(main)
 }
