@@ -1,4 +1,4 @@
-//! Claims for callers that may go away in the middle: messages that no caller took go back as if never handed out.
+//! Claims whose caller may disappear midway. Messages that no caller accepted wait again, as if never handed out.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -14,19 +14,19 @@ use crate::error::{MailError, StoreError};
 use crate::store::change::{Claim, Claimed, HandBack};
 use crate::store::{InTransaction, Store};
 
-/// The shortest time for clearing up an uncertain claim, before it is handed back unseen.
+/// The shortest time for resolving an uncertain claim before its messages are handed back unseen.
 const CLEAR_UP: Duration = Duration::from_secs(5);
 
-/// Names one call.
+/// A random token that identifies one call.
 pub(crate) fn token() -> u64 {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).expect("the system has random numbers");
-    // Stores keep it as a signed number.
+    // Stores keep the token as a signed number.
     u64::from_le_bytes(bytes) >> 1
 }
 
-/// Claims in a task of its own, which hears the answer even if the caller goes away. Until the deadline the task
-/// retries an unavailable store.
+/// Claims in a task of its own, which receives the answer even if the caller disappears. The task retries an
+/// unavailable store until the deadline.
 pub(super) async fn claim_for_caller(
     store: &Arc<dyn Store>,
     runtime: &Handle,
@@ -40,8 +40,7 @@ pub(super) async fn claim_for_caller(
 
 pub(super) type Coming = oneshot::Receiver<Result<Handout, MailError>>;
 
-/// A claim that is made in the transaction that wakes the caller, or begun right after it. [`accept`] takes its
-/// outcome.
+/// A claim made in the transaction that wakes the caller, or begun right after it. [`accept`] takes the outcome.
 pub(super) struct ClaimOnWake {
     store: Arc<dyn Store>,
     runtime: Handle,
@@ -73,7 +72,7 @@ impl OnWake for ClaimOnWake {
                 handout.claimed = claimed;
                 handout
             });
-            // A handout that is not taken is dropped, and its messages go back.
+            // If nobody accepts the handout, dropping it frees its messages.
             let _ = on_wake.answer.send(handout.map_err(MailError::Refused));
         })
     }
@@ -83,7 +82,7 @@ impl OnWake for ClaimOnWake {
     }
 }
 
-/// Begins the claim when it is dropped uncommitted, in a task, since the store may be in the middle of something.
+/// Begins the claim when dropped uncommitted. A task does it, since the store may be in the middle of other work.
 struct BeginUnlessCommitted(Option<Box<ClaimOnWake>>);
 
 impl Drop for BeginUnlessCommitted {
@@ -95,7 +94,7 @@ impl Drop for BeginUnlessCommitted {
     }
 }
 
-/// Gives the claimed messages to the caller. Cancel safe: messages of a dropped future go back.
+/// Gives the claimed messages to the caller. Cancel safe: dropping the future frees the messages.
 pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
     match coming.await {
         Ok(handout) => Ok(handout?.accept()),
@@ -105,15 +104,15 @@ pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
 
 type Answer = oneshot::Sender<Result<Handout, MailError>>;
 
-/// Hands the claim to the store at once, and waits for the answer in a task.
+/// Passes the claim to the store at once, and waits for the answer in a task.
 fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Instant, answer: Answer) {
     let handout = Handout::new(store, runtime, &claim);
     let mut filling = Box::pin(async move {
         let filled = handout.fill(claim, deadline, &answer).await;
-        // A handout that is not taken is dropped, and its messages go back.
+        // If nobody accepts the handout, dropping it frees its messages.
         let _ = answer.send(filled);
     });
-    // A store's own thread may be the one that wakes.
+    // The wake may come on a store's own thread, outside the runtime.
     let within = runtime.enter();
     if filling.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
         runtime.spawn(filling);
@@ -121,7 +120,7 @@ fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Insta
     drop(within);
 }
 
-/// Messages on their way to a caller. Dropped before they are accepted, they wait again.
+/// Messages on their way to a caller. If dropped before they are accepted, they wait again.
 pub(super) struct Handout {
     claimed: Claimed,
     back: HandBack,
@@ -135,9 +134,9 @@ impl Handout {
         Handout { claimed: Claimed::default(), back, store: Arc::clone(store), runtime: runtime.clone() }
     }
 
-    /// Claims, and retries a store that is briefly unavailable for as long as the caller is there. An uncertain claim
-    /// is repeated with the same token, which gives the same messages. A claim that stays uncertain is handed back, so
-    /// that no later call confirms what was never seen.
+    /// Claims, and retries a briefly unavailable store while the caller is there. An uncertain claim is repeated with
+    /// the same token, which gives the same messages. A claim that stays uncertain is handed back, so that no later
+    /// call confirms messages that were never seen.
     async fn fill(mut self, claim: Claim, deadline: Instant, caller: &Answer) -> Result<Handout, MailError> {
         let mut patience = Patience::until(deadline);
         let mut was_uncertain = false;

@@ -1,5 +1,5 @@
-//! Looking without effect: mailboxes by cursor, conversations, search, delivery status. Also the record of attempts to
-//! make an agent look.
+//! Reading without effect: mailboxes by cursor, conversations, search and delivery status. Also the record of hints to
+//! agents.
 
 use super::Mail;
 use crate::error::{MailError, Refusal};
@@ -10,10 +10,10 @@ use crate::store::query::{self, Counts, Fetched};
 
 const MOST: usize = 500;
 
-/// Looks for messages with all the words of a query.
+/// Searches for messages that contain every word of a query.
 #[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
-    /// Words, in any order. Empty: everything that passes the other fields.
+    /// Words, in any order. If empty, the other fields alone decide.
     pub query: String,
     pub from: Option<String>,
     pub to: Option<String>,
@@ -27,7 +27,7 @@ pub struct SearchRequest {
 #[derive(Debug, Clone)]
 pub struct Hit {
     pub message: MessageView,
-    /// The part of the text with the first of the words. Written by an agent: data, never instructions.
+    /// The part of the text around the first of the words. An agent wrote it: data, never instructions.
     pub snippet: String,
 }
 
@@ -51,7 +51,7 @@ impl Mail {
         Ok(self.store.look(query::Inbox { agent: agent.clone() }).await?)
     }
 
-    /// The messages that wait for an agent, in order of arrival: for hints. Nothing is leased.
+    /// The messages that wait for an agent, in order of arrival, for hints. Nothing is leased.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -71,7 +71,7 @@ impl Mail {
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
-    /// The conversation that a message belongs to, as far as the caller took part: the latest 500, in order.
+    /// The conversation of a message, as far as the caller took part: the latest 500 messages, in order.
     ///
     /// # Errors
     /// When the caller neither wrote nor received the message, or the store is unavailable.
@@ -82,7 +82,7 @@ impl Mail {
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
-    /// Looks for messages that the caller wrote or received, newest first.
+    /// Searches the messages that the caller wrote or received, newest first.
     ///
     /// # Errors
     /// When a name is invalid, or the store is unavailable.
@@ -122,8 +122,8 @@ impl Mail {
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
-    /// Whether to hint an agent at a message on this rung: once for each message and rung, and only while the message
-    /// waits. [`HintVerdict::Go`] has recorded the attempt.
+    /// Whether to hint an agent at a message on this rung: once per message and rung, and only while the message waits.
+    /// [`HintVerdict::Go`] means that the attempt is recorded.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -137,7 +137,7 @@ impl Mail {
         Ok(self.store.change(hint).await?)
     }
 
-    /// Records the outcome of the attempt.
+    /// Records the outcome of a hint.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -153,7 +153,7 @@ impl Mail {
         self.retry_uncertain(hint).await
     }
 
-    /// Stores a message of another system. A known id changes nothing.
+    /// Stores a message of another system. If its id is known, nothing changes.
     ///
     /// # Errors
     /// When a recipient is not registered, the message is too long, or the store is unavailable.
@@ -180,7 +180,7 @@ mod tests {
         mail.send(from, request).await.unwrap().id.to_string()
     }
 
-    /// The waiting messages that the agent may be told of on this rung now; from here on it was told.
+    /// The waiting messages to hint at on this rung now; each is recorded as hinted.
     async fn due(mail: &Mail, agent: &AgentName, rung: &str, floor: Floor) -> Vec<String> {
         let mut due = Vec::new();
         for message in mail.pending(agent, floor, 50).await.unwrap().messages {
@@ -243,7 +243,7 @@ mod tests {
     async fn what_an_agent_has_in_hand_is_no_news_to_it() {
         let mail = mail().await;
         let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
-        // A waiter gets the message itself.
+        // A waiter gets the message itself, so it needs no hint.
         let waiting = {
             let (mail, bob) = (Arc::clone(&mail), bob.clone());
             tokio::spawn(async move { mail.wait(&bob, Default::default()).await.unwrap() })
@@ -271,7 +271,7 @@ mod tests {
             assert!(due(&mail, &bob.agent, rung, Floor::All).await.is_empty(), "told once");
         }
         assert_eq!(hints(&mail, &ann, &id).await, ["channel:a: failed: not loaded", "channel:b: taken"]);
-        // An agent that was told on no rung has nothing on record.
+        // An agent that was never hinted at a message has no record.
         let other = send(&mail, &bob, "ann", Priority::High).await;
         assert_eq!(hints(&mail, &bob, &other).await, Vec::<String>::new());
     }

@@ -1,5 +1,5 @@
-//! Mail as its users have it: sending, receiving, waiting, groups, looking back. The service sits between the tools and
-//! a [`Store`]: the store holds the truth, the service knows who is connected and who waits.
+//! The mail's operations: sending, receiving, waiting, groups, reading back. The service sits between the tools and a
+//! [`Store`]: the store holds the state, the service knows who is connected and who waits.
 //!
 //! Start with [`Mail::open`]; then [`send`] and [`receive`].
 
@@ -32,11 +32,11 @@ use crate::spool::Spool;
 use crate::store::query::Roster;
 use crate::store::{Operation, Store, WakeDelivery, query};
 
-/// Pauses before an uncertain change is repeated: the first, and the one at which to give up.
+/// Pauses before an uncertain change is repeated: the first pause, and the one after which it fails.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Takes the records of what happens.
+/// Takes records for the journal.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
 /// Whether an agent's program is connected, though it may not have used the mail yet.
@@ -44,18 +44,18 @@ pub type IsHere = Arc<dyn Fn(&AgentName) -> bool + Send + Sync>;
 
 pub struct MailOptions {
     pub store: Arc<dyn Store>,
-    /// The same limits as the store's.
+    /// The limits of the store.
     pub limits: Limits,
     pub journal: Option<Journal>,
-    /// How often waiters poll where a wake may be lost.
+    /// How often waiters poll if wakes may be lost.
     pub poll: Duration,
-    /// Where sends wait while the store is unavailable. Without a spool they are refused then.
+    /// Holds sends while the store is unavailable. Without a spool, such sends fail.
     pub spool: Option<Arc<Spool>>,
     pub is_here: Option<IsHere>,
 }
 
 impl MailOptions {
-    /// With default limits and no journal.
+    /// Options with default limits and no journal.
     pub fn new(store: Arc<dyn Store>) -> MailOptions {
         MailOptions {
             store,
@@ -82,7 +82,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// Opens the mail. Messages leased to sessions of a former daemon wait for them for a grace, then are free.
+    /// Opens the mail. Sessions of a former daemon keep their leases for a grace period; then the messages are free.
     ///
     /// # Errors
     /// When the store is unavailable or broken.
@@ -106,7 +106,7 @@ impl Mail {
         Ok(mail)
     }
 
-    /// Listens for news, without keeping the mail alive.
+    /// Listens for news without keeping the mail alive.
     fn listen(self: &Arc<Mail>) {
         let waits = Arc::clone(&self.waits);
         self.store.on_commit(Arc::new(move |arrivals| waits.on_commit(arrivals)));
@@ -122,7 +122,7 @@ impl Mail {
         }));
     }
 
-    /// Wakes the waiters whose mailbox has another version than last time.
+    /// Wakes the waiters whose mailbox has changed since the last poll.
     pub(crate) async fn look_for_news(&self) {
         let agents = self.waits.agents();
         if agents.is_empty() {
@@ -149,20 +149,19 @@ impl Mail {
         self.waits.count()
     }
 
-    /// Finishes what was begun. Waiters get nothing more; leases stay, for the next daemon.
+    /// Finishes work in progress and closes the mail. Waiters get nothing more; leases stay, for the next daemon.
     pub async fn close(&self) {
         self.store.close().await;
     }
 
-    /// Applies a change that is safe to repeat, and repeats it while its outcome is uncertain. Once it is uncertain,
-    /// only the store's answer to this very change ends that: a store that is unavailable later says nothing of what it
-    /// did before.
+    /// Applies a change that is safe to repeat, and repeats it while its outcome is uncertain. Once uncertain, only the
+    /// store's answer to this change settles it: that the store is unavailable later does not show what it did before.
     pub(crate) async fn retry_uncertain<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
         self.retry_uncertain_or(operation, |_| None).await
     }
 
-    /// Like [`Mail::retry_uncertain`], for a change that is refused when it was applied before: `done` says what such a
-    /// refusal means then.
+    /// Like [`Mail::retry_uncertain`], for a change that is refused once it has been applied. `done` maps such a
+    /// refusal to a result.
     pub(crate) async fn retry_uncertain_or<O: Operation + Clone>(
         &self,
         operation: O,

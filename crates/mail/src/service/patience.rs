@@ -1,5 +1,5 @@
-//! Retrying while a store is briefly unavailable: waiters survive a restart of the database, and learn of one that
-//! stays away.
+//! Retries while a store is briefly unavailable: waiters survive a restart of the database, but fail when it stays
+//! unavailable.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use tokio::time::Instant;
 
 /// The longest time to retry.
 const AWAY: Duration = Duration::from_secs(15);
-/// How long to let pass before the next try, at first and at most.
+/// The pauses between attempts: the first and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
-/// How long something is tried again.
+/// Retries until a deadline.
 pub(super) struct Patience {
     end: Instant,
     pause: Duration,
 }
 
 impl Patience {
-    /// Never beyond the deadline.
+    /// Retries until the deadline and no longer.
     pub(super) fn until(deadline: Instant) -> Patience {
         Patience { end: deadline.min(Instant::now() + AWAY), pause: PAUSES[0] }
     }
 
-    /// From now on for so long at least.
+    /// Moves the deadline to at least this far from now.
     pub(super) fn extend(&mut self, least: Duration) {
         self.end = self.end.max(Instant::now() + least);
     }
 
-    /// Pauses, longer each time. False, at once: the time is up.
+    /// Pauses, longer each time. Returns false at once when the time is up.
     pub(super) async fn again(&mut self) -> bool {
         let next = Instant::now() + self.pause;
         if next >= self.end {

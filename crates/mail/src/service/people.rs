@@ -1,4 +1,4 @@
-//! Agents and groups: taking a name, listing, and changing groups.
+//! Agents and groups: taking a name, listing, changing groups.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +22,11 @@ pub struct EnterRequest {
     pub agent: AgentName,
     /// The session that takes the name.
     pub session: SessionId,
-    /// The caller's host and worktree, as the kernel says.
+    /// The caller's host and worktree, according to the kernel.
     pub holder: Holder,
     /// Whether to take the name from another holder.
     pub takeover: bool,
-    /// The holder as it was before its directory was moved.
+    /// The holder before its directory was moved.
     pub moved_from: Option<Holder>,
     /// Whether to register an agent that does not exist.
     pub create: bool,
@@ -42,7 +42,7 @@ pub struct Entry {
     pub taken_from: Option<Holder>,
 }
 
-/// A group with the agents that it reaches now.
+/// A group and the agents that it reaches now.
 #[derive(Debug, Clone)]
 pub struct Expanded {
     pub group: Group,
@@ -54,7 +54,7 @@ impl Mail {
     /// Takes a name for a session, and registers the agent if asked to. Repeating it changes nothing.
     ///
     /// # Errors
-    /// There is no such agent; another holder has the name; the store is unavailable.
+    /// When there is no such agent, another holder has the name, or the store is unavailable.
     pub async fn enter(self: &Arc<Mail>, request: EnterRequest) -> Result<Entry, MailError> {
         check_profile(&request.profile)?;
         let enter = Enter {
@@ -81,8 +81,8 @@ impl Mail {
         Ok(Entry { session, created: entered.created, taken_from: entered.taken_from })
     }
 
-    /// The fence of a name that the caller holds already, with nothing new to note: on a store that cannot be written,
-    /// such a caller can still read.
+    /// The fence of a name that the caller already holds, when there is nothing new to note. On a store that cannot be
+    /// written, such a caller can still read.
     async fn entered_already(&self, request: &EnterRequest) -> Option<u64> {
         let agent = self.agent(request.agent.as_str()).await.ok()?;
         let Profile { role, module, intent, branch, alias } = &request.profile;
@@ -116,7 +116,7 @@ impl Mail {
     /// One agent.
     ///
     /// # Errors
-    /// When there is none of that name, with the nearest names; or the store is unavailable.
+    /// When no agent has that name (the error holds the nearest names), or the store is unavailable.
     pub async fn agent(&self, name: &str) -> Result<Agent, MailError> {
         let found = self.roster().await?.agents.into_iter().find(|agent| agent.name.as_str() == name);
         match found {
@@ -131,7 +131,7 @@ impl Mail {
     /// Makes a group.
     ///
     /// # Errors
-    /// The name is taken or invalid, or the store is unavailable.
+    /// When the name is taken or invalid, or the store is unavailable.
     pub async fn create_group(&self, session: &Session, name: &str, description: &str) -> Result<GroupName, MailError> {
         check_text("description", description)?;
         let name = GroupName::new(name)?;
@@ -142,7 +142,7 @@ impl Mail {
             None
         });
         match made.await {
-            // The attempt whose answer was lost has made it, if the group is as asked for.
+            // If the group is as requested, the attempt whose answer was lost has made it.
             Err(error) if in_doubt.load(Ordering::Relaxed) => {
                 let group = self.group(name.as_str()).await?.group;
                 (group.created_by == session.agent && group.description == description).then_some(name).ok_or(error)
@@ -154,29 +154,29 @@ impl Mail {
     /// Deletes a group. Messages sent to it stay.
     ///
     /// # Errors
-    /// There is no such group; the group is `everyone`; the store is unavailable.
+    /// When there is no such group, the group is `everyone`, or the store is unavailable.
     pub async fn delete_group(&self, session: &Session, name: &str) -> Result<GroupName, MailError> {
         let name = GroupName::new(name)?;
         let delete = DeleteGroup { session: session.clone(), name: name.clone() };
-        // The attempt whose answer was lost has deleted it.
+        // The attempt whose answer was lost has deleted the group.
         let is_gone = |refusal: &Refusal| matches!(refusal, Refusal::UnknownGroup { .. }).then_some(());
         self.group_change(session, delete, is_gone).await?;
         Ok(name)
     }
 
-    /// Adds an agent or a role to a group; says whether the member is new.
+    /// Adds an agent or a role to a group; returns whether the member is new.
     ///
     /// # Errors
-    /// There is no such group or agent; the group is `everyone`; the store is unavailable.
+    /// When there is no such group or agent, the group is `everyone`, or the store is unavailable.
     pub async fn add_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
         self.group_change(session, AddMember { session: session.clone(), group, member: bare(member) }, |_| None).await
     }
 
-    /// Removes an agent or a role from a group; says whether it was there.
+    /// Removes an agent or a role from a group; returns whether it was a member.
     ///
     /// # Errors
-    /// There is no such group; the group is `everyone`; the store is unavailable.
+    /// When there is no such group, the group is `everyone`, or the store is unavailable.
     pub async fn remove_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
         self.group_change(session, RemoveMember { session: session.clone(), group, member: bare(member) }, |_| None)
@@ -196,7 +196,7 @@ impl Mail {
         }
     }
 
-    /// All groups; `everyone` is first.
+    /// All groups, `everyone` first.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -204,10 +204,10 @@ impl Mail {
         Ok(self.store.look(query::Groups { name: None }).await?)
     }
 
-    /// A group, and the agents that it reaches now.
+    /// A group and the agents that it reaches now.
     ///
     /// # Errors
-    /// When there is none of that name, with the nearest names; or the store is unavailable.
+    /// When no group has that name (the error holds the nearest names), or the store is unavailable.
     pub async fn group(&self, name: &str) -> Result<Expanded, MailError> {
         let name = GroupName::new(name.trim_start_matches('@'))?;
         let Some(group) = self.store.look(query::Groups { name: Some(name.clone()) }).await?.pop() else {
@@ -226,7 +226,7 @@ impl Mail {
     }
 }
 
-/// People write `@name` where a name is meant.
+/// Strips the `@` that people write before a name.
 fn bare(member: Member) -> Member {
     Member { kind: member.kind, id: member.id.trim().trim_start_matches('@').to_owned() }
 }
@@ -248,7 +248,7 @@ fn check_text(argument: &'static str, text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A member by its kind and name, as tools take it.
+/// Makes a member from a kind and a name, as tools take them.
 pub fn member(kind: &str, id: &str) -> Result<Member, Refusal> {
     let kind = match kind {
         "agent" => MemberKind::Agent,

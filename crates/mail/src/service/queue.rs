@@ -1,5 +1,5 @@
-//! Sending while the store is unavailable, where that is switched on: into the [`Spool`], and from there in order once
-//! the store is back.
+//! Sending while the store is unavailable, if enabled: sends go into the [`Spool`], and from there to the store in
+//! order once it is available again.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::store::change::{Append, Import};
 /// Pauses between two attempts: the first and the longest.
 const SOON: Duration = Duration::from_millis(250);
 const LATER: Duration = Duration::from_secs(5);
-/// How often an idle queue checks whether its mail was dropped.
+/// How often an idle queue checks whether the mail was dropped.
 const LOOK: Duration = Duration::from_secs(3600);
 
 impl Mail {
-    /// The spool, if other sends wait there already, so that order is kept.
+    /// The spool, if it already holds sends: a new one must follow them to keep the order.
     pub(super) fn crowded_spool(&self) -> Option<&Arc<Spool>> {
         self.spool.as_ref().filter(|spool| spool.is_crowded())
     }
 
-    /// Puts a send into the spool instead of the unavailable store.
+    /// Puts a send into the spool, since the store is unavailable.
     pub(super) async fn queue(&self, spool: &Arc<Spool>, append: Append, away: String) -> Result<Sent, MailError> {
         let (spool, from) = (Arc::clone(spool), append.sender.agent.clone());
         let (id, thread) = (append.id.clone(), append.reply_to.clone());
@@ -49,7 +49,7 @@ impl Mail {
         })
     }
 
-    /// Hands the spooled sends on, in order, until all are stored or the store is unavailable.
+    /// Moves the spooled sends to the store, in order, until all are stored or the store is unavailable.
     async fn hand_on(&self, spool: &Arc<Spool>) -> Result<(), StoreError> {
         loop {
             let first = Arc::clone(spool);
@@ -76,7 +76,7 @@ impl Mail {
         let sender = append.sender.agent.clone();
         let id = MessageId::new(&format!("{}-report", append.id));
         let report = Import {
-            // Trying again would not help.
+            // A retry would not help.
             id: id.unwrap_or_else(|_| append.id.clone()),
             sender: AgentName::system(),
             recipients: vec![(sender.clone(), false)],
@@ -97,7 +97,7 @@ impl Mail {
     }
 }
 
-/// Hands on what is in the spool, for as long as the mail lives.
+/// Moves the contents of the spool to the store, for as long as the mail lives.
 pub(super) fn start(mail: &Arc<Mail>) {
     let Some(spool) = mail.spool.clone() else { return };
     let weak: Weak<Mail> = Arc::downgrade(mail);

@@ -1,7 +1,7 @@
-//! Receiving: taking what is there, waiting for more, and settling what was received.
+//! Receiving: taking waiting messages, waiting for more, and settling those received.
 //!
 //! Messages are handed out under a lease to the session that asked; that session's next call confirms them. A waiter
-//! registers before it looks, so no wake is lost. Several may wait; each message goes to one of them.
+//! registers before it reads, so no wake is lost. Several may wait; each message goes to one of them.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::{MailError, Refusal};
 use crate::model::{Floor, HandedOut, MessageId, Outcome, Session, Settled};
 use crate::store::change::{Claim, Claimed, Confirm, Settle};
 
-/// The most text of one call, in bytes; one message may be longer.
+/// The most text of one call, in bytes; a single message may be longer.
 const HAND_OUT_BYTES: u64 = 1 << 20;
 /// The most messages of one call.
 const MOST: usize = 500;
@@ -24,12 +24,12 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
 /// The most ids of one acknowledgement.
 const MOST_IDS: usize = 1_000;
 
-/// Takes what is there.
+/// Takes the waiting messages.
 #[derive(Debug, Clone)]
 pub struct CheckRequest {
     /// 1 to 500.
     pub limit: usize,
-    /// The most bytes of text; one message is always handed out.
+    /// The most bytes of text; at least one message is handed out.
     pub max_bytes: u64,
     /// Names what this call is handed; minted without.
     pub token: Option<u64>,
@@ -55,20 +55,20 @@ pub struct Checked {
     pub handed: u64,
 }
 
-/// Waits for mail.
+/// Waits for messages.
 #[derive(Debug, Clone)]
 pub struct WaitRequest {
-    /// How long at most; bounded by [`LONGEST_WAIT`].
+    /// The longest time to wait, at most [`LONGEST_WAIT`].
     pub timeout: Duration,
-    /// The least urgency that ends the wait.
+    /// The lowest priority that ends the wait.
     pub floor: Floor,
     /// 1 to 500.
     pub max: usize,
-    /// The most bytes of text; one message is always handed out.
+    /// The most bytes of text; at least one message is handed out.
     pub max_bytes: u64,
-    /// Names what this call is handed; minted without.
+    /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,
-    /// Tokens of calls of the session that are still in flight: their messages cannot have been seen and are not
+    /// Tokens of the session's calls that are still in flight: their messages cannot have been seen and are not
     /// confirmed.
     pub unseen: Vec<u64>,
 }
@@ -86,25 +86,25 @@ impl Default for WaitRequest {
     }
 }
 
-/// How a wait ended: without messages, by its time.
+/// The result of a wait; without messages, the time was up.
 #[derive(Debug, Clone, Default)]
 pub struct Waited {
     /// Most urgent first.
     pub messages: Vec<HandedOut>,
     pub waited: Duration,
-    /// How many more wait, whatever their urgency.
+    /// How many more messages wait, of any priority.
     pub remaining: u64,
-    /// How many of those were not urgent enough.
+    /// How many of those are below the floor.
     pub below_floor: u64,
-    /// Names what this call was handed, for [`Mail::give_up`].
+    /// The token of this call's hand-out, for [`Mail::give_up`].
     pub handed: u64,
 }
 
 impl Mail {
-    /// Hands out what is there. What the session had in hand before is read now.
+    /// Hands out the waiting messages. Confirms what the session had in hand before.
     ///
     /// # Errors
-    /// The name was taken over, or the store is unavailable.
+    /// When the name was taken over, or the store is unavailable.
     pub async fn check(&self, session: &Session, request: CheckRequest) -> Result<Checked, MailError> {
         self.seen.mark(&session.agent);
         let claim = Claim {
@@ -122,10 +122,10 @@ impl Mail {
     }
 
     /// Waits until a message is urgent enough, and hands it out. Confirms what the session had in hand. Cancel safe:
-    /// messages that no caller took wait again.
+    /// messages that no caller accepted wait again.
     ///
     /// # Errors
-    /// The name was taken over, before or meanwhile; too many wait; the store is unavailable.
+    /// When the name was taken over before or during the wait, there are too many waiters, or the store is unavailable.
     pub async fn wait(&self, session: &Session, request: WaitRequest) -> Result<Waited, MailError> {
         self.seen.mark(&session.agent);
         let begin = Instant::now();
@@ -139,12 +139,12 @@ impl Mail {
             confirm: true,
             unseen: request.unseen,
         };
-        // Registered before the first look, so that a later arrival wakes this waiter.
+        // Registered before the first claim, so that a later arrival wakes this waiter.
         let ticket = self.waits.register(&session.agent, request.floor)?;
         let mut is_over = false;
         let mut claimed = self.claim(claim.clone(), deadline).await?;
-        // Only the first look is the start of a call: what another call of this session got meanwhile is not confirmed
-        // by waiting on.
+        // Only the first claim starts the call. Later claims of this wait must not confirm what another call of the
+        // session received meanwhile.
         claim.confirm = false;
         loop {
             if !claimed.messages.is_empty() || is_over {
@@ -161,8 +161,8 @@ impl Mail {
         }
     }
 
-    /// Claims after a wake, or when the time is up (true): the last look gives the counts, and takes what came in that
-    /// moment.
+    /// Claims after a wake, or when the time is up (true). That last claim gives the counts, and takes messages that
+    /// arrived at that moment.
     async fn claim_when_woken(
         &self,
         ticket: &Ticket,
@@ -186,7 +186,7 @@ impl Mail {
     /// Settles messages as done or declined. Confirms what the session has in hand.
     ///
     /// # Errors
-    /// The name was taken over, or the store is unavailable. An unknown id is no error, but has no state.
+    /// When the name was taken over, or the store is unavailable. An unknown id is no error; it has no state.
     pub async fn ack(
         &self,
         session: &Session,
@@ -197,7 +197,7 @@ impl Mail {
         self.settle(session, ids, outcome, note, Vec::new()).await
     }
 
-    /// Like [`Mail::ack`], but does not confirm what calls in flight are handed.
+    /// Like [`Mail::ack`], but does not confirm the messages of calls in flight.
     ///
     /// # Errors
     /// As [`Mail::ack`].
@@ -230,22 +230,22 @@ impl Mail {
     }
 
     /// Confirms what the session has in hand. For front-ends that make no further call, such as a command that prints
-    /// and ends.
+    /// and exits.
     ///
     /// # Errors
-    /// The name was taken over, or the store is unavailable.
+    /// When the name was taken over, or the store is unavailable.
     pub async fn confirm(&self, session: &Session) -> Result<u64, MailError> {
         self.retry_uncertain(Confirm { session: session.clone() }).await
     }
 
-    /// Claims; retries an unavailable store until the deadline.
+    /// Claims, and retries an unavailable store until the deadline.
     async fn claim(&self, claim: Claim, deadline: Instant) -> Result<Claimed, MailError> {
         let session = claim.session.clone();
         let claimed = claim_for_caller(&self.store, &self.runtime, claim, deadline).await?;
         Ok(self.noted(&session, claimed))
     }
 
-    /// Notes in the journal what was handed out.
+    /// Records hand-outs in the journal.
     fn noted(&self, session: &Session, claimed: Claimed) -> Claimed {
         for one in &claimed.messages {
             self.record(|| Record::MailHandedOut {

@@ -1,4 +1,4 @@
-//! Sending to names, roles and groups, and to everybody. `Ok` means that the message is on disk.
+//! Sending to names, roles, groups and everybody. `Ok` means that the message is on disk.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ const KEY_BYTES: usize = 200;
 /// A message to send.
 #[derive(Debug, Clone, Default)]
 pub struct SendRequest {
-    /// Addresses. Empty: the author of the message that this one answers.
+    /// Addresses. If empty, the message goes to the author of the message that it answers.
     pub to: Vec<String>,
     pub content: String,
     /// The id of the message that this one answers.
     pub reply_to: Option<String>,
     pub priority: Priority,
     pub metadata: Map<String, Value>,
-    /// Makes repeating the call safe.
+    /// Makes the call safe to repeat.
     pub idempotency_key: Option<String>,
 }
 
@@ -35,11 +35,11 @@ pub struct SendRequest {
 pub struct BroadcastRequest {
     pub content: String,
     pub priority: Priority,
-    /// Only to agents that are active now.
+    /// Whether only agents that are active now get the message.
     pub active_only: bool,
     /// Agents to leave out.
     pub exclude: Vec<String>,
-    /// Makes repeating the call safe.
+    /// Makes the call safe to repeat.
     pub idempotency_key: Option<String>,
 }
 
@@ -50,14 +50,14 @@ pub struct Sent {
     pub thread: MessageId,
     /// When it was stored.
     pub at: Millis,
-    /// How the addresses were understood.
+    /// How each address was resolved.
     pub resolved: Vec<Resolution>,
     pub recipients: Vec<SentTo>,
     /// Agents whose mailbox was full.
     pub failed: Vec<AgentName>,
-    /// Whether an earlier call with this key had sent the message.
+    /// Whether an earlier call with this key sent the message.
     pub is_replay: bool,
-    /// Whether the message is not sent yet, but waits in the spool.
+    /// Whether the message still waits in the spool.
     pub is_queued: bool,
 }
 
@@ -73,8 +73,9 @@ impl Mail {
     /// Sends a message.
     ///
     /// # Errors
-    /// An unknown name; too many recipients, or all mailboxes full; too long; the key was used for something else; the
-    /// store is unavailable. Nothing was sent then, unless the error is [`StoreError::Uncertain`].
+    /// When a name is unknown, there are too many recipients, every mailbox is full, the message is too long, the key
+    /// was used for another message, or the store is unavailable. Nothing was sent then, unless the error is
+    /// [`StoreError::Uncertain`].
     pub async fn send(&self, session: &Session, request: SendRequest) -> Result<Sent, MailError> {
         self.seen.mark(&session.agent);
         let reply_to = request.reply_to.as_deref().map(MessageId::new).transpose()?;
@@ -102,7 +103,7 @@ impl Mail {
         self.append(append).await
     }
 
-    /// Sends a message to everybody but its sender. `None`: there is no recipient.
+    /// Sends a message to everybody but its sender. `None` if there is no recipient.
     ///
     /// # Errors
     /// As [`Mail::send`].
@@ -141,7 +142,7 @@ impl Mail {
     }
 
     async fn append(&self, mut append: Append) -> Result<Sent, MailError> {
-        // Checked before anything is copied around; the store checks again.
+        // Checked before the message is copied; the store checks again.
         crate::store::rules::append::check_size(&append.content, &append.metadata, &self.limits)?;
         if append.key.is_some() {
             append.hash = hash(&append);
@@ -155,7 +156,7 @@ impl Mail {
         let spare = self.spool.as_ref().filter(|_| append.among.is_none()).map(|spool| (spool, append.clone()));
         let appended = match (self.retry_uncertain(append).await, spare) {
             (Err(MailError::Store(error @ (StoreError::Away { .. } | StoreError::Uncertain { .. }))), Some(spare)) => {
-                // If it was stored nevertheless, its id is known and it is not stored again.
+                // If the message was stored after all, its id is known and it is not stored again.
                 return self.queue(spare.0, spare.1, error.to_string()).await;
             }
             (Err(MailError::Store(StoreError::Uncertain { reason })), None) => {
@@ -192,7 +193,7 @@ impl Mail {
         }
     }
 
-    /// The author of the message; of one's own message, its recipient.
+    /// The author of the message; if the caller is the author, its recipient.
     async fn other_side(&self, session: &Session, id: &MessageId) -> Result<Address, MailError> {
         let agent = session.agent.clone();
         let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
@@ -244,7 +245,7 @@ fn checked_key(key: Option<String>) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// Tells a repetition of a message from another message.
+/// Hashes a message's content, to tell a repetition from another message.
 fn hash(append: &Append) -> [u8; 32] {
     let to: BTreeSet<&str> = append.to.iter().map(|address| address.written.as_str()).collect();
     let mut hasher = Sha256::new();

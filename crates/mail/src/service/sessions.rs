@@ -20,13 +20,14 @@ pub(crate) struct Sessions(Mutex<HashMap<SessionId, Life>>);
 struct Life {
     agent: Option<AgentName>,
     connections: usize,
-    /// Rises with every connection, which ends an earlier grace.
+    /// Rises with every connection; an earlier grace period then no longer applies.
     round: u64,
-    /// How long the session may be without a connection.
+    /// The longest time that the session may be without a connection.
     grace: Duration,
 }
 
-/// A connection of a session. After the last one is dropped, the session has a grace to come back, then it has ended.
+/// A connection of a session. When the last one is dropped, a grace period begins; without a new connection, the
+/// session then ends.
 pub struct Attachment {
     mail: Weak<Mail>,
     session: SessionId,
@@ -65,12 +66,12 @@ impl Sessions {
 }
 
 impl Mail {
-    /// Counts a connection of this session, until the result is dropped.
+    /// Counts a connection of this session until the result is dropped.
     pub fn attach(self: &Arc<Mail>, session: &Session) -> Attachment {
         self.attach_with(session, self.limits.grace)
     }
 
-    /// Like [`Mail::attach`], with a grace of its own.
+    /// Like [`Mail::attach`], with a different grace period.
     pub fn attach_with(self: &Arc<Mail>, session: &Session, grace: Duration) -> Attachment {
         let mut lives = self.sessions.lives();
         let life = lives.entry(session.id.clone()).or_insert(Life { agent: None, connections: 0, round: 0, grace });
@@ -83,18 +84,19 @@ impl Mail {
         Attachment { mail: Arc::downgrade(self), session: session.id.clone() }
     }
 
-    /// Ends a session whose process is gone. What it had in hand is free at once.
+    /// Ends a session whose process has ended. What it had in hand is free at once.
     pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
         self.sessions.lives().remove(session);
         self.release(session.clone(), None).await;
     }
 
-    /// Frees what a cancelled call was handed: the session never saw its answer.
+    /// Frees the messages of a cancelled call: the session never saw its answer.
     pub async fn give_up(self: &Arc<Mail>, session: &SessionId, handed: u64) {
         self.release(session.clone(), Some(handed)).await;
     }
 
-    /// Frees what the session had in hand, or what one call was handed, since it was never seen. The session goes on.
+    /// Frees what the session had in hand, or the messages of one call, since they were never seen. The session goes
+    /// on.
     ///
     /// # Errors
     /// When the store cannot do that now. The session must not confirm anything then.
@@ -102,7 +104,7 @@ impl Mail {
         Ok(self.release_once(session, handed).await?)
     }
 
-    /// Sessions of a former daemon may come back; those that do not within the grace have ended.
+    /// Waits for sessions of a former daemon; those that do not come back within the grace period have ended.
     pub(crate) async fn expect_former_sessions(self: &Arc<Mail>) -> Result<(), MailError> {
         for session in self.store.look(query::Leases).await? {
             let round = {
@@ -145,7 +147,7 @@ impl Mail {
         Ok(())
     }
 
-    /// Frees what the session had in hand, or what one call was handed. Retries an unavailable store until it is back.
+    /// Frees what the session had in hand, or the messages of one call. Retries an unavailable store until it answers.
     async fn release(self: &Arc<Mail>, session: SessionId, token: Option<u64>) {
         let mut pause = Duration::from_millis(100);
         loop {
@@ -166,7 +168,7 @@ impl Mail {
                     pause = (pause * 2).min(Duration::from_secs(10));
                 }
             }
-            // The session may have come back meanwhile; it then keeps what it has in hand.
+            // If the session came back meanwhile, it keeps what it has in hand.
             if token.is_none() && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
                 return;
             }

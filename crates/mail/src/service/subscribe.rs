@@ -1,4 +1,4 @@
-//! Subscriptions: everything that comes into a mailbox after a cursor, in order, without taking it.
+//! Subscriptions: every arrival in a mailbox after a cursor, in order, without leases.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::store::{InTransaction, query};
 
 /// How many messages are read ahead.
 const AHEAD: usize = 32;
-/// How much of each text is kept, in bytes, so that a slow subscriber costs little.
+/// How much of each text is kept, in bytes, so that a slow subscriber costs little memory.
 const TEXT_KEPT: usize = 1024;
 
-/// What a wait with a cursor saw.
+/// The result of a wait with a cursor.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     /// Messages after the cursor, in order; empty when the time was up.
@@ -39,15 +39,15 @@ pub struct Subscription {
     after: u64,
     ticket: Ticket,
     read: VecDeque<MessageView>,
-    /// Up to this sequence number, only messages that wait to be read.
+    /// Up to this sequence number, only messages that wait to be read are reported.
     waiting_until: u64,
 }
 
 impl Subscription {
-    /// The next message, with the beginning of its text: 1 KiB at most. Cancel safe: nothing is skipped.
+    /// The next message, with the first 1 KiB of its text. Cancel safe: nothing is skipped.
     ///
     /// # Errors
-    /// When the store is unavailable; calling again goes on.
+    /// When the store is unavailable; the next call continues.
     pub async fn next(&mut self) -> Result<MessageView, MailError> {
         loop {
             if let Some(message) = self.read.pop_front() {
@@ -59,7 +59,7 @@ impl Subscription {
             let found = self.mail.store.look(self.fetch(is_waiting)).await?;
             self.take(found.messages);
             match (self.read.is_empty(), is_waiting) {
-                // The waiting messages were told; from here on every message is.
+                // The waiting messages are reported; from here on every message is.
                 (true, true) => self.after = self.waiting_until,
                 (true, false) => {
                     let news = self.news().await;
@@ -70,7 +70,8 @@ impl Subscription {
         }
     }
 
-    /// Waits for news, and reads them in the transaction that brings them. `None`: look for them.
+    /// Waits for news, and reads the messages in the transaction that brings them. `None` if they must be read
+    /// separately.
     async fn news(&self) -> Option<query::Fetched> {
         let (answer, mut coming) = oneshot::channel();
         self.ticket.set_on_wake(FetchOnWake { fetch: self.fetch(false), answer });
@@ -85,7 +86,7 @@ impl Subscription {
         coming.await.ok()
     }
 
-    /// Everything up to the cursor was given.
+    /// The cursor up to which everything was reported.
     pub fn cursor(&self) -> u64 {
         self.read.front().map_or(self.after, |next| next.seq - 1)
     }
@@ -111,7 +112,7 @@ impl Subscription {
     }
 }
 
-/// A look in the transaction that wakes a subscriber.
+/// A read in the transaction that wakes a subscriber.
 struct FetchOnWake {
     fetch: query::Fetch,
     answer: oneshot::Sender<query::Fetched>,
@@ -120,11 +121,11 @@ struct FetchOnWake {
 impl OnWake for FetchOnWake {
     fn in_transaction(self: Box<Self>) -> InTransaction {
         let FetchOnWake { fetch, answer } = *self;
-        // The subscriber may be gone.
+        // The subscriber may no longer exist.
         InTransaction::query(fetch, move |found| _ = answer.send(found))
     }
 
-    /// The subscriber hears that nothing was read, and looks.
+    /// Drops the answer unsent, so that the subscriber reads for itself.
     fn begin(self: Box<Self>) {}
 }
 
@@ -133,7 +134,7 @@ impl Mail {
     /// later arrivals.
     ///
     /// # Errors
-    /// When too many wait, or the store is unavailable.
+    /// When there are too many waiters, or the store is unavailable.
     pub async fn subscribe(
         self: &Arc<Mail>,
         session: &Session,
@@ -152,7 +153,7 @@ impl Mail {
     /// Like [`Mail::subscribe`], but begins with the messages that wait to be read.
     ///
     /// # Errors
-    /// When too many wait, or the store is unavailable.
+    /// When there are too many waiters, or the store is unavailable.
     pub async fn subscribe_waiting(
         self: &Arc<Mail>,
         session: &Session,
@@ -168,7 +169,7 @@ impl Mail {
         Ok(subscription)
     }
 
-    /// Registered before the first read, so that no arrival is missed.
+    /// Makes a subscription. It is registered before the first read, so that no arrival is missed.
     fn subscription(self: &Arc<Mail>, session: &Session, floor: Floor) -> Result<Subscription, MailError> {
         Ok(Subscription {
             mail: Arc::clone(self),
@@ -184,7 +185,7 @@ impl Mail {
     /// Waits until a message after the cursor is urgent enough. Nothing is leased or confirmed.
     ///
     /// # Errors
-    /// When too many wait, or the store is unavailable.
+    /// When there are too many waiters, or the store is unavailable.
     pub async fn wait_after(
         &self,
         session: &Session,
@@ -220,8 +221,8 @@ impl Mail {
     }
 }
 
-/// A cursor beyond the mailbox's end belongs to another mailbox, such as one from before the database was replaced:
-/// waiting there would miss mail.
+/// Rejects a cursor beyond the mailbox's end. Such a cursor belongs to another mailbox, for example one from before the
+/// database was replaced, and waiting for it would miss mail.
 fn known_cursor(after: u64, latest: u64) -> Result<u64, Refusal> {
     if after <= latest {
         return Ok(after);

@@ -1,4 +1,4 @@
-//! Periodic work: noting which agents were seen, purging what was handled long ago, and polling where a wake may be
+//! Periodic work: recording which agents were seen, purging mail that was handled long ago, and polling if wakes may be
 //! lost.
 
 use parking_lot::Mutex;
@@ -12,15 +12,15 @@ use super::Mail;
 use crate::model::AgentName;
 use crate::store::change::{Purge, Touch};
 
-/// Agents seen lately are noted in the store this long after the first of them.
+/// The delay from seeing an agent to recording it in the store, together with those seen meanwhile.
 const WRITE_AFTER: Duration = Duration::from_secs(20);
 /// How often handled mail is purged, and how many messages one transaction deletes.
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 const PURGE_STEP: usize = 500;
-/// How often one of several daemons notes its connected agents, and looks for daemons that went silent.
+/// How often a daemon on a shared store records its connected agents, and looks for daemons that went silent.
 const ROLL_CALL: Duration = Duration::from_secs(30);
 
-/// Agents that were seen and are not noted in the store yet.
+/// Agents that were seen but not yet recorded in the store.
 #[derive(Default)]
 pub(crate) struct Seen {
     state: Mutex<State>,
@@ -67,7 +67,7 @@ pub(crate) fn start(mail: &Arc<Mail>) {
     let (weak, seen) = (Arc::downgrade(mail), Arc::clone(&mail.seen));
     mail.runtime.spawn(async move {
         while weak.strong_count() > 0 {
-            // The timeout ends the task of mail that was dropped.
+            // The timeout ends this task after the mail was dropped.
             let noticed = tokio::time::timeout(PURGE_EVERY, seen.something.notified()).await;
             if noticed.is_err() {
                 continue;

@@ -1,8 +1,8 @@
-//! Waiters, and waking them. A wake is only a hint: the waiter then looks into the store. A waiter that registers
-//! before it looks misses nothing.
+//! Waiters, and waking them. A wake is only a hint: the waiter then reads the store. A waiter that registers before it
+//! reads misses nothing.
 //!
 //! A waiter may leave an [`OnWake`], its first step after a wake. The store takes that step in the transaction that
-//! brings the news, or the waking thread begins it: either saves the way to the waiter and back.
+//! brings the news, or the waking thread begins it. Either saves a round trip to the waiter.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
@@ -16,9 +16,9 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Floor};
 use crate::store::{Arrival, InTransaction};
 
-/// The most waiters of one daemon.
+/// The most waiters of a daemon.
 const MOST: usize = 20_000;
-/// The most first steps that one transaction takes, since its caller waits for them. The others are begun after it.
+/// The most first steps in one transaction, since its caller waits for them. The others begin after it.
 const IN_TRANSACTION: usize = 32;
 
 /// All waiters.
@@ -46,7 +46,7 @@ struct Waiter {
     on_wake: Option<Box<dyn OnWake>>,
 }
 
-/// A waiter's first step after a wake. It tells the waiter its outcome itself.
+/// A waiter's first step after a wake. The step reports its outcome to the waiter itself.
 pub(crate) trait OnWake: Send {
     /// The step as part of the transaction that brings the news.
     fn in_transaction(self: Box<Self>) -> InTransaction;
@@ -55,7 +55,7 @@ pub(crate) trait OnWake: Send {
 }
 
 impl Waiter {
-    /// Rings, unless there is a first step, which tells the waiter itself.
+    /// Rings the bell, unless there is a first step, which reports to the waiter itself.
     fn wake(&mut self, actions: &mut Vec<Box<dyn OnWake>>) {
         match self.on_wake.take() {
             Some(on_wake) => actions.push(on_wake),
@@ -73,22 +73,22 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Returns when there may be news since the last return. Cancel safe: a wake that was not taken stays.
+    /// Returns when there may be news since the last return. Cancel safe: a wake that was not consumed stays.
     pub(crate) async fn woken(&self) {
         self.bell.notified().await;
     }
 
-    /// Forgets a wake: a look after this sees what the wake was for.
+    /// Discards a wake: the next read sees its news anyway.
     pub(crate) fn forget(&self) {
         let _ = pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop()));
     }
 
-    /// Sets the first step after the next wake, which then rings no bell.
+    /// Sets the first step after the next wake; that wake then rings no bell.
     pub(crate) fn set_on_wake(&self, on_wake: impl OnWake + 'static) {
         self.with(|waiter| waiter.on_wake = Some(Box::new(on_wake)));
     }
 
-    /// Takes the first step back. False: it has begun.
+    /// Removes the first step. False if it has begun.
     pub(crate) fn take_on_wake(&self) -> bool {
         self.with(|waiter| waiter.on_wake.take()).flatten().is_some()
     }
@@ -131,7 +131,7 @@ impl Waits {
         Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, bell })
     }
 
-    /// The first steps of the waiters that arrivals concern. [`Waits::wake`] rings those waiters nevertheless.
+    /// The first steps of the waiters that the arrivals concern. [`Waits::wake`] still rings those waiters.
     pub(crate) fn on_commit(&self, arrivals: &[Arrival]) -> Vec<InTransaction> {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for arrival in arrivals {
@@ -144,7 +144,7 @@ impl Waits {
         actions.into_iter().map(|on_wake| on_wake.in_transaction()).collect()
     }
 
-    /// Wakes the waiters that arrivals concern. All waiters of one mailbox look, and the store gives each message to
+    /// Wakes the waiters that the arrivals concern. All waiters of a mailbox ask the store, which gives each message to
     /// one of them.
     pub(crate) fn wake(&self, arrivals: &[Arrival]) {
         let (mut state, mut actions) = (self.state(), Vec::new());
@@ -158,7 +158,7 @@ impl Waits {
         actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
-    /// Wakes the waiters whose mailbox has another version than last time, or none on record.
+    /// Wakes the waiters whose mailbox has a new version, or none on record.
     pub(crate) fn wake_by_versions(&self, versions: BTreeMap<AgentName, u64>) {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for (agent, version) in versions {
