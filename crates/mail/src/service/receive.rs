@@ -31,9 +31,9 @@ pub struct CheckRequest {
     pub limit: usize,
     /// The most bytes of text; at least one message is handed out.
     pub max_bytes: u64,
-    /// Names what this call is handed; minted without.
+    /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,
-    /// Tokens of calls of the session that are still in flight: their messages cannot have been seen and are not
+    /// Tokens of the session's calls that are still in flight: their messages cannot have been seen and are not
     /// confirmed.
     pub unseen: Vec<u64>,
 }
@@ -44,14 +44,14 @@ impl Default for CheckRequest {
     }
 }
 
-/// What was there.
+/// The answer to [`CheckRequest`].
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
     /// Most urgent first.
     pub messages: Vec<HandedOut>,
-    /// How many more wait.
+    /// How many more messages wait.
     pub remaining: u64,
-    /// Names what this call was handed, for [`Mail::give_up`].
+    /// The token of this call's hand-out, for [`Mail::give_up`].
     pub handed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Every change of a store, with its answer.
+//! Every change of a store, and its answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub trait Operation: Send + 'static {
     /// The message that this one answers.
     type Out;
     fn into_change(self) -> Change;
-    /// `None` for the answer of another operation.
+    /// Unwraps the answer; `None` if it belongs to another operation.
     fn out(changed: Changed) -> Option<Self::Out>;
 }
 
@@ -70,8 +70,8 @@ changes! {
 }
 
 impl Change {
-    /// Whether the answer may go out before the change is on disk: true of leases and the like, whose sessions die with
-    /// the machine in a crash.
+    /// Whether the answer may go out before the change is on disk. True of leases and the like: their sessions do not
+    /// survive a crash of the machine either.
     pub fn is_lazy(&self) -> bool {
         matches!(
             self,
@@ -92,9 +92,9 @@ pub struct Enter {
     pub agent: AgentName,
     /// The new holder. `None`: the name is only registered.
     pub holder: Option<Holder>,
-    /// Whether to take the name from another holder, who is told at its next call.
+    /// Whether to take the name from another holder, who learns of it at its next call.
     pub takeover: bool,
-    /// The holder as it was before its directory was moved: not another holder.
+    /// The holder before its directory was moved; not another holder.
     pub moved_from: Option<Holder>,
     /// Whether to register an agent that does not exist.
     pub create: bool,
@@ -123,9 +123,9 @@ pub struct Append {
     pub id: MessageId,
     pub sender: Session,
     pub to: Vec<Address>,
-    /// Limits the recipients to these agents.
+    /// If given, only these agents are recipients.
     pub among: Option<BTreeSet<AgentName>>,
-    /// Leaves these agents out.
+    /// Agents that are not recipients.
     pub exclude: BTreeSet<AgentName>,
     pub content: Arc<str>,
     pub priority: Priority,
@@ -133,25 +133,25 @@ pub struct Append {
     pub reply_to: Option<MessageId>,
     /// A JSON object.
     pub metadata: String,
-    /// The idempotency key: same sender, key and content is the same message.
+    /// The idempotency key: the same sender, key and content mean the same message.
     pub key: Option<String>,
-    /// The hash of everything that makes up the content, to tell a repetition from a conflict.
+    /// The hash of all content, to tell a repetition from a conflict.
     pub hash: [u8; 32],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// With a key seen before, the id of the first message.
+    /// The message's id; in a replay, the id of the first message.
     pub id: MessageId,
     pub thread: MessageId,
     pub at: Millis,
-    /// How the addresses were understood; empty in a replay.
+    /// How each address was resolved; empty in a replay.
     pub resolved: Vec<Resolution>,
     /// By name.
     pub sent: Vec<Recipient>,
     /// Agents whose mailbox was full. All other recipients have the message.
     pub full: Vec<AgentName>,
-    /// Whether the message had been sent before.
+    /// Whether the message was sent before.
     pub is_replay: bool,
 }
 
@@ -167,15 +167,15 @@ pub struct Recipient {
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub session: Session,
-    /// Names the call. Claiming again with the same token, after an uncertain answer, gives the same messages.
+    /// The call's token. Claiming again with the same token, after an uncertain answer, gives the same messages.
     pub token: u64,
     pub floor: Floor,
     pub max: usize,
-    /// The most bytes of text and metadata; one message is always handed out.
+    /// The most bytes of text and metadata; at least one message is handed out.
     pub max_bytes: u64,
-    /// Whether the claim confirms what the session has in hand: true at the start of a call, false within one.
+    /// Whether the claim confirms what the session has in hand: true at the start of a call, false later in it.
     pub confirm: bool,
-    /// Tokens of calls whose messages are not confirmed, besides those of this call.
+    /// Tokens of other calls whose messages are not confirmed. Those of this call never are.
     pub unseen: Vec<u64>,
 }
 
@@ -207,23 +207,23 @@ pub struct Settle {
     pub note: Option<String>,
 }
 
-/// Frees what ended sessions have in hand, or what one cancelled call was handed. After too many attempts a message is
-/// dead instead.
+/// Frees what ended sessions have in hand, or the messages of one cancelled call. After too many attempts a message
+/// becomes dead instead.
 #[derive(Debug, Clone)]
 pub struct Release {
     pub sessions: Vec<SessionId>,
-    /// Only what the call with this token was handed.
+    /// If given, only messages of the call with this token.
     pub token: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Released {
     pub freed: u64,
-    /// Dead messages and their recipients. The senders have reports.
+    /// Dead messages and their recipients. Their senders got reports.
     pub dead: Vec<(MessageId, AgentName)>,
 }
 
-/// Takes back what was claimed for a caller that went away before its answer: as if never handed out.
+/// Undoes a claim whose caller disappeared before the answer: the messages wait as if never handed out.
 #[derive(Debug, Clone)]
 pub struct HandBack {
     pub session: SessionId,
@@ -244,7 +244,7 @@ pub struct DeleteGroup {
     pub name: GroupName,
 }
 
-/// Answers whether the member is new.
+/// Returns whether the member is new.
 #[derive(Debug, Clone)]
 pub struct AddMember {
     pub session: Session,
@@ -252,7 +252,7 @@ pub struct AddMember {
     pub member: Member,
 }
 
-/// Answers whether there was such a member.
+/// Returns whether there was such a member.
 #[derive(Debug, Clone)]
 pub struct RemoveMember {
     pub session: Session,
@@ -260,37 +260,35 @@ pub struct RemoveMember {
     pub member: Member,
 }
 
-/// Asks whether to give an agent a hint of a message, and records the attempt if so.
+/// Asks whether to give an agent a hint of a message, and records the attempt if the answer is yes.
 #[derive(Debug, Clone)]
 pub struct BeginHint {
     pub agent: AgentName,
     pub message: MessageId,
-    /// The way: a rung of hints.
     pub rung: String,
 }
 
-/// Whether to give an agent a hint.
+/// The answer to [`BeginHint`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HintVerdict {
     /// Yes; the attempt is on record.
     Go,
-    /// This rung was tried for this message before.
+    /// No: this rung was tried for this message before.
     Tried,
-    /// The message is not waiting.
+    /// No: the message is not waiting.
     Moot,
 }
 
-/// Records the outcome of an attempt.
+/// Records the outcome of a hint.
 #[derive(Debug, Clone)]
 pub struct EndHint {
     pub agent: AgentName,
     pub message: MessageId,
-    /// The way: a rung of hints.
     pub rung: String,
     pub outcome: String,
 }
 
-/// Deletes some of the mail that was handled longer ago than [`Limits::keep`](crate::model::Limits). Mail that waits is
+/// Deletes some of the mail that was handled longer than [`Limits::keep`](crate::model::Limits) ago. Waiting mail is
 /// never deleted.
 #[derive(Debug, Clone)]
 pub struct Purge {
@@ -310,9 +308,9 @@ pub struct Purged {
 /// Stores a message of another system, with its id and time.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// An id that is or was in this store changes nothing.
+    /// The message's id. If it is or was in this store, nothing changes.
     pub id: MessageId,
-    /// The author; need not be registered.
+    /// The author, who need not be registered.
     pub sender: AgentName,
     /// The recipients, and whether each has read the message. All must be registered.
     pub recipients: Vec<(AgentName, bool)>,

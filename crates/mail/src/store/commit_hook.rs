@@ -1,5 +1,5 @@
-//! What waiters have done in the transaction that brings their news: one commit and one sync are then enough for a
-//! message to be stored and handed out.
+//! What waiters ask for in the transaction that brings their news. One commit and one sync then store a message and
+//! hand it out.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::query::{Found, Lookup, Query};
 use super::{Arrival, WakeListener};
 use crate::error::Refusal;
 
-/// Called in each transaction that brings news: gives what waiters want done in it. Must not block.
+/// Called in each transaction that brings news. Returns what waiters want done in it. Must not block.
 pub type CommitHook = Arc<dyn Fn(&[Arrival]) -> Vec<InTransaction> + Send + Sync>;
 
 #[derive(Clone, Default)]
@@ -17,11 +17,11 @@ pub(crate) struct Listeners {
     pub(crate) commit: Option<CommitHook>,
 }
 
-/// A change or a query to be done in a transaction. When its callback is dropped uncalled, it was not done.
+/// A change or a query for a running transaction. If its callback is dropped uncalled, it was not done.
 pub struct InTransaction(Kind);
 
 enum Kind {
-    /// The change brings no news itself.
+    /// The change must bring no news.
     Change(Box<Change>, Told<Result<Changed, Refusal>>),
     /// The query sees the news.
     Query(Box<Query>, Told<Found>),
@@ -30,7 +30,7 @@ enum Kind {
 /// Called with the answer after the commit. Must not block.
 type Told<T> = Box<dyn FnOnce(T) + Send>;
 
-/// Tells the answer of what was done in a transaction, once it is committed.
+/// Passes on an answer once the transaction is committed.
 pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl InTransaction {
@@ -49,7 +49,7 @@ impl InTransaction {
         InTransaction(Kind::Query(Box::new(lookup.into_query()), Box::new(move |found| told(out(found)))))
     }
 
-    /// Runs the change or the query, by the engine's functions for them.
+    /// Runs the change or the query with the engine's functions.
     pub(crate) fn run<E>(
         self,
         change: impl FnOnce(Change) -> Result<Result<Changed, Refusal>, E>,

@@ -1,4 +1,4 @@
-//! A message's row before it is stored, made from the change that brings it: the same for every engine.
+//! A message's row before it is stored, made from a change. Every engine uses it.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ pub(crate) struct NewMessage<'a> {
     pub(super) thread: &'a MessageId,
     pub(super) reply_to: Option<&'a MessageId>,
     pub(super) metadata: &'a str,
-    /// The idempotency key, and the hash of what was sent with it.
+    /// The idempotency key and the hash of the content.
     pub(super) key: Option<(&'a str, &'a [u8])>,
 }
 
 impl<'a> NewMessage<'a> {
-    /// Mail that an agent sends.
+    /// The row of a message that an agent sends.
     pub(super) fn sent(append: &'a Append, thread: &'a MessageId, at: Millis) -> NewMessage<'a> {
         NewMessage {
             id: append.id.clone(),
@@ -39,7 +39,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// Mail that another system had.
+    /// The row of a message of another system.
     pub(super) fn imported(import: &'a Import, thread: &'a MessageId) -> NewMessage<'a> {
         NewMessage {
             id: import.id.clone(),
@@ -56,7 +56,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// A report to a sender: a recipient never confirmed its message.
+    /// The row of a report to a sender: a recipient never confirmed the message.
     pub(super) fn report(
         message: &'a MessageId,
         thread: &'a MessageId,
@@ -78,7 +78,7 @@ impl<'a> NewMessage<'a> {
             key: None,
         }
     }
-    /// What the message counts in each mailbox.
+    /// The bytes that the message counts in each mailbox.
     pub(super) fn size(&self) -> u64 {
         append::size(&self.content, self.metadata)
     }

@@ -1,9 +1,9 @@
 //! The store: one trait, and what every engine behind it promises.
 //!
-//! A store holds one space. A [`Change`] changes it, a [`Query`] looks; both are closed lists, so that faults can be
-//! put in front of any engine in one place. `rules` says what a change does; an engine stores rows.
+//! A store holds one space. A [`Change`] changes it, a [`Query`] reads it; both are closed lists, so that tests can
+//! inject faults into any engine in one place. `rules` says what a change does; an engine stores rows.
 //!
-//! Every engine promises the following; the contract suite in `crates/mail/tests` checks each promise on all of them:
+//! Every engine keeps these promises; the contract suite in `crates/mail/tests` checks each promise on every engine:
 //!
 //! 1. A change is atomic. When an append, a settlement or a change of groups and names returns, it is on disk. Leases
 //!    and confirmations may be lost in a crash of the machine: the message is then handed out once more, since the
@@ -38,7 +38,6 @@ pub use query::{Found, Lookup, Query};
 use crate::error::StoreError;
 use crate::model::{AgentName, Priority};
 
-/// A future that a trait object can return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Called when there may be news.
@@ -50,7 +49,8 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Refused`] when the change is not allowed; nothing has changed then. [`StoreError::Uncertain`] when
-    /// the store became unavailable in the middle: repeating the change is safe. With every other error, it did not
+    /// the store became unavailable midway; repeating the change is safe. With every other error, the change did not
+    /// happen.
     /// happen.
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>>;
 
@@ -60,22 +60,22 @@ pub trait Store: Send + Sync + 'static {
     /// When the store is unavailable or broken.
     fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>>;
 
-    /// Sets the listener, in place of the former one.
+    /// Sets the listener, replacing the former one.
     fn listen(&self, ear: WakeListener);
 
-    /// Sets the commit hook, in place of the former one. A store may ignore the hook: waiters are then woken and ask.
+    /// Sets the commit hook, replacing the former one. A store may ignore the hook; waiters are then woken and ask.
     fn on_commit(&self, _companions: CommitHook) {}
 
     fn wake_delivery(&self) -> WakeDelivery;
 
-    /// Finishes what was begun and closes the store. Later calls fail.
+    /// Finishes work in progress and closes the store. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// How a store's wakes arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeDelivery {
-    /// From the same process, which alone writes: none is lost.
+    /// From this process, which is the only writer: no wake is lost.
     Reliable,
     /// Over a network: a wake may be lost, so waiters poll.
     BestEffort,
@@ -84,11 +84,11 @@ pub enum WakeDelivery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {
     Mail(Vec<Arrival>),
-    /// Somewhere: compare the versions of the mailboxes that have waiters.
+    /// Any mailbox: compare the versions of those that have waiters.
     Look,
 }
 
-/// A new message in a mailbox, or one that was leased and is free again.
+/// A new message in a mailbox, or one whose lease ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     pub agent: AgentName,
@@ -97,7 +97,7 @@ pub struct Arrival {
 }
 
 impl dyn Store {
-    /// Applies a change; gives its own type of answer.
+    /// Applies a change, with the answer in its own type.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -106,7 +106,7 @@ impl dyn Store {
         Ok(O::out(changed).expect("a change answers with its own result"))
     }
 
-    /// Runs a query; gives its own type of answer.
+    /// Runs a query, with the answer in its own type.
     ///
     /// # Errors
     /// As [`Store::read`].

@@ -1,4 +1,4 @@
-//! Every query of a store, with its answer. Queries have no effect.
+//! Every query of a store, and its answer. Queries have no effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ pub trait Lookup: Send + 'static {
     /// The message that this one answers.
     type Out;
     fn into_query(self) -> Query;
-    /// `None` for the answer of another operation.
+    /// Unwraps the answer; `None` if it belongs to another query.
     fn out(found: Found) -> Option<Self::Out>;
 }
 
@@ -62,14 +62,14 @@ pub struct Agents;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     pub now: Millis,
-    /// The agents. Their standing goes by when they were last seen alone.
+    /// The agents. Their standing depends only on when they were last seen.
     pub agents: Vec<Agent>,
 }
 
-/// All groups, or one, by name; `everyone` is first.
+/// All groups by name, `everyone` first; or only one.
 #[derive(Debug, Clone)]
 pub struct Groups {
-    /// Only this one.
+    /// If given, only this group.
     pub name: Option<GroupName>,
 }
 
@@ -81,20 +81,20 @@ pub struct Inbox {
 /// What waits in a mailbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Messages that can be handed out, by level from low to critical.
+    /// Deliveries that can be handed out, by level from low to critical.
     pub free: [u64; 4],
-    /// Messages that are handed out and not confirmed.
+    /// Deliveries that are handed out but not confirmed.
     pub leased: u64,
     pub latest_seq: u64,
 }
 
 impl Counts {
-    /// Messages that can be handed out.
+    /// Deliveries that can be handed out.
     pub fn total(&self) -> u64 {
         self.free.iter().sum()
     }
 
-    /// How many of these are below the floor.
+    /// How many of those are below the floor.
     pub fn below(&self, floor: Floor) -> u64 {
         self.free[..usize::from(floor.least().level())].iter().sum()
     }
@@ -137,16 +137,16 @@ pub struct Thread {
     pub agent: AgentName,
     /// Any message of the conversation.
     pub id: MessageId,
-    /// The latest ones are kept.
+    /// The most messages; the latest are kept.
     pub limit: usize,
 }
 
-/// Messages that the agent wrote or received and that hold all the words, newest first.
+/// Messages that the agent wrote or received and that contain every word, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
     /// The reader.
     pub agent: Option<AgentName>,
-    /// The words, as [`crate::model::words::words`] makes them.
+    /// The words, normalized by [`crate::model::words::words`].
     pub words: BTreeSet<String>,
     pub from: Option<AgentName>,
     pub to: Option<AgentName>,
@@ -163,12 +163,12 @@ pub struct Status {
     pub id: MessageId,
 }
 
-/// The version of each mailbox: it rises whenever something can be handed out that could not before.
+/// The version of each mailbox. It rises whenever another message becomes free to hand out.
 #[derive(Debug, Clone)]
 pub struct Versions {
     pub agents: Vec<AgentName>,
 }
 
-/// The sessions with leases that this daemon answers for.
+/// The sessions with leases for which this daemon is responsible.
 #[derive(Debug, Clone)]
 pub struct Leases;

@@ -151,7 +151,7 @@ fn status(rows: &Rows, agent: &AgentName, id: &MessageId) -> Option<Vec<Delivery
 }
 
 impl MessageRow {
-    /// Whether the agent wrote or received it.
+    /// Whether the agent wrote or received the message.
     pub(super) fn involves(&self, agent: &AgentName) -> bool {
         self.sender == *agent || self.recipients.contains_key(agent)
     }

@@ -27,11 +27,11 @@ impl MemoryStore {
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
-        // A panic half-way could leave rows inconsistent, but checks come before the first change.
+        // A panic could leave rows inconsistent only after the first change, and all checks come before it.
         self.rows.lock()
     }
 
-    /// Does what the commit hook asks for.
+    /// Runs what the commit hook asks for.
     fn run_hook(&self, rows: &mut Rows, arrivals: &[Arrival]) -> Vec<AfterCommit> {
         let Some(hook) = self.listeners().commit.filter(|_| !arrivals.is_empty()) else { return Vec::new() };
         let make = |rows: &mut Rows, work: InTransaction| -> Result<AfterCommit, Infallible> {

@@ -20,10 +20,10 @@ pub(super) struct Rows {
     pub(super) agents: BTreeMap<AgentName, Agent>,
     pub(super) groups: BTreeMap<GroupName, Group>,
     pub(super) messages: HashMap<MessageId, Message>,
-    /// Counts messages; gives their order across mailboxes.
+    /// The number of messages stored so far: it orders messages across mailboxes.
     pub(super) stored: u64,
     pub(super) keys: HashMap<(AgentName, String), (Vec<u8>, MessageId)>,
-    /// What was purged, and may not come back.
+    /// Ids of purged messages, which may not be stored again.
     pub(super) tombs: BTreeSet<MessageId>,
     pub(super) purged_before: Millis,
     /// The news of the running change.
@@ -61,7 +61,7 @@ pub(super) struct Message {
     pub(super) reply_to: Option<MessageId>,
     pub(super) metadata: String,
     pub(super) kind: Kind,
-    /// Who has it, and where in the mailbox.
+    /// The recipients, with the sequence number in each mailbox.
     pub(super) recipients: BTreeMap<AgentName, u64>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Slot {
     pub(super) at: Millis,
     pub(super) bytes: u64,
     pub(super) state: DeliveryState,
-    /// Who has it in hand, and by which call.
+    /// The session and call that have the message in hand.
     pub(super) lease: Option<(SessionId, u64)>,
     pub(super) attempts: u32,
     pub(super) hinted_at: Option<Millis>,
@@ -245,7 +245,7 @@ impl AgentRows for Rows {
 }
 
 impl Rows {
-    /// The row of an agent that a rule has found. Agents are never removed.
+    /// The row of an agent that a rule has found. Agents are never removed, so it exists.
     pub(super) fn stored(&mut self, agent: &AgentName) -> &mut Agent {
         self.agents.get_mut(agent).expect("the rule has found it")
     }

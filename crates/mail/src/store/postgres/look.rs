@@ -128,7 +128,7 @@ impl Look<'_> {
         let after = i64::try_from(fetch.after).unwrap_or(i64::MAX);
         let floor = i16::from(fetch.floor.least().level());
         let states: i16 = if fetch.waiting_only { 3 } else { i16::MAX };
-        // Counted first: a message that comes in between is not missed, only not counted yet.
+        // Counted first: a message that arrives in between is not missed, only not counted yet.
         let sql = "SELECT count(*) FILTER (WHERE priority >= $3), count(*) FILTER (WHERE priority < $3), \
                    (SELECT seq FROM mailbox WHERE agent = $1) FROM delivery \
                    WHERE agent = $1 AND seq > $2 AND state < $4";
@@ -263,7 +263,7 @@ impl Look<'_> {
         rows.iter().map(version).collect()
     }
 
-    /// The sessions of this daemon, and of daemons that have been silent for long.
+    /// The sessions of this daemon, and of daemons that have long been silent.
     async fn leases(&mut self, owner: &str, now: Millis) -> Result<Vec<SessionId>, sqlx::Error> {
         let silent = now.saturating_sub(rules::millis(HEARTBEAT * 4));
         let sql = "SELECT DISTINCT d.session FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session IS NOT NULL \

@@ -1,4 +1,4 @@
-//! Hints on record, and purging, in PostgreSQL.
+//! Recording hints and purging, in PostgreSQL.
 
 use sqlx::Row;
 
@@ -52,7 +52,7 @@ impl Transaction<'_> {
             }
         }
         let more = rows.len() == purge.max;
-        // At the end, the next purge begins from the start.
+        // After the last message, the next purge starts from the beginning.
         *self.purged_to = if more { last } else { 0 };
         if !old.is_empty() {
             for sql in [

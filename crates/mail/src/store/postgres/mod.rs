@@ -1,8 +1,8 @@
-//! The store in PostgreSQL, for agents on many machines: one daemon on each, one database.
+//! The store in PostgreSQL, for agents on several machines: one daemon on each, one database.
 //!
-//! One task writes, in groups, each in one transaction. It first finds the mailboxes that are concerned, then locks
-//! their rows in the order of their numbers until the commit: sequences become visible in order, and daemons never
-//! deadlock. One notification without content goes out with each group; daemons then read what they lack. Start with
+//! One task writes, in groups, each in one transaction. It first finds the mailboxes that a group concerns, then locks
+//! their rows in the order of their numbers until the commit. So sequences become visible in order, and daemons do not
+//! deadlock. Each group sends one notification without content; daemons then read what they lack. Start with
 //! [`writer`].
 
 mod deliver;
@@ -31,28 +31,28 @@ use crate::model::{Clock, Limits, Space};
 pub use spaces::{Former, Noted, Own, Refuse, Settled, Why};
 use writer::{Job, Writer};
 
-/// The most changes that wait for their turn.
+/// The most waiting changes.
 const CHANGES: usize = 1_024;
 /// Connections for queries.
 const READERS: u32 = 4;
 const CONNECT: Duration = Duration::from_secs(5);
-/// Attempts at what another daemon got in the way of, or whose connection was cut.
+/// The most attempts when another daemon interferes or the connection breaks.
 const TRIES: usize = 5;
-/// How long to wait before listening again.
+/// The pause before listening again.
 const LISTEN_AGAIN: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host/database`. A connection to another machine is encrypted, or refused.
+    /// `postgres://user:password@host/database`. A connection to another machine must be encrypted.
     pub url: String,
-    /// A database holds many spaces.
+    /// The space to open; a database holds several.
     pub space: Space,
-    /// Names this daemon, across restarts: the owner of its leases.
+    /// The daemon's name, the same after a restart: the owner of its leases.
     pub owner: String,
-    /// Where this project's mail was, and which agents are its own.
+    /// The former place of this project's mail, and the project's own agents.
     pub former: Former,
     pub limits: Limits,
-    /// A clock instead of the database's, for tests.
+    /// Replaces the database's clock in tests.
     pub clock: Option<Clock>,
 }
 
@@ -66,7 +66,7 @@ pub struct PostgresStore {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What the tasks of one store share.
+/// State that the tasks of one store share.
 struct Shared {
     connect: PgConnectOptions,
     space: i64,
@@ -80,8 +80,8 @@ impl PostgresStore {
     /// Connects, makes the tables if there are none, and moves the project's mail here from a former space.
     ///
     /// # Errors
-    /// When the database cannot be reached, or was written by a newer version; [`StoreError::Elsewhere`] when the
-    /// project's mail cannot be moved from where it is.
+    /// When the database cannot be reached, or was written by a newer version. [`StoreError::Elsewhere`] when the
+    /// project's mail cannot be moved here.
     pub async fn connect(options: PostgresOptions) -> Result<PostgresStore, StoreError> {
         let connect = connect_options(&options.url)?;
         let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(CONNECT);
@@ -114,13 +114,13 @@ impl PostgresStore {
 }
 
 impl PostgresStore {
-    /// Where the store turned out to be.
+    /// Where the mail is.
     pub fn settled(&self) -> &Settled {
         &self.settled
     }
 }
 
-/// An address without its password. `None`: not an address.
+/// An address without its password. `None` if it is not an address.
 pub fn shown(url: &str) -> Option<String> {
     let options = PgConnectOptions::from_str(url).ok()?;
     let shared = match options.get_socket() {
@@ -131,7 +131,7 @@ pub fn shown(url: &str) -> Option<String> {
     Some(format!("postgres://{}@{shared}/{database}", options.get_username()))
 }
 
-/// Traffic to another machine is encrypted.
+/// Requires encryption for traffic to another machine.
 fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
     let bad = |error: sqlx::Error| StoreError::Failed { reason: format!("the database's address: {error}") };
     let options = PgConnectOptions::from_str(url).map_err(bad)?;
@@ -143,7 +143,7 @@ fn connect_options(url: &str) -> Result<PgConnectOptions, StoreError> {
     Ok(options.application_name("hob").options([("search_path", schema::SCHEMA)]))
 }
 
-/// Passes notifications on, for ever. After every new connection all waiters look, since a notification may have been
+/// Passes notifications on, forever. After every reconnection all waiters look, since a notification may have been
 /// missed.
 async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>) {
     let tell = || {
@@ -160,7 +160,7 @@ async fn listen(shared: Arc<Shared>, listener: Arc<Mutex<Option<WakeListener>>>)
             listener.listen(&shared.channel).await?;
             tell();
             loop {
-                // `None`: the connection was lost and made again.
+                // `None` means that the connection was lost and made again.
                 listener.try_recv().await?;
                 tell();
             }
@@ -222,8 +222,8 @@ impl Drop for PostgresStore {
     }
 }
 
-/// Counts attempts at what is safe to repeat: a connection may be cut in the middle, and the next attempt has another
-/// one. Without any connection the first error is the answer.
+/// Counts attempts at what is safe to repeat. A connection may be cut midway, and the next attempt uses another one. If
+/// no connection can be made, the first error is the answer.
 #[derive(Default)]
 struct Tries(usize);
 
@@ -234,14 +234,14 @@ impl Tries {
     }
 }
 
-/// An error before the commit: nothing has happened.
+/// Maps an error before the commit: nothing has happened.
 fn explain(error: sqlx::Error) -> StoreError {
     let reason = error.to_string();
     match &error {
         sqlx::Error::Database(fault) => match fault.code().as_deref() {
             Some("53100") => StoreError::DiskFull,
             Some("25006") => StoreError::ReadOnly { reason },
-            // Shutting down, starting up, too many connections, cut by an administrator, deadlock, conflict.
+            // Shutting down, starting up, too many connections, cut by an administrator, deadlock, or conflict.
             Some(code) if code.starts_with("57P") || code.starts_with("53") || code.starts_with("08") => {
                 StoreError::Away { reason }
             }

@@ -15,8 +15,8 @@ use crate::store::rules::{AgentRow, AgentRows, Ownership};
 
 impl Transaction<'_> {
     /// Locks the mailboxes that the changes concern, in the order of their numbers, until the commit. A change may lock
-    /// another one later (of the sender of a message that dies); when two daemons deadlock there, the database ends one
-    /// of the transactions, which is then repeated.
+    /// another mailbox later: that of the sender of a message that dies. If two daemons deadlock there, the database
+    /// ends one of the transactions, which is then repeated.
     pub(super) async fn lock(&mut self, changes: &[&Change]) -> Result<(), sqlx::Error> {
         let (mut names, mut sessions, mut whole) = (BTreeSet::new(), BTreeSet::new(), false);
         for change in changes {
@@ -163,7 +163,7 @@ impl AgentRows for Transaction<'_> {
 
     async fn touch(&mut self, touch: &Touch) -> Result<(), Fault> {
         let names: Vec<String> = touch.agents.iter().map(AgentName::to_string).collect();
-        // Rows are locked in order, as everywhere.
+        // Rows are locked in order of their numbers, as everywhere.
         let sql = "UPDATE agent SET seen_at = $3 WHERE id IN \
                    (SELECT id FROM agent WHERE space = $1 AND name = ANY($2) ORDER BY id FOR UPDATE)";
         sqlx::query(sql).bind(self.space).bind(names).bind(self.now as i64).execute(&mut *self.db).await?;

@@ -141,8 +141,9 @@ CREATE TABLE purge (
 );
 ";
 
-/// Version 1 gave the database no id, and a chosen name could equal a space of another kind: all names but those of
-/// origins and paths get a prefix. In two steps, since a new name may be the former name of another space.
+/// Migrates version 1, in which the database had no id, and a chosen name could equal a space of another kind. All
+/// names but those of origins and paths get a prefix, in two steps, since a new name may be the former name of another
+/// space.
 const AFTER_1: &str = "
 CREATE TABLE store (id text NOT NULL);
 UPDATE space SET name = chr(1) || name WHERE name !~ '^[rp]_[0-9A-HJKMNP-TV-Z]{12}$';
@@ -150,7 +151,7 @@ UPDATE space SET name = 'n_' || substr(name, 2) WHERE name LIKE chr(1) || '%';
 INSERT INTO version VALUES (2);
 ";
 
-/// Makes or checks the tables; gives the database's id.
+/// Makes or checks the tables; returns the database's id.
 pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError> {
     let (found, id) = make(db).await.map_err(explain)?;
     if found > VERSION {
@@ -159,12 +160,12 @@ pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError>
     Ok(id)
 }
 
-/// Locks making of tables and settling of spaces until the end of the transaction.
+/// Prevents other daemons from making tables or settling spaces until the end of the transaction.
 pub(super) async fn lock(transaction: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(transaction).await.map(drop)
 }
 
-/// Version and id, after making absent tables and migrating older ones.
+/// Makes absent tables and migrates older ones; returns the version and the id.
 async fn make(db: &mut PgConnection) -> Result<(i64, String), sqlx::Error> {
     let mut transaction = db.begin().await?;
     lock(&mut transaction).await?;

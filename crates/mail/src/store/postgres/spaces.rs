@@ -1,6 +1,6 @@
-//! Which space of a database a project's mail is in. When the project's name has changed (another origin, another name
+//! Which space of a database holds a project's mail. When the project's name has changed (another origin, another name
 //! in its settings), its mail moves from the former space into the new one, if all agents there are the project's own.
-//! Otherwise nothing is moved and nothing is opened, and the caller is told what to decide.
+//! Otherwise nothing is moved or opened, and the error says what to decide.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::model::Space;
 pub struct Former {
     /// The place on record.
     pub noted: Option<Noted>,
-    /// Without a record: spaces where the mail may be, if any of the project's agents are there.
+    /// Spaces that hold the mail, without a record, if any of the project's agents are there.
     pub perhaps: Vec<Space>,
     /// The agents that are the project's own.
     pub own: Own,
@@ -29,16 +29,16 @@ pub type Refuse = Arc<dyn Fn(Why) -> StoreError + Send + Sync>;
 pub struct Noted {
     pub store: Option<String>,
     pub space: Space,
-    /// A person decided that the mail stays there, whatever the project is called.
+    /// Whether a person decided that the mail stays there under any name of the project.
     pub stays: bool,
 }
 
-/// The agents of a project, told by the holders in the store.
+/// A project's agents, recognized by the holders in the store.
 #[derive(Debug, Clone, Default)]
 pub struct Own {
-    /// The name of this machine.
+    /// This machine's name.
     pub host: String,
-    /// Names and the worktrees that they are bound to; `None`: any worktree.
+    /// Names, and the worktrees that they are bound to; `None` means any worktree.
     pub agents: Vec<(String, Option<String>)>,
 }
 
@@ -116,7 +116,7 @@ impl Settling<'_> {
         self.stay(wanted).await
     }
 
-    /// The number of a space, made if absent.
+    /// The number of a space, which is made if absent.
     async fn stay(&mut self, space: &Space) -> Result<(i64, Space), StoreError> {
         let sql = "INSERT INTO space (name) VALUES ($1) ON CONFLICT DO NOTHING";
         sqlx::query(sql).bind(space.as_str()).execute(&mut *self.db).await.map_err(explain)?;
@@ -130,9 +130,9 @@ impl Settling<'_> {
         query.fetch_optional(&mut *self.db).await?.map(|row| row.try_get(0)).transpose()
     }
 
-    /// Moves one space into another, if all agents there are the project's own.
+    /// Moves one space into another if all agents there are the project's own.
     async fn carry(&mut self, from: i64, former: &Space, wanted: &Space) -> Result<(), StoreError> {
-        // No agent registers until the move is done.
+        // Prevents registrations until the move is done.
         let lock = "LOCK TABLE agent IN SHARE ROW EXCLUSIVE MODE";
         sqlx::query(lock).execute(&mut *self.db).await.map_err(explain)?;
         let into = self.find(wanted).await.map_err(explain)?;
@@ -199,7 +199,7 @@ impl Settling<'_> {
         Ok(query.fetch_one(&mut *self.db).await?.try_get::<i64, _>(0)?.max(0) as u64)
     }
 
-    /// Moves everything from one space into another, joins each agent's mailboxes, and removes the former.
+    /// Moves everything from one space into another, joins each agent's mailboxes, and removes the former space.
     async fn join(&mut self, into: i64, from: i64) -> Result<(), sqlx::Error> {
         for sql in JOIN {
             sqlx::query(sql).bind(into).bind(from).execute(&mut *self.db).await?;
@@ -208,12 +208,12 @@ impl Settling<'_> {
     }
 }
 
-/// The condition that an agent `a` is the project's own.
+/// SQL condition: the agent `a` is the project's own.
 const OWN: &str = "(a.host = $3 AND $4::bigint IS NOT NULL AND EXISTS (SELECT 1 FROM \
                    unnest($1::text[], $2::text[]) AS own(name, worktree) \
                    WHERE own.name = a.name AND (own.worktree IS NULL OR own.worktree = a.worktree)))";
 
-/// From the space `$2` into `$1`. An imported id or a key stands for one thing: the space `$1` keeps it.
+/// Moves the space `$2` into `$1`. An imported id or a key means one thing: the space `$1` keeps it.
 const JOIN: &[&str] = &[
     "UPDATE agent SET alias = NULL WHERE space = $2 AND alias IN (SELECT alias FROM agent WHERE space = $1)",
     "UPDATE delivery d SET agent = t.id, seq = d.seq + b.seq FROM agent o, agent t, mailbox b \

@@ -16,7 +16,7 @@ use crate::store::rules;
 
 /// The most changes in one transaction.
 const GROUP: usize = 64;
-/// How often a daemon notes that it is running.
+/// How often a daemon records that it is running.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(30);
 
 pub(super) type Job = (Box<Change>, oneshot::Sender<Result<Changed, StoreError>>);
@@ -54,14 +54,14 @@ pub(super) struct Transaction<'a> {
     pub(super) owner: &'a str,
     pub(super) limits: &'a Limits,
     pub(super) now: Millis,
-    /// How far purging has come.
+    /// How far the purge has come.
     pub(super) purged_to: &'a mut i64,
     /// Whether the transaction brings news.
     pub(super) has_news: bool,
 }
 
 enum Failure {
-    /// The transaction has not happened.
+    /// The transaction did not happen.
     Before(sqlx::Error),
     /// The transaction may have happened: the connection broke at the commit.
     During(sqlx::Error),
@@ -72,7 +72,7 @@ impl Writer {
         Writer { shared, db: None, beaten_at: None, purged_to: 0 }
     }
 
-    /// Writes until all senders are gone.
+    /// Writes until all senders are dropped.
     pub(super) async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
         loop {
             let first = match tokio::time::timeout(HEARTBEAT, jobs.recv()).await {
@@ -91,7 +91,7 @@ impl Writer {
         }
     }
 
-    /// Applies changes in one transaction and answers them. When that fails, each gets a transaction of its own.
+    /// Applies changes in one transaction and answers them. If that fails, each change gets its own transaction.
     async fn commit_group(&mut self, group: Vec<Job>) {
         let mut results = Vec::new();
         let changes: Vec<&Change> = group.iter().map(|(change, _)| &**change).collect();
@@ -108,7 +108,7 @@ impl Writer {
             }
             Err(_) => {
                 for (change, answer) in group {
-                    // A conflict with another daemon counts as unavailable, too.
+                    // A conflict with another daemon counts as unavailable too.
                     let mut tries = Tries::default();
                     let result = loop {
                         let mut one = Vec::new();
@@ -144,7 +144,7 @@ impl Writer {
                 Ok(())
             }
             Err(Failure::Before(error)) => {
-                // An error of the database leaves the connection usable; any other does not.
+                // After an error of the database the connection stays usable; after any other it does not.
                 if matches!(error, sqlx::Error::Database(_)) && sqlx::query("ROLLBACK").execute(&mut db).await.is_ok() {
                     self.db = Some(db);
                 }
@@ -165,8 +165,8 @@ impl Writer {
         self.apply_all(db, changes, results).await.map_err(Failure::Before)?;
         if let Err(error) = sqlx::query("COMMIT").execute(&mut *db).await {
             self.purged_to = purged_before;
-            // The database's own refusal means that the commit did not happen. Silence means nothing, nor does the last
-            // word of a server process that ends: it may have committed.
+            // If the database itself refuses, the commit did not happen. Without an answer, or with the last message of
+            // a server process that is ending, the commit may have happened.
             return Err(match is_refused(&error) {
                 true => Failure::Before(error),
                 false => Failure::During(error),

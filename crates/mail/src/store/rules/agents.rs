@@ -7,7 +7,7 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Group, GroupName, Holder, Member, MemberKind, Priority, Role};
 use crate::store::change::{AddMember, CreateGroup, DeleteGroup, Enter, Entered, RemoveMember};
 
-/// The role of an agent that gave none.
+/// The role of an agent that named none.
 pub(crate) const NO_ROLE: &str = "agent";
 
 pub(super) async fn enter<R: MessageRows>(rows: &mut R, enter: &Enter) -> Result<Entered, R::Fault> {
@@ -34,7 +34,7 @@ pub(super) async fn enter<R: MessageRows>(rows: &mut R, enter: &Enter) -> Result
     let seen_at = enter.holder.as_ref().map(|_| rows.now());
     rows.set_profile(&row.id, &enter.profile, seen_at).await?;
     if taken_from.is_some() {
-        // The former holder can never confirm what it has in hand; and its waiters are told.
+        // The former holder can never confirm what it has in hand. Its waiters learn of the takeover.
         free_leases(rows, &row.id, &enter.agent, None, None).await?;
         let mut mailbox = rows.mailbox(&row.id).await?;
         append::arrive(rows, &mut mailbox, &enter.agent, Priority::Critical);
@@ -43,7 +43,7 @@ pub(super) async fn enter<R: MessageRows>(rows: &mut R, enter: &Enter) -> Result
     Ok(Entered { fence, created, taken_from })
 }
 
-/// Registers an agent; whether this call did it.
+/// Registers an agent; returns whether it is new.
 async fn register<R: AgentRows>(rows: &mut R, enter: &Enter) -> Result<(AgentRow<R::Agent>, bool), R::Fault> {
     let name = enter.agent.as_str();
     if !enter.create {
@@ -59,14 +59,14 @@ async fn register<R: AgentRows>(rows: &mut R, enter: &Enter) -> Result<(AgentRow
     Ok((rows.agent(&enter.agent).await?.ok_or_else(|| unknown(name))?, false))
 }
 
-/// What entering does to a name that is registered.
+/// What entering does to a registered name.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
-    /// Nothing: the caller has it, or does not want to hold it.
+    /// Nothing: the caller has the name, or does not want to hold it.
     Keep,
-    /// The caller gets a name that was not held.
+    /// The caller takes a name without a holder.
     Take,
-    /// The caller takes it from that holder, and the fence rises.
+    /// The caller takes the name from that holder, and the fence rises.
     TakeOver(Holder),
 }
 
@@ -141,7 +141,7 @@ async fn changeable<R: AgentRows>(rows: &mut R, name: &GroupName) -> Result<R::G
     found.ok_or_else(|| Refusal::UnknownGroup { name: name.to_string(), nearest: Vec::new() }.into())
 }
 
-/// Checks a member's name; gives the agent that it is, if it is one.
+/// Checks a member's name; returns the agent if the member is one.
 fn check_member(member: &Member) -> Result<Option<AgentName>, Refusal> {
     match member.kind {
         MemberKind::Agent => Ok(Some(AgentName::new(&member.id)?)),

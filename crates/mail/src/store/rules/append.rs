@@ -1,4 +1,4 @@
-//! The rules by which a message gets into mailboxes: sent, imported, or reported.
+//! The rules by which a message enters mailboxes: sent, imported, or as a report.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) struct Target<A> {
 pub(super) async fn append<R: MessageRows>(rows: &mut R, append: &Append) -> Result<Appended, R::Fault> {
     let now = rows.now();
     check_size(&append.content, &append.metadata, rows.limits())?;
-    // First, since the id is the caller's alone: a caller that repeats a lost answer may have lost its name since.
+    // First: only the caller knows the id, and a caller that repeats a lost answer may have lost its name since.
     if rows.is_known(&append.id).await? {
         return replay(rows, &append.id).await;
     }
@@ -61,7 +61,7 @@ pub(super) async fn append<R: MessageRows>(rows: &mut R, append: &Append) -> Res
     Ok(Appended { id: append.id.clone(), thread, at: now, resolved, sent, full, is_replay: false })
 }
 
-/// What an append of this message answered. A purged message has no recipients left.
+/// The first answer to an append of this message. A purged message has no recipients left.
 async fn replay<R: MessageRows>(rows: &mut R, id: &MessageId) -> Result<Appended, R::Fault> {
     let (thread, at) = rows.thread_and_time(id).await?.unwrap_or_else(|| (id.clone(), 0));
     let sent = rows.recipients(id).await?;
@@ -118,7 +118,7 @@ pub(super) async fn target<R: MessageRows>(rows: &mut R, agent: AgentName) -> Re
     Ok(Target { agent, seen_at: row.seen_at, mailbox })
 }
 
-/// Puts a message into mailboxes. Everything was checked.
+/// Puts a message into mailboxes. The caller has checked everything.
 pub(super) async fn deliver<R: MessageRows>(
     rows: &mut R,
     message: &NewMessage<'_>,
@@ -138,7 +138,7 @@ pub(super) async fn deliver<R: MessageRows>(
     Ok((number, sent))
 }
 
-/// Something can be handed out now that could not before. The caller saves the mailbox.
+/// Notes that another message is free to hand out. The caller saves the mailbox.
 pub(super) fn arrive<R: MessageRows>(
     rows: &mut R,
     mailbox: &mut Mailbox<R::Agent>,
@@ -153,7 +153,7 @@ fn has_room<A>(mailbox: &Mailbox<A>, bytes: u64, limits: &Limits) -> bool {
     mailbox.waiting() < limits.mailbox_messages && mailbox.bytes + bytes <= limits.mailbox_bytes
 }
 
-/// The recipients of a message, and how each address was understood.
+/// The recipients of a message, and how each address was resolved.
 ///
 /// # Errors
 /// When an address is unknown, or there are no recipients or too many.
@@ -189,10 +189,10 @@ pub(crate) fn recipients(
     Ok((resolved, all))
 }
 
-/// Whether text and metadata are within bounds.
+/// Checks the size of text and metadata.
 ///
 /// # Errors
-/// When they are not.
+/// When either is too long.
 pub(crate) fn check_size(content: &str, metadata: &str, limits: &Limits) -> Result<(), Refusal> {
     if content.len() > limits.body_bytes {
         return Err(Refusal::BodyTooLarge { bytes: content.len(), limit: limits.body_bytes });
@@ -207,7 +207,7 @@ pub(crate) fn names(append: &Append) -> BTreeSet<&str> {
     append.to.iter().flat_map(|address| address.names()).collect()
 }
 
-/// Whether an append needs all agents.
+/// Whether resolving the recipients needs all agents.
 pub(crate) fn needs_everyone(append: &Append) -> bool {
     append.to.iter().any(|address| address.name == EVERYONE)
 }

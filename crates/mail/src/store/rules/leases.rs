@@ -1,4 +1,4 @@
-//! The rules of leases: handing out, confirming, settling, freeing after a session's end, handing back.
+//! The rules of leases: handing out, confirming, settling, freeing when a session ends, handing back.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
@@ -27,7 +27,7 @@ pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result
     Ok(Claimed { messages, remaining: mailbox.free.iter().sum(), below_floor, confirmed })
 }
 
-/// What the same call has leased already: its caller may never have seen the answer.
+/// What the same call has leased before: its caller may never have seen the answer.
 async fn taken_before<R: MessageRows>(
     rows: &mut R,
     claim: &Claim,
@@ -71,7 +71,7 @@ async fn take<R: MessageRows>(
     Ok(taken)
 }
 
-/// What the session has in hand is read, except what the calls `own` and `unseen` were handed.
+/// Marks as read what the session has in hand, except the messages of the calls `own` and `unseen`.
 pub(super) async fn confirm<R: MessageRows>(
     rows: &mut R,
     session: &Session,
@@ -117,7 +117,7 @@ pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Res
     for id in &settle.ids {
         let state = match rows.delivery(&caller.id, id).await? {
             None => None,
-            // Another session of this agent may have it in hand: it is settled all the same.
+            // Another session of this agent may have the message in hand; it is settled anyway.
             Some(one) if one.state <= DeliveryState::Read => {
                 let state = settle.outcome.state();
                 finish(rows, &mut mailbox, &one, state, settle.note.as_deref()).await?;
@@ -145,8 +145,8 @@ pub(super) async fn release<R: MessageRows>(rows: &mut R, release: &Release) -> 
     Ok(released)
 }
 
-/// Frees what is in hand of a mailbox (every session's or one's, every call's or one's), or declares it dead after too
-/// many attempts.
+/// Frees the leases of a mailbox, optionally only those of one session or one call. After too many attempts a message
+/// becomes dead instead.
 pub(super) async fn free_leases<R: MessageRows>(
     rows: &mut R,
     agent: &R::Agent,
@@ -190,8 +190,8 @@ async fn put_back<R: MessageRows>(
     rows.put_back(one, attempts).await
 }
 
-/// Tells a sender that a message is dead; gives its id. A report goes into a full mailbox too: the sender needs it more
-/// than the room.
+/// Reports to a sender that a message is dead; returns the report's id. A report goes into a full mailbox too: it
+/// matters more than the limit.
 async fn report<R: MessageRows>(
     rows: &mut R,
     one: &DeliveryOf<R>,

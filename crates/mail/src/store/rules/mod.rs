@@ -1,8 +1,8 @@
-//! The rules of every change: what is checked, in which order, and what changes then. They stand once, over the rows of
-//! an engine ([`AgentRows`], [`MessageRows`]), so an engine only reads and writes rows.
+//! The rules of every change: what is checked, in which order, and what changes then. They are written once, over the
+//! rows of an engine ([`AgentRows`], [`MessageRows`]), so an engine only reads and writes rows.
 //!
-//! Every rule checks all it has to check before its first write: a refused change has written nothing. The rules are
-//! async for the sake of PostgreSQL; engines that never wait run them with [`at_once`]. Start with [`apply`].
+//! Every rule makes all its checks before its first write, so a refused change has written nothing. The rules are async
+//! for PostgreSQL; engines that never wait run them with [`at_once`]. Start with [`apply`].
 
 pub(crate) mod agents;
 pub(crate) mod append;
@@ -22,7 +22,7 @@ use crate::model::{Millis, Session};
 /// Applies a change.
 ///
 /// # Errors
-/// A refusal, which has written nothing, or a fault of the engine.
+/// When the change is refused, which writes nothing, or the engine fails.
 #[allow(clippy::unit_arg)]
 pub(crate) async fn apply<R: MessageRows>(rows: &mut R, change: &Change) -> Result<Changed, R::Fault> {
     Ok(match change {
@@ -45,7 +45,7 @@ pub(crate) async fn apply<R: MessageRows>(rows: &mut R, change: &Change) -> Resu
     })
 }
 
-/// Runs a rule over rows that are at hand, in memory or in a file.
+/// Runs a rule over rows that never make it wait, in memory or in a file.
 pub(crate) fn at_once<T>(rule: impl Future<Output = T>) -> T {
     match pin!(rule).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(out) => out,
@@ -53,7 +53,7 @@ pub(crate) fn at_once<T>(rule: impl Future<Output = T>) -> T {
     }
 }
 
-/// The caller's row, if the caller still has the name.
+/// The caller's row, if the caller still holds the name.
 async fn caller<R: AgentRows>(rows: &mut R, session: &Session) -> Result<AgentRow<R::Agent>, R::Fault> {
     let row = rows.agent(&session.agent).await?.ok_or_else(|| unknown(session.agent.as_str()))?;
     if session.fence != row.owner.fence {
@@ -62,7 +62,7 @@ async fn caller<R: AgentRows>(rows: &mut R, session: &Session) -> Result<AgentRo
     Ok(row)
 }
 
-/// The refusal of a name that no agent has.
+/// The refusal when no agent has the name.
 fn unknown(agent: &str) -> Refusal {
     Refusal::UnknownAgent { name: agent.to_owned(), nearest: Vec::new() }
 }

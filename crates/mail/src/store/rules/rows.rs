@@ -1,5 +1,5 @@
-//! What the rules see of an engine: its rows, and how they are read and written. No method decides anything; each is
-//! about one statement of SQL.
+//! The rules' view of an engine: its rows, and how they are read and written. No method decides anything; each is about
+//! one SQL statement.
 
 use crate::error::Refusal;
 use crate::model::address::Directory;
@@ -16,12 +16,12 @@ use crate::store::message::NewMessage;
 /// Who owns a name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ownership {
-    /// Rises with each takeover; a session with a lower one has lost the name.
+    /// Rises with each takeover; a session with a lower fence has lost the name.
     pub(crate) fence: u64,
     pub(crate) holder: Option<Holder>,
 }
 
-/// An agent's row, as far as changes need it.
+/// The columns of an agent's row that changes need.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentRow<A> {
     pub(crate) id: A,
@@ -29,12 +29,12 @@ pub(crate) struct AgentRow<A> {
     pub(crate) seen_at: Millis,
 }
 
-/// A mailbox's row. Loaded, changed and saved within one change.
+/// A mailbox's row: loaded, changed and saved within one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mailbox<A> {
     pub(crate) agent: A,
     pub(crate) seq: u64,
-    /// Rises whenever something can be handed out that could not before. The column is called `tip`.
+    /// Rises whenever another message becomes free to hand out. The column is called `tip`.
     pub(crate) version: u64,
     pub(crate) bytes: u64,
     /// Deliveries that can be handed out, by level from low to critical.
@@ -52,7 +52,7 @@ impl<A> Mailbox<A> {
     }
 }
 
-/// A message's place in a mailbox, as far as changes need it.
+/// The columns of a delivery's row that changes need.
 #[derive(Debug, Clone)]
 pub(crate) struct DeliveryRow<A, M> {
     pub(crate) agent: A,
@@ -83,9 +83,9 @@ pub(crate) struct Candidate<M> {
 
 /// Agents and groups.
 pub(crate) trait AgentRows {
-    /// Names an agent's row.
+    /// The key of an agent's row.
     type Agent: Clone + Ord;
-    /// Names a group's row.
+    /// The key of a group's row.
     type Group;
     type Fault: From<Refusal>;
 
@@ -96,7 +96,7 @@ pub(crate) trait AgentRows {
     async fn agent_name(&mut self, agent: &Self::Agent) -> Result<AgentName, Self::Fault>;
     async fn alias_owner(&mut self, alias: &str) -> Result<Option<AgentName>, Self::Fault>;
     async fn count_agents(&mut self) -> Result<u64, Self::Fault>;
-    /// Registers an agent with an empty mailbox and fence 1. `None`: another daemon has registered it in this moment.
+    /// Registers an agent with an empty mailbox and fence 1. `None` if another daemon has just registered it.
     async fn insert_agent(&mut self, enter: &Enter) -> Result<Option<AgentRow<Self::Agent>>, Self::Fault>;
     async fn set_owner(&mut self, agent: &Self::Agent, owner: &Ownership) -> Result<(), Self::Fault>;
     /// Absent fields stay as they are.
@@ -107,18 +107,18 @@ pub(crate) trait AgentRows {
         seen_at: Option<Millis>,
     ) -> Result<(), Self::Fault>;
     async fn touch(&mut self, touch: &Touch) -> Result<(), Self::Fault>;
-    /// Everything that the addresses of an append could mean.
+    /// The agents and groups that the addresses of an append could name.
     async fn directory(&mut self, append: &Append) -> Result<Directory, Self::Fault>;
 
     async fn group(&mut self, name: &GroupName) -> Result<Option<Self::Group>, Self::Fault>;
     async fn count_groups(&mut self) -> Result<u64, Self::Fault>;
-    /// False: another daemon has made it in this moment.
+    /// False if another daemon has just made it.
     async fn insert_group(&mut self, create: &CreateGroup) -> Result<bool, Self::Fault>;
     async fn remove_group(&mut self, group: &Self::Group) -> Result<(), Self::Fault>;
-    /// How many members the group has, and whether this is one.
+    /// How many members the group has, and whether `member` is one of them.
     async fn membership(&mut self, group: &Self::Group, member: &Member) -> Result<(u64, bool), Self::Fault>;
     async fn insert_member(&mut self, group: &Self::Group, member: &Member) -> Result<(), Self::Fault>;
-    /// Whether it was one.
+    /// Returns whether it was a member.
     async fn remove_member(&mut self, group: &Self::Group, member: &Member) -> Result<bool, Self::Fault>;
 }
 
@@ -127,28 +127,28 @@ pub(crate) type DeliveryOf<R> = DeliveryRow<<R as AgentRows>::Agent, <R as Messa
 
 /// Messages, mailboxes and deliveries.
 pub(crate) trait MessageRows: AgentRows {
-    /// Names a message's row.
+    /// The key of a message's row.
     type Message: Clone;
 
     async fn mailbox(&mut self, agent: &Self::Agent) -> Result<Mailbox<Self::Agent>, Self::Fault>;
     async fn save(&mut self, mailbox: &Mailbox<Self::Agent>) -> Result<(), Self::Fault>;
-    /// Notes, for those who wait, that something can be handed out now that could not before.
+    /// Notes, for the waiters, that another message is free to hand out.
     fn note_arrival(&mut self, agent: &AgentName, priority: Priority);
 
-    /// Whether there is or was a message of that id.
+    /// Whether there is or was a message with this id.
     async fn is_known(&mut self, id: &MessageId) -> Result<bool, Self::Fault>;
     /// The message that was sent with an idempotency key, and the hash of its content.
     async fn with_key(&mut self, sender: &AgentName, key: &str) -> Result<Option<(MessageId, Vec<u8>)>, Self::Fault>;
     /// The conversation of a message, if the agent wrote or received it.
     async fn thread_of(&mut self, id: &MessageId, agent: &AgentName) -> Result<Option<MessageId>, Self::Fault>;
-    /// A message's conversation, and when it was stored. `None`: it was purged.
+    /// A message's conversation, and when it was stored. `None` if the message was purged.
     async fn thread_and_time(&mut self, id: &MessageId) -> Result<Option<(MessageId, Millis)>, Self::Fault>;
     /// A message's id, sender and conversation.
     async fn origin(&mut self, message: &Self::Message) -> Result<(MessageId, AgentName, MessageId), Self::Fault>;
-    /// Who has the message, by name.
+    /// The recipients of the message, by name.
     async fn recipients(&mut self, id: &MessageId) -> Result<Vec<Recipient>, Self::Fault>;
     async fn insert_message(&mut self, message: &NewMessage<'_>) -> Result<Self::Message, Self::Fault>;
-    /// Puts a stored message at the end of a mailbox, which counts it already.
+    /// Puts a stored message at the end of a mailbox, which already counts it.
     async fn insert_delivery(
         &mut self,
         mailbox: &Mailbox<Self::Agent>,
@@ -157,28 +157,28 @@ pub(crate) trait MessageRows: AgentRows {
     ) -> Result<(), Self::Fault>;
 
     async fn delivery(&mut self, agent: &Self::Agent, id: &MessageId) -> Result<Option<DeliveryOf<Self>>, Self::Fault>;
-    /// What a session has in hand, by mailbox and sequence: in every mailbox or in one, of every call or of one.
+    /// What a session has in hand, by mailbox and sequence; optionally only in one mailbox or of one call.
     async fn leased_to(
         &mut self,
         session: &SessionId,
         agent: Option<&Self::Agent>,
         token: Option<u64>,
     ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
-    /// What is in hand of a mailbox: of every session or of one, of every call or of one.
+    /// What is in hand of a mailbox; optionally only of one session or one call.
     async fn leased_from(
         &mut self,
         agent: &Self::Agent,
         session: Option<&SessionId>,
         token: Option<u64>,
     ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
-    /// The first `max` by sequence of what can be handed out with this priority.
+    /// The first `max` deliveries of this priority, by sequence, that can be handed out.
     async fn candidates(
         &mut self,
         agent: &Self::Agent,
         priority: Priority,
         max: usize,
     ) -> Result<Vec<Candidate<Self::Message>>, Self::Fault>;
-    /// Leases deliveries to a claim; each has one attempt more.
+    /// Leases deliveries to a claim, and counts one more attempt for each.
     async fn lease(
         &mut self,
         agent: &Self::Agent,

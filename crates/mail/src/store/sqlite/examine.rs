@@ -1,5 +1,5 @@
-//! Checks the file of a store from outside: whether it is intact and ours. Nothing is changed, and a daemon may have
-//! the file open meanwhile.
+//! Checks a store's file from outside: whether it is intact and belongs to hob. Nothing is changed, and a daemon may
+//! have the file open meanwhile.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{explain, file, schema};
 use crate::error::StoreError;
 
-/// A file that takes longer is called intact as far as it was checked.
+/// The longest check. A file that takes longer passes for what was checked.
 const TIME: Duration = Duration::from_secs(5);
-/// Steps of SQLite's virtual machine between two looks at the clock.
+/// Steps of SQLite's virtual machine between two checks of the time.
 const STEPS: i32 = 10_000;
 
-/// Checks the file of a store, if there is one.
+/// Checks a store's file, if there is one.
 ///
 /// # Errors
-/// When the file is damaged, is not ours, was written by a newer version, or cannot be opened.
+/// When the file is damaged, is not a store, was written by a newer version, or cannot be opened.
 pub fn examine(path: &Path) -> Result<(), StoreError> {
     if !file::is_there(path)? {
         return Ok(());
@@ -27,7 +27,7 @@ pub fn examine(path: &Path) -> Result<(), StoreError> {
     is_whole(&db)
 }
 
-/// How much mail is in a file.
+/// How much mail a file holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     pub messages: u64,
@@ -35,10 +35,10 @@ pub struct Held {
     pub waiting: u64,
 }
 
-/// Counts what is in the file of a store, if there is one.
+/// Counts the mail in a store's file, if there is one.
 ///
 /// # Errors
-/// As [`examine`], as far as it was looked.
+/// As [`examine`], but without the check for damage.
 pub fn count(path: &Path) -> Result<Held, StoreError> {
     if !file::is_there(path)? {
         return Ok(Held::default());
@@ -52,10 +52,10 @@ pub fn count(path: &Path) -> Result<Held, StoreError> {
     Ok(Held { messages: count("SELECT count(*) FROM message")?, waiting })
 }
 
-/// Like [`examine`], for the file of the spool.
+/// Like [`examine`], for the spool's file.
 ///
 /// # Errors
-/// When it is damaged or cannot be opened.
+/// When the file is damaged or cannot be opened.
 pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
     match file::is_there(path)? {
         true => is_whole(&open(path).map_err(explain)?),
@@ -66,7 +66,7 @@ pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    // Without a log no process writes, and SQLite need not make files that it would leave behind.
+    // Without a log no process writes, so SQLite need not make files that it would leave behind.
     let how = if Path::new(&log).exists() { "" } else { "?immutable=1" };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     let encoded = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match plain(byte) {

@@ -1,5 +1,5 @@
-//! The file of a store before SQLite opens it. Anything may lie at its path, and a file that is made appears complete
-//! or not at all. An empty file is therefore never ours: it is reported, not taken for a mailbox without mail.
+//! A store's file before SQLite opens it. Anything may be at its path. A new file appears complete or not at all, so an
+//! empty file is never a store: it is an error, not a mailbox without mail.
 
 use std::fs::{self, FileType, OpenOptions};
 use std::io;
@@ -18,7 +18,7 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// Whether there is a file that SQLite may open. Nothing is opened, so nothing can hang.
 ///
 /// # Errors
-/// When something else lies at its path, or beside it where SQLite would open it.
+/// When something that is not a file is at the path, or beside it where SQLite would open it.
 pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     for suffix in BESIDE {
         let beside = with_suffix(path, suffix);
@@ -57,7 +57,8 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Makes a file with what `fill` puts into it, unless there is one by now. The file is on disk when this returns.
+/// Makes a file with the contents that `fill` writes, unless another process has made it. The file is on disk when this
+/// returns.
 pub(crate) fn make(path: &Path, fill: impl FnOnce(&Connection) -> Result<(), StoreError>) -> Result<(), StoreError> {
     let draft = with_suffix(path, &format!(".new-{}", std::process::id()));
     let made = draw(&draft, fill).and_then(|()| put(&draft, path).map_err(|error| cannot_make(&error, path)));
@@ -81,7 +82,7 @@ fn draw(draft: &Path, fill: impl FnOnce(&Connection) -> Result<(), StoreError>) 
     db.close().map_err(|(_, error)| explain(error))
 }
 
-/// Gives the draft its name, unless the name is taken: another process has made the same file then.
+/// Renames the draft to `path`, unless another process has made the file.
 fn put(draft: &Path, path: &Path) -> io::Result<()> {
     match renameat_with(CWD, draft, CWD, path, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Ok(()),
@@ -111,7 +112,7 @@ fn kind_of(path: &Path) -> Result<Option<FileType>, StoreError> {
     }
 }
 
-/// What an entry is that is not a file.
+/// What an entry is, if it is not a file.
 fn no_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,

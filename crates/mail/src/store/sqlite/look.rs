@@ -149,7 +149,7 @@ impl Look<'_> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> rusqlite::Result<Fetched> {
-        // One transaction, so that the counts fit the messages. A query of the commit hook is in one already.
+        // One transaction, so that the counts match the messages. A query of the commit hook already runs in one.
         let _snapshot = if self.db.is_autocommit() { Some(self.db.unchecked_transaction()?) } else { None };
         let sql = "SELECT a.id, b.seq FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 AND a.name = ?2";
         let values = params![self.space, fetch.agent.as_str()];
@@ -217,7 +217,7 @@ impl Look<'_> {
         let mut values: Vec<Value> =
             vec![self.space.into(), self.agent_id(agent)?.into(), agent.as_str().to_owned().into()];
         if !search.words.is_empty() {
-            // Each word is quoted, so that nothing in it is an operator.
+            // Each word is quoted, so that it contains no operator.
             let wanted: Vec<String> = search.words.iter().map(|word| format!("\"{word}\"")).collect();
             values.push(wanted.join(" AND ").into());
             values.push(format!("{:?}", self.not_indexed(&search.words)?).into());
@@ -249,7 +249,7 @@ impl Look<'_> {
         rows.collect()
     }
 
-    /// The messages with all these words that the index lacks: it cannot be updated where nothing can be written.
+    /// The messages that contain every word but are not in the index, which cannot be updated on a read-only store.
     fn not_indexed(&self, wanted: &BTreeSet<String>) -> rusqlite::Result<Vec<i64>> {
         let sql = "SELECT id, content FROM message WHERE id > (SELECT message FROM indexed) ORDER BY id";
         let mut statement = self.db.prepare_cached(sql)?;

@@ -1,4 +1,4 @@
-//! Hints on record, and purging, in SQLite.
+//! Recording hints and purging, in SQLite.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -55,7 +55,7 @@ impl Writer {
             rows.collect::<rusqlite::Result<_>>()?
         };
         let more = examined.len() == purge.max;
-        // At the end, the next purge begins from the start.
+        // After the last message, the next purge starts from the beginning.
         self.purged_to = examined.last().filter(|_| more).map_or(0, |(id, _)| *id);
         let old: Vec<i64> = examined.into_iter().filter(|(_, is_old)| *is_old).map(|(id, _)| id).collect();
         for id in &old {
@@ -73,8 +73,8 @@ impl Writer {
         if !old.is_empty() {
             let sql = "INSERT INTO purge (space, at, before, messages) VALUES (?1, ?2, ?3, ?4)";
             self.db.prepare_cached(sql)?.execute(params![self.space, now, before, old.len()])?;
-            // SQLite reuses the numbers of the newest messages when those are deleted; the search index has not seen
-            // the new ones.
+            // SQLite reuses the numbers of the newest messages once those are deleted; the search index lacks the new
+            // ones.
             let sql = "UPDATE indexed SET message = min(message, (SELECT coalesce(max(id), 0) FROM message))";
             self.db.prepare_cached(sql)?.execute([])?;
         }

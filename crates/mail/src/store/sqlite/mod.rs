@@ -1,8 +1,8 @@
 //! The store in an SQLite file: one writer thread that commits groups, and a few readers beside it.
 //!
-//! The write-ahead log is synced once for each group of changes, before any of them is answered. While that sync runs
-//! the next group gathers; an idle store adds no delay. Changes whose loss in a crash of the machine is harmless are
-//! committed apart and wait for no sync. Start with [`read_write`], then [`writer`].
+//! The write-ahead log is synced once for each group of changes, before any of them is answered. The next group gathers
+//! during that sync; an idle store adds no delay. Changes that may be lost in a crash of the machine are committed
+//! separately and wait for no sync. Start with [`read_write`], then [`writer`].
 
 mod deliver;
 mod examine;
@@ -39,17 +39,16 @@ use read_write::Whole;
 
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// Made when absent; its folder must exist.
+    /// The store's file, made if absent; its folder must exist.
     pub path: PathBuf,
-    /// A file holds one space, which takes this name.
+    /// The name for the one space that a file holds.
     pub space: Space,
-    /// The store's clock.
     pub clock: Clock,
     pub limits: Limits,
 }
 
 impl SqliteOptions {
-    /// With the machine's clock and default limits.
+    /// Options with the machine's clock and default limits.
     pub fn new(path: PathBuf, space: Space) -> SqliteOptions {
         SqliteOptions { path, space, clock: Clock::system(), limits: Limits::default() }
     }
@@ -60,11 +59,12 @@ pub struct SqliteStore {
     options: SqliteOptions,
     listeners: Arc<Mutex<Listeners>>,
     whole: OnceLock<Whole>,
-    /// Read-only until there is room to open the store for writing.
+    /// The read-only store, used until there is room to open the file for writing.
     sole: AsyncMutex<Option<Arc<Sole>>>,
 }
 
-/// The file as it was opened. After a removal (`git clean`) SQLite would go on writing into a file without a name.
+/// The identity of the opened file. After a removal (`git clean`) SQLite would go on writing into a file without a
+/// name.
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,
@@ -87,7 +87,7 @@ fn identity(path: &Path) -> std::io::Result<(u64, u64)> {
 }
 
 impl SqliteStore {
-    /// Opens or makes the file. Blocks. On a full disk the store can be read, and the first change that finds room
+    /// Opens or makes the file. Blocks. On a full disk the store is read-only, and the first change that finds room
     /// opens it for writing.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl SqliteStore {
         Ok(SqliteStore { options, listeners, whole, sole: AsyncMutex::new(sole) })
     }
 
-    /// Opens the store for writing, if there is room by now.
+    /// Opens the store for writing if there is room now.
     async fn open_again(&self) -> Result<&Whole, StoreError> {
         let mut sole = self.sole.lock().await;
         if let Some(whole) = self.whole.get() {
@@ -113,7 +113,7 @@ impl SqliteStore {
         }
         let (former, options, listeners) = (sole.take(), self.options.clone(), Arc::clone(&self.listeners));
         let opened = tokio::task::spawn_blocking(move || {
-            // It holds the file exclusively.
+            // The read-only store holds the file exclusively.
             drop(former);
             Whole::open(options.clone(), listeners).map_err(|error| (error, Sole::open(&options).ok().map(Arc::new)))
         });
@@ -128,15 +128,15 @@ impl SqliteStore {
     }
 }
 
-/// The tables were made under a rollback journal. If its removal were lost in a crash of the machine, the next opening
-/// would roll everything back. SQLite does not sync the folder for that, so it is done here.
+/// Syncs the folder after the tables were made under a rollback journal, since SQLite does not. If the journal's
+/// removal were lost in a crash of the machine, the next opening would roll everything back.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| StoreError::Failed { reason: format!("sync the folder of the mail store: {error}") })
 }
 
-/// SQLite only says that it cannot open the file, not that the file is read-only.
+/// Checks whether the file is read-only, since SQLite only reports that it cannot open the file.
 fn cannot_open(error: StoreError, path: &Path) -> StoreError {
     use std::io::ErrorKind;
     let StoreError::Away { reason } = error else { return error };
@@ -198,11 +198,11 @@ impl Store for SqliteStore {
 }
 
 fn connect(options: &SqliteOptions) -> rusqlite::Result<Connection> {
-    // The file exists and is complete: [`file`] makes it so.
+    // The file exists and is complete: [`file`] ensures it.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = Connection::open_with_flags(&options.path, flags)?;
     db.busy_timeout(std::time::Duration::from_secs(2))?;
-    // Without this, SQLite plans a statement with a bound LIMIT again whenever the value changes, which takes longer
+    // Without this, SQLite plans a statement with a bound LIMIT again whenever the value changes. That takes longer
     // than running it.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(128);
@@ -219,11 +219,11 @@ pub(crate) fn explain(error: rusqlite::Error) -> StoreError {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Locked,
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt { reason },
         ErrorCode::CannotOpen => StoreError::Away { reason },
-        // The log may hold the commit already.
+        // The log may already hold the commit.
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC => {
             StoreError::Uncertain { reason }
         }
-        // No room for the index of the log, which is a file of its own.
+        // There is no room for the index of the log, which is a file of its own.
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => StoreError::DiskFull,
         _ => StoreError::Failed { reason },
     }

@@ -1,5 +1,5 @@
-//! Reads a store when the disk has no room to open it for writing. SQLite keeps the index of the log in a file of its
-//! own, which cannot be made then; a connection in exclusive mode keeps that index in memory.
+//! Reads a store when the disk has no room to open it for writing. SQLite keeps the index of the log in a separate
+//! file, which cannot be made then; a connection in exclusive mode keeps that index in memory.
 
 use parking_lot::Mutex;
 
@@ -18,7 +18,7 @@ pub(super) struct Sole {
 }
 
 impl Sole {
-    /// Opens the store to be read. No other process can open it meanwhile.
+    /// Opens the store for reading. No other process can open it meanwhile.
     pub(super) fn open(options: &SqliteOptions) -> Result<Sole, StoreError> {
         let db = connect(options).map_err(explain)?;
         let alone = || -> rusqlite::Result<()> {

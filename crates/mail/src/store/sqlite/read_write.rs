@@ -1,4 +1,4 @@
-//! A store that is open for reading and writing: its writer, its readers, and the way to them.
+//! A store open for reading and writing: its writer, its readers, and the channels to them.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::Listeners;
 use crate::store::query::{Found, Query};
 
-/// Changes under way at once; more wait their turn.
+/// The most changes in progress; further changes wait.
 const CHANGES: usize = 4_096;
-/// Queries that run at once.
+/// The most queries that run at once.
 const READERS: u32 = 4;
 
 pub(super) struct Whole {
@@ -72,7 +72,7 @@ impl Whole {
         jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(closed)
     }
 
-    /// Brings the search index up to all that is stored.
+    /// Updates the search index to everything stored.
     async fn index(&self) -> Result<(), StoreError> {
         let (done, answer) = oneshot::channel();
         self.submit(Job::Index(done))?;
@@ -96,7 +96,7 @@ impl Whole {
         let turn = Arc::clone(&self.reading.turns).acquire_owned().await.map_err(|_| closed())?;
         let reading = Arc::clone(&self.reading);
         let read = tokio::task::spawn_blocking(move || {
-            // Held until the query has ended, even if its caller is gone.
+            // Held until the query has ended, even if its caller has disappeared.
             let _turn = turn;
             reading.read(query)
         });
@@ -104,16 +104,16 @@ impl Whole {
         read.unwrap_or_else(|_| Err(StoreError::Failed { reason: "a query panicked".to_owned() }))
     }
 
-    /// Closes everything, so that the last connection copies the log into the file, which is then the complete store.
+    /// Closes every connection, so that the last one copies the log into the file, which is then the complete store.
     pub(super) async fn close(&self) {
         let _turns = self.reading.turns.acquire_many(READERS).await;
         self.reading.turns.close();
-        // Before the writer's connection: of two that close at once, neither is the last.
+        // Before the writer's connection: if two close at once, neither is the last.
         self.reading.idle.lock().clear();
         drop(self.jobs.lock().take());
         let writer = self.writer.lock().take();
         if let Some(writer) = writer {
-            // The writer ends after all changes that were begun.
+            // The writer ends after all changes in progress.
             let _ = tokio::task::spawn_blocking(move || writer.join()).await;
         }
     }

@@ -173,7 +173,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds the agents that a statement finds; gives the last.
+    /// Adds the agents that a statement finds; returns the last.
     fn add_agents(&self, to: &mut Directory, sql: &str, name: &str) -> rusqlite::Result<Option<AgentName>> {
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query(params![self.space, name])?;

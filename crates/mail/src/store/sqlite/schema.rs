@@ -144,15 +144,16 @@ CREATE TABLE indexed (id INTEGER PRIMARY KEY CHECK (id = 1), message INTEGER NOT
 INSERT INTO indexed VALUES (1, 0);
 ";
 
-/// Version 1 numbered messages by a counter in a table of its own, had two indexes for what is one now, and stored the
-/// conversation of a message that began one: pages that each send had to write. This renames its table.
+/// Prepares the migration of version 1 by renaming its table. Version 1 numbered messages by a counter in a separate
+/// table, had two indexes where one is enough, and stored the conversation of a message that began one. Each send had
+/// to write those pages.
 const BEFORE_1: &str = "
 DROP INDEX message_thread;
 DROP INDEX message_key;
 ALTER TABLE message RENAME TO message_1;
 ";
 
-/// Copies the rows of version 1. Where the newest messages were deleted, the search index counts as ahead of them.
+/// Copies the rows of version 1. If the newest messages were deleted, the search index is marked as ahead of the rest.
 const AFTER_1: &str = "
 INSERT INTO message SELECT id, public, space, kind, sender, addresses, content, priority, at,
     nullif(thread, public), reply_to, metadata, key, hash FROM message_1;
@@ -163,12 +164,12 @@ DROP INDEX delivery_lease;
 CREATE INDEX delivery_open ON delivery (session, agent, priority, seq) WHERE state < 3;
 ";
 
-/// Makes all tables in a file that is made.
+/// Makes all tables in a new file.
 pub(super) fn make(db: &Connection) -> Result<(), StoreError> {
     bring_forward(db)
 }
 
-/// Checks the tables, brings older ones forward, and gives the space's number.
+/// Checks the tables, migrates older ones, and returns the space's number.
 pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     let found = check(db)?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(explain)?;
@@ -182,7 +183,7 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     spaces::settle(db, space)
 }
 
-/// The version of the schema, if this is a store that we know, or nothing yet.
+/// The version of the schema, if this is a known store or an empty file.
 pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
     let found: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(explain)?;
     let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(explain)?;
@@ -196,7 +197,7 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
     Ok(found)
 }
 
-/// The number of the space in a store that can only be read.
+/// The number of the space in a read-only store.
 pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     let found = check(db)?;
     let missing = || StoreError::Failed { reason: "it has not what this version reads".to_owned() };
@@ -206,7 +207,7 @@ pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     spaces::only(db)?.ok_or_else(missing)
 }
 
-/// Makes all tables, or brings those of an older version forward, in one transaction, unless another process was faster.
+/// Makes all tables, or migrates older ones, in one transaction, unless another process has done it.
 fn bring_forward(db: &Connection) -> Result<(), StoreError> {
     let make = || -> rusqlite::Result<()> {
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
@@ -229,7 +230,8 @@ fn bring_forward(db: &Connection) -> Result<(), StoreError> {
         }
         transaction.commit()
     };
-    // A table can replace another only while foreign keys are off, which cannot be changed within a transaction.
+    // A table can replace another only while foreign keys are off, and they cannot be switched off within a
+    // transaction.
     let watch = |is_on: bool| {
         let (keys, renames) = if is_on { ("ON", "OFF") } else { ("OFF", "ON") };
         db.execute_batch(&format!("PRAGMA foreign_keys = {keys}; PRAGMA legacy_alter_table = {renames}"))

@@ -1,13 +1,13 @@
 //! The one space of a file. A file belongs to one project, so the space takes the project's current name. Earlier
-//! versions began another space for each name, out of sight of the former ones; those are joined here, mailbox by
-//! mailbox.
+//! versions began another space for each name and no longer showed the former ones. Those spaces are joined here,
+//! mailbox by mailbox.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::explain;
 use crate::error::StoreError;
 
-/// The number of the space, which takes this name.
+/// Returns the number of the space, which takes this name.
 pub(super) fn settle(db: &Connection, name: &str) -> Result<i64, StoreError> {
     if let [(id, known)] = &all(db).map_err(explain)?[..]
         && known == name
@@ -16,7 +16,7 @@ pub(super) fn settle(db: &Connection, name: &str) -> Result<i64, StoreError> {
     }
     let settle = || -> rusqlite::Result<i64> {
         let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-        // Another process may have been faster.
+        // Another process may have done it already.
         let mut spaces = all(&transaction)?.into_iter();
         let id = match spaces.next() {
             Some((id, _)) => id,
@@ -35,7 +35,7 @@ pub(super) fn settle(db: &Connection, name: &str) -> Result<i64, StoreError> {
     settle().map_err(explain)
 }
 
-/// The number of the space in a file that can only be read. `None`: there are several, or none.
+/// The number of the space in a read-only file. `None` if the file has several spaces, or none.
 pub(super) fn only(db: &Connection) -> Result<Option<i64>, StoreError> {
     match all(db).map_err(explain)?[..] {
         [(id, _)] => Ok(Some(id)),
@@ -43,14 +43,14 @@ pub(super) fn only(db: &Connection) -> Result<Option<i64>, StoreError> {
     }
 }
 
-/// All spaces. The one that was used last comes first: its agents have its cursors.
+/// All spaces. The most recently used comes first: its agents have its cursors.
 fn all(db: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
     let sql = "SELECT s.id, s.name FROM space s LEFT JOIN agent a ON a.space = s.id GROUP BY s.id \
                ORDER BY max(a.seen_at) DESC NULLS LAST, s.id";
     db.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Moves everything from one space into another, and removes the former.
+/// Moves everything from one space into another, and removes the former space.
 fn join(db: &Connection, into: i64, from: i64) -> rusqlite::Result<()> {
     let both = params![into, from];
     let agents: Vec<(i64, Option<i64>)> = db
@@ -59,7 +59,7 @@ fn join(db: &Connection, into: i64, from: i64) -> rusqlite::Result<()> {
         )?
         .query_map(both, |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    // An imported id or a key stands for one thing; the space that was used last keeps it.
+    // An imported id or a key means one thing; the most recently used space keeps it.
     db.execute(
         "UPDATE agent SET alias = NULL WHERE space = ?2 AND alias IN (SELECT alias FROM agent WHERE space = ?1)",
         both,
@@ -102,7 +102,7 @@ fn join(db: &Connection, into: i64, from: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Appends one mailbox of an agent to its other one.
+/// Appends one of an agent's mailboxes to its other one.
 fn join_agent(db: &Connection, into: i64, from: i64) -> rusqlite::Result<()> {
     let both = params![into, from];
     let seq = db.query_row("SELECT seq FROM mailbox WHERE agent = ?1", [into], |row| row.get::<_, i64>(0));

@@ -1,5 +1,5 @@
-//! Agents and mailboxes that the running transaction has read. Each is read once; a mailbox is written once, before a
-//! query in the transaction or at its end, however many changes touch it.
+//! The agents and mailboxes that the running transaction has read. Each is read once. A mailbox is written once, before
+//! a query in the transaction or at its end, however many changes touch it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use crate::store::rules::{AgentRow, Mailbox, Ownership};
 
 #[derive(Default)]
 pub(super) struct TransactionCache {
-    /// By name, with the role.
+    /// Agents by name, with their roles.
     agents: RefCell<HashMap<String, (AgentRow<i64>, String)>>,
     mailboxes: RefCell<BTreeMap<i64, CachedMailbox>>,
 }
@@ -59,7 +59,7 @@ impl Writer {
             let owner = Ownership { fence: row.get(11)?, holder };
             let agent = AgentRow { id: row.get(8)?, seen_at: row.get(10)?, owner };
             let mailbox = mailbox(row, agent.id)?;
-            // A mailbox that was read before may have changed since.
+            // A mailbox in the cache may have changed since it was read.
             self.cache.mailboxes.borrow_mut().entry(agent.id).or_insert(CachedMailbox { mailbox, is_written: true });
             self.cache.agents.borrow_mut().insert(row.get(14)?, (agent, row.get(9)?));
         }

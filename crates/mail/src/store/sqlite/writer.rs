@@ -1,5 +1,5 @@
-//! The one thread that writes. It gathers changes, applies them in one transaction together with what the commit hook
-//! asks for, syncs once, answers them, then wakes the other waiters.
+//! The one thread that writes. It gathers changes, applies them in one transaction together with the work of the commit
+//! hook, syncs once, answers them, then wakes the other waiters.
 
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
@@ -21,17 +21,17 @@ use crate::store::{Arrival, InTransaction, Wake, rules};
 
 /// The most changes in one transaction.
 const GROUP: usize = 256;
-/// Pages of the log after which another thread copies it into the file; fewer at leisure. A log that restarts
-/// overwrites its old pages, and a sync is quicker when no file grows.
+/// The length of the log, in pages, at which another thread copies it into the file. An idle writer asks earlier. A log
+/// that restarts overwrites its old pages, and a sync is faster when no file grows.
 const CHECKPOINT_PAGES: i32 = 1_000;
 const CHECKPOINT_PAGES_AT_LEISURE: i32 = 250;
-/// Pages of the log after which the writer itself waits for the copy: 64 MiB.
+/// The length of the log, in pages, at which the writer itself waits for the copy: 64 MiB.
 const TOO_MANY_PAGES: i32 = 16_000;
-/// How long the writer is idle before it updates the search index, and how many messages it then takes at once.
+/// How long the writer must be idle before it updates the search index, and how many messages it then indexes at once.
 const INDEX_AFTER: Duration = Duration::from_millis(500);
 const INDEX_STEP: usize = 32;
 
-/// Above this many changes a group is large; and the longest that the writer waits for a large group to gather.
+/// A group of more changes than this is large. Then the longest wait for a large group to gather.
 const LARGE: usize = 4;
 const PATIENCE: Duration = Duration::from_millis(1);
 
@@ -39,7 +39,7 @@ type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Job {
     Change(Box<Change>, Answer<Changed>),
-    /// Updates the search index to everything that is stored.
+    /// Updates the search index to everything stored.
     Index(Answer<()>),
 }
 
@@ -76,12 +76,12 @@ pub(super) struct Writer {
     /// The news of the running transaction.
     pub(super) arrivals: Vec<Arrival>,
     pub(super) cache: TransactionCache,
-    /// How far purging has come.
+    /// How far the purge has come.
     pub(super) purged_to: i64,
     listeners: Arc<Mutex<Listeners>>,
     file: Arc<OpenFile>,
     is_syncing: Option<bool>,
-    /// Size and duration of the last synced group.
+    /// The size and duration of the last synced group.
     last: (usize, Duration),
     /// Whether the search index may lack messages.
     is_behind: bool,
@@ -111,12 +111,12 @@ impl Writer {
         }
     }
 
-    /// Writes until all senders are gone. `checkpoints` is the connection that copies the log into the file.
+    /// Writes until all senders are dropped. `checkpoints` is the connection that copies the log into the file.
     pub(super) fn run(mut self, jobs: Receiver<Job>, checkpoints: Connection) {
         let (copy, asked) = sync_channel(1);
         let copier = std::thread::Builder::new().name("mail-checkpoint".into());
         let copier = copier.spawn(move || copy_log(&checkpoints, &asked)).ok();
-        // The copier checkpoints, so that no commit waits for that.
+        // The copying thread checkpoints, so that no commit waits for a checkpoint.
         let _ = self.db.pragma_update(None, "wal_autocheckpoint", 0);
         let _ = self.db.pragma_update(None, "cache_size", -16_000);
         self.db.wal_hook(Some(|_, pages| {
@@ -151,9 +151,9 @@ impl Writer {
         }
     }
 
-    /// Gathers what else has come. After a large group its senders are just coming back with their next changes:
-    /// waiting for a small part of a sync's time puts all of them into one group, instead of a few now and the rest a
-    /// sync later.
+    /// Gathers the changes that have arrived. After a large group, its senders are about to come back with their next
+    /// changes. Waiting for a small part of a sync's time puts all of them into one group, instead of a few now and the
+    /// rest one sync later.
     fn gather(&self, jobs: &Receiver<Job>) -> Vec<Job> {
         let mut gathered: Vec<Job> = jobs.try_iter().take(GROUP - 1).collect();
         let (last_count, last_took) = self.last;
@@ -168,7 +168,7 @@ impl Writer {
         gathered
     }
 
-    /// The next job. While there is none, the search index is updated.
+    /// The next job. The search index is updated while there is none.
     fn next(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
         if let Ok(job) = jobs.try_recv() {
             return Some(job);
@@ -185,7 +185,7 @@ impl Writer {
                     Ok(true) => {}
                     Ok(false) => self.is_behind = false,
                     Err(error) => {
-                        // A search tries again, and reports its own failure.
+                        // A search retries this, and reports its own failure.
                         tracing::warn!(%error, "bring up the search index");
                         self.is_behind = false;
                     }
@@ -204,8 +204,8 @@ impl Writer {
         jobs.recv().ok()
     }
 
-    /// Applies changes in one transaction and answers them. When SQLite fails at one, each gets a transaction of its
-    /// own, so that one fails alone.
+    /// Applies changes in one transaction and answers them. If SQLite fails at one, each change gets its own
+    /// transaction, so that only that one fails.
     fn commit_group(&mut self, changes: Vec<(Box<Change>, Answer<Changed>)>, durable: bool) {
         if changes.is_empty() {
             return;
@@ -223,7 +223,7 @@ impl Writer {
     }
 
     /// Commits a change of a failed group alone. If the group may have been committed, only the store's answer to this
-    /// very change ends the doubt; that it fails now says nothing.
+    /// change settles it; a later failure proves nothing.
     fn commit_alone(&mut self, change: (Box<Change>, Answer<Changed>), durable: bool, before: &StoreError) {
         let (change, answer) = change;
         let (told, mut result) = oneshot::channel();
@@ -234,11 +234,12 @@ impl Writer {
             (Ok(result), _) => result,
             (Err(_), _) => Err(StoreError::Failed { reason: "a change was not answered".to_owned() }),
         };
-        // The caller may be gone; the change stands.
+        // The caller may have disappeared; the change stands.
         let _ = answer.send(result);
     }
 
-    /// Waiters are answered first: they have waited longest.
+    /// Answers the callers, then wakes the waiters. Waiters that the hook served are answered first: they have waited
+    /// longest.
     fn answer(
         &mut self,
         changes: Vec<(Box<Change>, Answer<Changed>)>,
@@ -248,10 +249,10 @@ impl Writer {
         let arrivals = std::mem::take(&mut self.arrivals);
         hooks.into_iter().flatten().for_each(|tell| tell());
         for ((_, answer), result) in changes.into_iter().zip(results) {
-            // The caller may be gone; the change stands.
+            // The caller may have disappeared; the change stands.
             let _ = answer.send(result);
         }
-        // A listener may ask at once, from this thread; its question is next.
+        // A listener may ask at once, on this thread; its query is next.
         if !arrivals.is_empty() {
             self.is_behind = true;
             if let Some(listener) = self.listeners().wake {
@@ -264,7 +265,7 @@ impl Writer {
         self.listeners.lock().clone()
     }
 
-    /// Runs one transaction, with what the commit hook asks for. On an error nothing has happened, and there are no
+    /// Runs one transaction, including the work of the commit hook. On an error nothing has happened, and there are no
     /// arrivals.
     fn in_transaction<'a>(
         &mut self,
@@ -285,7 +286,7 @@ impl Writer {
             }
             let hook = if self.arrivals.is_empty() { None } else { self.listeners().commit };
             for one in hook.map(|hook| hook(&self.arrivals)).unwrap_or_default() {
-                // Counted before it is tried, since it may be what fails.
+                // Counted before the attempt, since the attempt may fail.
                 hooks.push(None);
                 let done = self.run_hook(one)?;
                 hooks.push(Some(done));
@@ -297,7 +298,7 @@ impl Writer {
         attempt().map_err(|error| {
             self.arrivals.clear();
             if !self.db.is_autocommit() {
-                // Some errors have rolled back already; this then fails harmlessly.
+                // After some errors SQLite has already rolled back; this then fails harmlessly.
                 let _ = self.db.execute_batch("ROLLBACK");
             }
             explain(error)
@@ -328,16 +329,16 @@ impl Writer {
 
     /// Prepares for a durable change while the writer is idle.
     fn be_ready(&mut self) {
-        // If this fails, it is tried again with that change, which then fails too.
+        // A failure here is retried with that change, which then fails too.
         let _ = self.sync_commits(true);
     }
 
-    /// Applies one change; a refused one has written nothing.
+    /// Applies one change; a refused change has written nothing.
     fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Changed, Refusal>> {
         if let Change::Append(append) = change
             && let [to] = &append.to[..]
         {
-            // Reads sender and recipient by one statement.
+            // Reads sender and recipient in one statement.
             self.look_up(append.sender.agent.as_str(), &to.name)?;
         }
         match rules::at_once(rules::apply(self, change)) {
@@ -353,7 +354,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds some messages to the search index. True: there may be more.
+    /// Adds some messages to the search index. True if there may be more.
     fn index_some(&mut self) -> Result<bool, StoreError> {
         let mut attempt = || -> rusqlite::Result<bool> {
             self.sync_commits(false)?;
@@ -383,7 +384,7 @@ impl Writer {
         })
     }
 
-    /// Asks for a checkpoint when the log is long; makes one itself when the log is far too long.
+    /// Requests a checkpoint when the log is long; makes one itself when the log is far too long.
     fn tend_log(&mut self, copy: &SyncSender<()>) {
         let pages = LOG_PAGES.get();
         if pages > TOO_MANY_PAGES {
@@ -393,7 +394,7 @@ impl Writer {
             }
             LOG_PAGES.set(0);
         } else if pages > CHECKPOINT_PAGES || (pages > CHECKPOINT_PAGES_AT_LEISURE && self.last.0 <= LARGE) {
-            // A checkpoint that is asked for already is enough.
+            // If a checkpoint is already requested, that is enough.
             let _ = copy.try_send(());
         }
     }
