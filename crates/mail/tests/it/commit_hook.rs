@@ -1,4 +1,4 @@
-//! A blocked waiter is handed its message in the transaction that stores it, without a change of its own; and nothing
+//! A blocked waiter is handed its message in the transaction that stores it, without a change of its own. Nothing
 //! depends on that.
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use mail::{Floor, Session, SessionId, StoreError};
 
 use crate::fixture::{ManualClock, StoreFixture, limits, texts};
 
-/// What becomes of what is to be done in the transaction.
+/// Alters what is to be done in the transaction.
 type Tamper = fn(&[Arrival], Vec<InTransaction>) -> Vec<InTransaction>;
 
-/// A store that counts what passes, and changes what its commit hook asks for.
+/// A store that counts calls and alters what its commit hook asks for.
 struct HookedStore {
     inner: Arc<dyn Store>,
     claims: AtomicUsize,
@@ -70,7 +70,7 @@ impl HookedStore {
     }
 }
 
-/// Wakes waiters until one of them had set its first step, a moment after its first look. Gives how many claims that
+/// Wakes waiters until one of them had set its first step, a moment after its first look. Returns how many claims that
 /// waiter made itself. Each waiter gets its message, for the first time.
 async fn claims_of_a_wake(sound: StoreFixture, tamper: Tamper) -> usize {
     let store = HookedStore::before(&sound, tamper);
@@ -104,7 +104,7 @@ async fn sqlite_hands_out_with_what_brings_it() {
     assert_eq!(claims_of_a_wake(StoreFixture::sqlite(limits()).await, |_, along| along).await, ONLY_THE_FIRST_LOOK);
 }
 
-/// A subscriber's fetch is made in the transaction too: after its first look it asks nothing of the store.
+/// A subscriber's fetch is made in the transaction too: after its first look it does not query the store.
 #[tokio::test]
 async fn a_subscriber_is_told_with_what_brings_it() {
     for sound in [StoreFixture::memory(limits()).await, StoreFixture::sqlite(limits()).await] {
@@ -122,7 +122,7 @@ async fn a_subscriber_is_told_with_what_brings_it() {
             let (message, _) = tokio::join!(told.next(), send);
             assert_eq!(message.unwrap().content, round.to_string());
             let [reads, along] = [&store.reads, &*store.along].map(|count| count.load(Ordering::SeqCst));
-            // It had left its look before the message came.
+            // The subscriber had set its step before the message came.
             if along > before[1] {
                 assert_eq!(reads - before[0], ONLY_THE_FIRST_LOOK);
                 break;
@@ -138,7 +138,7 @@ async fn what_is_not_done_along_is_done_after() {
     }
 }
 
-/// The change itself is applied nevertheless, and the waiters have their message.
+/// The change itself is still applied, and the waiters have their message.
 #[tokio::test]
 async fn what_fails_along_fails_alone() {
     let claims = claims_of_a_wake(StoreFixture::sqlite(limits()).await, |arrivals, mut along| {

@@ -1,9 +1,9 @@
-//! The writing process is killed, at random moments and between any two steps on the disk: every acknowledged send is
+//! The writing process is killed at random moments and between any two steps on the disk. Every acknowledged send is
 //! there exactly once, every other at most once.
 //!
-//! The writing process is this test binary again (see [`writes_until_it_is_killed`]). A killed process loses nothing
-//! that the kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only
-//! what was synced at some moment, as a crash of the machine would leave them.
+//! The writing process is this test binary (see [`writes_until_it_is_killed`]). A killed process loses nothing that the
+//! kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only what was
+//! synced at some moment, as a crash of the machine would leave them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -21,12 +21,12 @@ const WRITER: &str = "MAIL_TEST_WRITES_TO";
 const SENDERS: usize = 6;
 pub(crate) const MAILBOXES: usize = 3;
 
-/// How often the writer is killed. `MAIL_TEST_KILLS` says otherwise.
+/// How often the writer is killed; `MAIL_TEST_KILLS` overrides it.
 fn kills() -> usize {
     std::env::var("MAIL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
 }
 
-/// Not a test by itself: the process that is killed. It prints the id of each message when that is acknowledged.
+/// Not a test by itself: the process that is killed. It prints the id of each message once it is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_until_it_is_killed() {
     let Some(path) = std::env::var_os(WRITER) else { return };
@@ -54,7 +54,7 @@ async fn writes_until_it_is_killed() {
             }
         });
     }
-    // Leases and confirmations in between, which wait for no sync.
+    // Leases and confirmations in between wait for no sync.
     for session in readers {
         let mail = fixture.mail.clone();
         work.spawn(async move {
@@ -67,7 +67,7 @@ async fn writes_until_it_is_killed() {
     work.join_next().await;
 }
 
-/// Starts the writer, by `by` when that is not empty.
+/// Starts the writer, through the command `by` unless that is empty.
 fn start(db: &Path, by: &[&str]) -> Child {
     let this = std::env::current_exe().unwrap();
     let mut command = match by {
@@ -83,13 +83,13 @@ fn start(db: &Path, by: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-/// An acknowledgement: the message, and in how many mailboxes it is.
+/// Parses an acknowledgement: the message, and the number of mailboxes that it is in.
 fn acknowledgement(line: &str) -> Option<(String, usize)> {
     let (id, recipients) = line.split_once("acknowledged ")?.1.split_once(' ')?;
     Some((id.to_owned(), recipients.trim().parse().ok()?))
 }
 
-/// In how many mailboxes each message is. A message twice in one mailbox fails here.
+/// The number of mailboxes that each message is in. Fails if a message is twice in one mailbox.
 pub(crate) async fn found(store: &dyn Store) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for index in 0..MAILBOXES {
@@ -122,7 +122,7 @@ async fn every_acknowledged_send_survives_kill_9_exactly_once() {
         }
         let mut writer = start(&db, &[]);
         let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
-        // Another number of messages each time, from none to some hundreds.
+        // A different number of messages each time, from none to 96.
         let wanted = (kill * 7_919) % 97;
         let mut seen = 0;
         while seen < wanted {
@@ -133,7 +133,7 @@ async fn every_acknowledged_send_survives_kill_9_exactly_once() {
             }
         }
         writer.kill().unwrap();
-        // What it said before it died counts too.
+        // Lines that the writer printed before it died count too.
         acknowledged.extend(lines.map_while(Result::ok).filter_map(|line| acknowledgement(&line)));
         writer.wait().unwrap();
         let limits = Limits::default();
@@ -167,7 +167,7 @@ enum Step {
     Unlink {
         file: String,
     },
-    /// A second name for a file; the first one may go afterwards.
+    /// A second name for a file, whose first name may then be removed.
     Link {
         from: String,
         to: String,
@@ -185,7 +185,7 @@ async fn every_acknowledged_send_survives_the_loss_of_all_that_was_not_synced() 
     lose_what_was_not_synced(&[]).await;
 }
 
-/// Not every file system can rename without replacing.
+/// Some file systems cannot rename without replacing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn so_it_does_where_a_rename_cannot_promise_to_replace_nothing() {
     lose_what_was_not_synced(&["-e", "inject=renameat2:error=EINVAL"]).await;
@@ -229,7 +229,6 @@ async fn lose_what_was_not_synced(faults: &[&str]) {
     assert!(points > 20);
 }
 
-/// Whether the text is somewhere in the bytes.
 fn holds(bytes: &[u8], text: &str) -> bool {
     let (first, text) = (text.as_bytes()[0], text.as_bytes());
     let mut from = 0;
@@ -242,7 +241,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
     false
 }
 
-/// Runs the writer for a while under a tracer, and reads what it did to its files.
+/// Runs the writer for a while under a tracer, and reads the steps that it made on its files.
 fn traced(db: &Path, trace: &Path, faults: &[&str]) -> Option<Vec<Step>> {
     let out = trace.to_str().unwrap();
     let calls = "trace=pwrite64,write,ftruncate,fsync,fdatasync,unlink,renameat2,linkat";
@@ -258,12 +257,12 @@ fn traced(db: &Path, trace: &Path, faults: &[&str]) -> Option<Vec<Step>> {
     let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
     let seen = lines.map_while(Result::ok).filter(|line| acknowledgement(line).is_some()).take(150).count();
     assert_eq!(seen, 150);
-    // The pipe has no reader now, so the writer ends at its next line, and the tracer with it.
+    // Nobody reads the pipe now, so the writer ends at its next line, and the tracer with it.
     writer.wait().unwrap();
     Some(parse(&std::fs::read_to_string(trace).unwrap()))
 }
 
-/// Reads the tracer's lines. A call that another thread's interrupts is in two pieces; it counts where it ended, since
+/// Parses the tracer's lines. A call that another thread interrupts is in two pieces; it counts where it ended, since
 /// only then was it done.
 fn parse(text: &str) -> Vec<Step> {
     let mut open: BTreeMap<&str, String> = BTreeMap::new();
@@ -292,7 +291,7 @@ fn step(call: &str) -> Option<Step> {
     let arguments = arguments.trim_end().strip_suffix(')')?;
     let result: i64 = result.split_whitespace().next()?.parse().ok()?;
     if result < 0 && matches!(name, "unlink" | "renameat2") {
-        // To make sure that there was none; or another way follows.
+        // The call only checked for absence, or another way follows.
         return None;
     }
     assert!(result >= 0 || name == "write", "{name} failed");
@@ -328,7 +327,7 @@ fn step(call: &str) -> Option<Step> {
     }
 }
 
-/// `\x2f\x74` is `/t`; what is not escaped is itself.
+/// Decodes `\x2f\x74` to `/t`; all other text stays.
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() / 4);
     let mut rest = text.as_bytes();
@@ -345,7 +344,7 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Writes the files as a crash after these steps leaves them at worst: nothing that was not synced. Gives what had been
+/// Writes the files as a crash after these steps leaves them at worst: only what was synced. Returns what had been
 /// acknowledged.
 fn leave(steps: &[Step], into: &Path) -> Vec<(String, usize)> {
     let mut now: BTreeMap<&str, Vec<u8>> = BTreeMap::new();

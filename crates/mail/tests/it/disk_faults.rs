@@ -1,4 +1,4 @@
-//! Faults of the disk and of the file: each is a clear error, and nothing is lost.
+//! Faults of the disk and of the file: each gives a clear error, and nothing is lost.
 
 use std::io::Write;
 use std::path::Path;
@@ -85,7 +85,7 @@ async fn what_is_written_into_a_removed_file_is_not_called_stored() {
     let is_gone = |error: MailError| matches!(error, MailError::Store(StoreError::Gone));
     assert!(is_gone(fixture.send(&ann, "bob", "into nothing").await.unwrap_err()));
     assert!(is_gone(fixture.mail.inbox(&bob.agent).await.unwrap_err()));
-    // Another file in its place is another store.
+    // Another file at its path is another store.
     std::fs::write(&path, b"").unwrap();
     let error = fixture.send(&ann, "bob", "into nothing").await.unwrap_err();
     assert!(is_gone(error.clone()) && !error.is_retryable(), "{error}");
@@ -95,7 +95,7 @@ async fn what_is_written_into_a_removed_file_is_not_called_stored() {
 
 #[tokio::test]
 async fn a_full_disk_and_a_read_only_one_are_clear_errors_and_lose_nothing() {
-    // As root of a namespace of its own, this binary again may mount a small disk.
+    // As root of a new namespace, this test binary may mount a small disk.
     let dir = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=1m none \"$0\" && exec \"$@\"";
     let mut command = Command::new("unshare");
@@ -112,7 +112,7 @@ async fn a_full_disk_and_a_read_only_one_are_clear_errors_and_lose_nothing() {
     assert!(said.contains("both told"), "{said}");
 }
 
-/// Takes the room that is left, to the last byte: a system may give a large piece of it in vain, and a small one not.
+/// Fills the disk to the last byte: a large write may fail where a small one still fits.
 fn fill(dir: &Path) {
     let mut ballast = std::fs::File::create(dir.join("ballast")).unwrap();
     for piece in [1 << 16, 1 << 12, 1] {
@@ -120,7 +120,7 @@ fn fill(dir: &Path) {
     }
 }
 
-/// Not a test of its own: runs on the small disk.
+/// Not a test by itself: runs on the small disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_small_disk() {
     let Some(dir) = std::env::var_os(ON_A_SMALL_DISK) else { return };
@@ -136,7 +136,8 @@ async fn on_a_small_disk() {
         assert!(stored < 1_000);
     };
     assert!(matches!(error, MailError::Store(StoreError::DiskFull)), "{error}");
-    // To the last byte; what has its name is let in all the same, and finds what the search index cannot take up.
+    // Full to the last byte. A caller that already holds its name can still enter, and finds messages that the search
+    // index has no room for.
     fill(dir);
     while fixture.send(&ann, "bob", "tiny").await.is_ok() {
         stored += 1;
@@ -150,14 +151,14 @@ async fn on_a_small_disk() {
     }
     std::fs::remove_file(dir.join("ballast")).unwrap();
     fixture.mail.close().await;
-    // Room again: everything that was acknowledged is there, and sending works.
+    // With room again, everything that was acknowledged is there, and sending works.
     assert!(Command::new("mount").args(["-o", "remount,size=8m"]).arg(dir).status().unwrap().success());
     let fixture = open(&dir.join("mail.db")).await;
     fixture.send(&ann, "bob", "room again").await.unwrap();
     let counts = fixture.mail.inbox(&bob.agent).await.unwrap();
     assert_eq!(counts.total(), stored + 1);
-    // As a kill leaves it, with its log, on a disk that is full by now: there is no room to open it as it should be, and it
-    // is read all the same.
+    // After a kill the store's log remains, and the disk is full by now. There is no room to open the store normally;
+    // it can still be read.
     std::fs::create_dir(dir.join("killed")).unwrap();
     for name in ["mail.db", "mail.db-wal"] {
         std::fs::copy(dir.join(name), dir.join("killed").join(name)).unwrap();

@@ -1,5 +1,5 @@
-//! Faults in front of every store: a reply lost after the commit, a connection cut before it, wakes delayed, doubled
-//! and lost. Every acknowledged send arrives exactly once, and every waiter is woken in the end.
+//! Faults in front of every store: a reply lost after the commit, a connection cut before it, and wakes delayed,
+//! doubled or lost. Every acknowledged send arrives exactly once, and every waiter is woken in the end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use mail::{Floor, MailError, SendRequest, StoreError, WaitRequest};
 
 use crate::fixture::{ManualClock, StoreFixture, again, limits};
 
-/// A store with faults before it. Which call meets which fault is drawn from a seed.
+/// A store behind injected faults. A seed decides which call meets which fault.
 struct Faulty {
     inner: Arc<dyn Store>,
     drawn: AtomicU64,
@@ -142,7 +142,7 @@ async fn bears_all_faults(sound: StoreFixture) {
                     idempotency_key: Some(format!("k{count}")),
                     ..SendRequest::default()
                 };
-                // A refusal to connect is repeated with the same key, as the error says.
+                // After a refused connection the send is repeated with the same key, as the error says.
                 let sent = loop {
                     match mail.send(&session, request.clone()).await {
                         Ok(sent) => break sent,
@@ -156,7 +156,7 @@ async fn bears_all_faults(sound: StoreFixture) {
     }
     let mut receiving = tokio::task::JoinSet::new();
     for agent in boxes {
-        // Two waiters each; every message goes to one of them, once.
+        // Two waiters each; every message goes to exactly one of them.
         for _ in 0..2 {
             let (mail, session) = (fixture.mail.clone(), again(&agent));
             receiving.spawn(async move {

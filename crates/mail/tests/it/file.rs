@@ -1,4 +1,5 @@
-//! Foreign files at the paths of the mail's files: each is reported with what to do, and left alone; nothing hangs.
+//! Foreign files at the paths of the mail's files: each error says what to do, the file is left alone, and nothing
+//! hangs.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -14,7 +15,6 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 
 use crate::fixture::{LONG, open_sqlite};
 
-/// What opens such a file.
 type Opener = fn(&Path) -> Result<(), StoreError>;
 /// Puts something where a file should be.
 type Put = fn(&Path);
@@ -27,7 +27,7 @@ const IN_ITS_PLACE: [(&str, Put); 5] = [
     ("is a socket, not a file", |path| drop(UnixListener::bind(path).unwrap())),
 ];
 
-/// What was done within a time that nothing hangs for.
+/// Fails if `done` hangs.
 fn in_time<T: Send + 'static>(what: &str, done: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || tell.send(done()));
@@ -36,7 +36,7 @@ fn in_time<T: Send + 'static>(what: &str, done: impl FnOnce() -> T + Send + 'sta
 
 fn open(path: &Path) -> Result<(), StoreError> {
     let store = open_sqlite(path, Clock::system(), &Limits::default())?;
-    // Until its writer has ended it may still do something to its files.
+    // The writer may still change its files until it has ended.
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.close());
     Ok(())
 }
@@ -45,7 +45,7 @@ fn spool(path: &Path) -> Result<(), StoreError> {
     Spool::open(path, &Space::named("test"), 10).map(drop)
 }
 
-/// Opens it as each of those do who do, and gives what they say.
+/// Opens the file in each way that hob does; returns the errors.
 fn said_of(path: &Path) -> Vec<(String, String)> {
     let openers: [Opener; 4] = [open, spool, examine, examine_spool];
     let said = openers.into_iter().map(|opener| {
@@ -123,7 +123,7 @@ fn a_database_of_another_program_without_a_version_is_left_alone() {
 fn a_store_is_made_whole_and_private() {
     let dir = tempfile::tempdir().unwrap();
     let [store, queue] = ["mail.db", "mail-spool.db"].map(|name| dir.path().join(name));
-    // What a life left that was killed while it made one.
+    // A daemon that was killed while it made the file left this.
     std::fs::write(dir.path().join(format!("mail.db.new-{}", std::process::id())), "half").unwrap();
     open(&store).unwrap();
     spool(&queue).unwrap();
@@ -135,7 +135,7 @@ fn a_store_is_made_whole_and_private() {
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(".new-")), "{left:?}");
 }
 
-/// What a session of many readers leaves behind when it ends while they read: one complete file.
+/// A session of many readers that ends while they read leaves one complete file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_store_that_was_closed_is_one_file_whoever_read_it_meanwhile() {
     for _ in 0..20 {
@@ -149,7 +149,7 @@ async fn a_store_that_was_closed_is_one_file_whoever_read_it_meanwhile() {
             })
             .collect();
         while store.read(Query::Agents(Agents)).await.is_err() {}
-        // Readers whose callers are gone read to their end.
+        // Readers whose callers have disappeared read to their end.
         readers.iter().step_by(2).for_each(tokio::task::JoinHandle::abort);
         store.close().await;
         let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|one| one.unwrap().file_name()).collect();

@@ -31,7 +31,7 @@ pub(crate) struct StoreFixture {
 #[derive(Clone)]
 pub(crate) struct ManualClock(pub(crate) Arc<AtomicU64>);
 
-/// With a grace that tests reach quickly.
+/// Limits with a short grace period.
 pub(crate) fn limits() -> Limits {
     Limits { grace: Duration::from_millis(100), ..Limits::default() }
 }
@@ -77,7 +77,7 @@ impl StoreFixture {
         self.clock.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
     }
 
-    /// An active agent, in a worktree of its own.
+    /// An active agent in a separate worktree.
     pub(crate) async fn agent(&self, name: &str, role: &str) -> Session {
         self.enter(name, role, &format!("/w/{name}"), false).await.unwrap()
     }
@@ -130,7 +130,7 @@ impl StoreFixture {
         self.mail.wait(session, WaitRequest { timeout, floor, ..WaitRequest::default() }).await.unwrap()
     }
 
-    /// Starts a wait and returns when it is blocked.
+    /// Starts a wait; returns once it is blocked.
     pub(crate) async fn block(&self, session: &Session, floor: Floor) -> tokio::task::JoinHandle<Waited> {
         let before = self.mail.waiting();
         let (mail, session) = (self.mail.clone(), session.clone());
@@ -157,7 +157,7 @@ pub(crate) fn again(session: &Session) -> Session {
     Session { id: SessionId::mint(), ..session.clone() }
 }
 
-/// The texts; redelivered ones are marked.
+/// The texts; redelivered messages are marked.
 pub(crate) fn texts(messages: &[HandedOut]) -> Vec<String> {
     let text =
         |one: &HandedOut| format!("{}{}", one.message.content, if one.is_redelivered() { " (again)" } else { "" });

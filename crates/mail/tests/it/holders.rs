@@ -1,4 +1,4 @@
-//! A name is taken over on another machine: its former holder learns of that even if it only looks.
+//! A name is taken over on another machine: its former holder learns of it even if it only reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::fixture::{LONG, limits};
 use crate::postgres::Server;
 
-/// A connection that stands and says nothing, until its client's end hangs up; and what cancels the call on it.
+/// A silent connection that stays open until its client hangs up, and that can cancel its call.
 #[derive(Clone)]
 pub(crate) struct Line {
     pub(crate) hang_up: watch::Sender<bool>,
@@ -32,7 +32,7 @@ impl Peer for Line {
     }
 }
 
-/// The callers of a daemon on a machine of that name.
+/// The callers of a daemon on a machine with this name.
 pub(crate) async fn callers(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> Arc<Callers> {
     let mail = Mail::open(MailOptions { limits: limits(), ..MailOptions::new(store) }).await.unwrap();
     Callers::new(CallersOptions {
@@ -47,7 +47,7 @@ pub(crate) async fn callers(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> 
     })
 }
 
-/// A call on a connection of its own, and the client's end of that.
+/// A call on a new connection, and the client's end of that connection.
 pub(crate) fn call_of(caller: Caller) -> (Context, Line) {
     let line = Line { hang_up: watch::channel(false).0, cancel: watch::channel(false).0 };
     let cancelled = line.cancel.subscribe();

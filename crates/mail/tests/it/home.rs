@@ -1,5 +1,5 @@
-//! Delivered mail can be read, or the answer says where it is: whatever the project is called by now, and whether or
-//! not the daemon was started with the database's address.
+//! Delivered mail can be read, or the error says where it is: under any name of the project, and whether or not the
+//! daemon was started with the database's address.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ impl Project {
         *self.database.lock().unwrap() = url;
     }
 
-    /// The home of a daemon that is started now.
+    /// The home of a newly started daemon.
     fn home(&self, space: &Space) -> Home {
         let database = Arc::clone(&self.database);
         Home::new(HomeOptions {
@@ -57,11 +57,11 @@ impl Project {
         self.open(space).await.unwrap()
     }
 
-    /// Why it is not opened: where the mail is, what is configured, and what to do.
+    /// Why opening fails: where the mail is, what is configured, and what to do.
     async fn refused(&self, space: &Space) -> (String, String, String) {
         let home = self.home(space);
         let error = home.open().await.err().expect("it is refused");
-        // A look tells the same.
+        // [`Home::look`] reports the same.
         let look = home.look();
         assert_eq!(look.problem.as_ref().map(|(said, _)| said), Some(&error.to_string()), "{look:?}");
         match error {
@@ -70,7 +70,7 @@ impl Project {
         }
     }
 
-    /// An agent of this project, in a worktree of its own.
+    /// An agent of this project in a separate worktree.
     async fn agent(&self, fixture: &StoreFixture, name: &str) -> Session {
         let worktree = self.dir.join(name);
         Identities::new(self.dir.join("identities")).save(&identity(name, &worktree, "")).unwrap();
@@ -86,7 +86,7 @@ impl Project {
         fixture.mail.enter(request).await.unwrap().session
     }
 
-    /// Two agents, and a message from one to the other that waits.
+    /// Two agents, and a waiting message from one to the other.
     async fn with_mail(&self, space: &Space, text: &str) -> (Session, Session) {
         let fixture = self.opens(space).await;
         let (ann, bob) = (self.agent(&fixture, "ann").await, self.agent(&fixture, "bob").await);
@@ -127,7 +127,7 @@ async fn what_is_this_project_s_alone_goes_along_whatever_it_is_called() {
     let project = Project::new("here", Some(&server));
     let (ann, bob) = project.with_mail(&path("tool"), "first").await;
     let names = [
-        // The directory was moved; `git remote add`; another origin; a name of its own; and back.
+        // The directory was moved; `git remote add`; another origin; a configured name; and back.
         path("moved"),
         origin("tool"),
         origin("renamed"),
@@ -153,7 +153,7 @@ async fn a_project_that_gets_an_origin_joins_its_clones_with_all_its_mail() {
     let Some(server) = Server::start() else { return };
     let (here, there) = (Project::new("here", Some(&server)), Project::new("there", Some(&server)));
     let (_, bob) = here.with_mail(&path("tool"), "before the origin").await;
-    // Another clone, on another machine, is there already.
+    // Another clone, on another machine, is already there.
     let clone = there.opens(&origin("tool")).await;
     let cat = there.agent(&clone, "cat").await;
     clone.mail.create_group(&cat, "team", "").await.unwrap();
@@ -180,12 +180,12 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
             assert!(next.contains(part), "{part}: {next}");
         }
     }
-    // A name that means another project is no way in.
+    // Naming another project gives no access to its mail.
     let thief = Project::new("else", Some(&server));
     let fixture = thief.opens(&Space::named(origin("tool").as_str())).await;
     assert!(fixture.mail.agents().await.unwrap().is_empty());
 
-    // Kept: there, whatever the project is called, until something else is configured.
+    // Kept: the mail stays there under any name of the project, until something else is configured.
     let said = here.home(&origin("renamed")).choose(Choice::Keep).unwrap();
     assert!(said.contains("stays in"), "{said}");
     let fixture = here.opens(&origin("renamed")).await;
@@ -197,7 +197,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     assert!(look.problem.is_none() && look.remark.unwrap().contains("kept there"));
     here.refused(&origin("third")).await;
 
-    // Switched by a decision: an empty store.
+    // Switched: an empty store.
     let said = here.home(&origin("renamed")).choose(Choice::Switch).unwrap();
     assert!(said.contains("stays there, and is not shown"), "{said}");
     let fixture = here.opens(&origin("renamed")).await;
@@ -208,7 +208,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
     fixture.mail.close().await;
     let said = here.home(&origin("renamed")).choose(Choice::Keep).unwrap();
     assert!(said.contains("nothing to decide"), "{said}");
-    // What was left there is there still.
+    // The mail that was left there is still there.
     assert_eq!(contents(&clone, &bob).await, ["in the former", "from the other clone"]);
 }
 
@@ -230,7 +230,7 @@ async fn a_name_that_is_another_s_in_the_new_space_is_in_the_way() {
 async fn with_or_without_the_address_in_its_environment_a_daemon_knows_where_the_mail_is() {
     let Some(server) = Server::start() else { return };
     let space = origin("tool");
-    // First the file, then a daemon with the address.
+    // First the file, then a daemon with the database's address.
     let project = Project::new("here", None);
     let (_, bob) = project.with_mail(&space, "in the file").await;
     project.database(Some(server.url()));
@@ -247,7 +247,7 @@ async fn with_or_without_the_address_in_its_environment_a_daemon_knows_where_the
     assert!(contents(&fixture, &bob).await.is_empty());
     fixture.mail.close().await;
 
-    // First the database, then a daemon without the address, and one with another.
+    // First the database, then a daemon without the address, and one with another address.
     let project = Project::new("there", Some(&server));
     let (_, bob) = project.with_mail(&space, "in the database").await;
     project.database(None);
@@ -262,7 +262,7 @@ async fn with_or_without_the_address_in_its_environment_a_daemon_knows_where_the
     project.database(Some(another.url()));
     let error = project.open(&space).await.err().unwrap();
     assert!(matches!(error, StoreError::Elsewhere { .. }), "{error}");
-    // The same database under another address is the same.
+    // The same database under another address counts as the same.
     let other_way = server.url().replace("user=hob", "user=postgres&application_name=x").replace("postgres&", "hob&");
     project.database(Some(other_way));
     assert_eq!(contents(&project.opens(&space).await, &bob).await, ["in the database"]);
@@ -274,7 +274,8 @@ async fn with_or_without_the_address_in_its_environment_a_daemon_knows_where_the
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_version_before_this_one_left_behind_is_found() {
     let Some(server) = Server::start() else { return };
-    // As it was: no record, the schema of then, a space without a prefix, one of the path alone, one of a former origin.
+    // As an older version left it: no record, the old schema, a space without a prefix, one of the path alone, one of a
+    // former origin.
     let before = [("team", "n_team"), ("r_team", "n_r_team"), ("n_team", "n_n_team")];
     for (index, former) in ["p_0123456789AB", origin("former").as_str(), "team"].into_iter().enumerate() {
         let host: &'static str = ["one", "two", "three"][index];
@@ -287,7 +288,7 @@ async fn what_a_version_before_this_one_left_behind_is_found() {
             Identities::new(project.dir.join("identities")).save(&identity(name, &worktree, former)).unwrap();
         }
         if index == 2 {
-            // The last of them sees a database of then.
+            // The last of them opens a database with the old schema.
             server.sql(
                 "DROP TABLE hob_mail.store; DELETE FROM hob_mail.version; INSERT INTO hob_mail.version VALUES (1)",
             );
@@ -303,7 +304,7 @@ async fn what_a_version_before_this_one_left_behind_is_found() {
     }
     let names = server.sql("SELECT name FROM hob_mail.space WHERE name LIKE 'n%' ORDER BY name");
     assert_eq!(names.lines().collect::<Vec<_>>(), ["n_n_team", "n_r_team"]);
-    // What is another project's of the same path, say, is left alone.
+    // Mail of another project, for example one at the same path, is left alone.
     let mut stranger = Project::new("stranger", Some(&server));
     stranger.before = vec![origin("now0")];
     assert!(stranger.opens(&origin("new")).await.mail.agents().await.unwrap().is_empty());
@@ -330,7 +331,7 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
     let ann = project.agent(&fixture, "ann").await;
     fixture.mail.close().await;
     let identities = Identities::new(project.dir.join("identities"));
-    // As registering writes it.
+    // As registration writes it.
     identities.save(&identity("ann", &project.dir.join("ann"), space.as_str())).unwrap();
     let aside = project.dir.join("aside");
     std::fs::rename(project.dir.join("mail.db"), &aside).unwrap();

@@ -1,4 +1,4 @@
-//! A run over its connections, whose ends a daemon may notice late or never.
+//! A run across several connections; a daemon may notice late or never that one has ended.
 
 use project::Caller;
 
@@ -15,7 +15,7 @@ async fn a_connection_whose_end_is_noticed_late_ends_nothing_of_the_next() {
     assert_eq!(fixture.check(&next).await, ["one"], "its answer was lost");
     line.hang_up.send_replace(true);
     tokio::time::sleep(limits().grace * 10).await;
-    // What the run has in hand is still its own.
+    // The run still holds what it has in hand.
     let (other, _) = call_of(Caller { run: Some("another".to_owned()), ..caller("bob", 4) });
     assert!(fixture.check(&other).await.is_empty());
     assert!(fixture.check(&next).await.is_empty());

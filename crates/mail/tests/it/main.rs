@@ -1,6 +1,6 @@
-//! Mail through its public face, the same scenarios on every store.
+//! Mail through its public interface: the same scenarios on every store.
 
-// The lints' own exception for tests covers only functions that are marked as tests.
+// Clippy's exception for tests covers only functions marked as tests.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod commit_hook;

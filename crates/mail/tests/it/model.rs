@@ -139,7 +139,7 @@ impl Model {
     }
 }
 
-/// The place, with what the model does not know: sessions and ids.
+/// The store, with what the model does not know: sessions and ids.
 struct Run {
     fixture: StoreFixture,
     model: Model,
@@ -258,7 +258,7 @@ fn few() -> Limits {
     Limits { mailbox_messages: FULL as u64, ..limits() }
 }
 
-/// Runs random operations; a failure is shrunk to the shortest sequence that fails.
+/// Runs random operations. A failure is shrunk to the shortest failing sequence.
 fn agrees(cases: u32, fixture: impl Fn(&tokio::runtime::Runtime) -> StoreFixture) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });

@@ -1,4 +1,4 @@
-//! Stores that older versions wrote: they open complete, and go on like new ones.
+//! Stores written by older versions open complete, and then behave like new ones.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ async fn version_1_is_brought_forward_with_all_that_is_in_it() {
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(include_str!("older/version_1.sql")).unwrap();
     drop(db);
-    // A second life finds what the first one made of it.
+    // The second run opens what the first one migrated.
     for life in 0..2 {
         let fixture = open(&path).await;
         let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
         if life == 0 {
-            // What a session that is gone had in hand is free after its grace.
+            // What an ended session had in hand is free after its grace period.
             assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 1);
             fixture.mail.end_session(&mail::SessionId::new("gone").unwrap()).await;
             let got = fixture.wait(&bob, LONG, mail::Floor::All).await.messages;
@@ -56,7 +56,7 @@ async fn version_1_is_brought_forward_with_all_that_is_in_it() {
     assert_eq!(whole, "ok");
     let strays = db.prepare("PRAGMA foreign_key_check").unwrap().exists([]).unwrap();
     assert!(!strays);
-    // It has become what a new store is.
+    // The store now equals a new one.
     let fresh = dir.path().join("fresh.db");
     open(&fresh).await.mail.close().await;
     let shape = |db: &rusqlite::Connection| -> Vec<String> {

@@ -4,16 +4,16 @@ use mail::store::postgres::{Former, PostgresOptions, PostgresStore};
 use mail::{Clock, Limits, Space};
 use testkit::Postgres;
 
-/// A server. It ends with this.
+/// A server, which ends when this is dropped.
 pub(crate) struct Server(Postgres);
 
 impl Server {
-    /// Starts a server. `None`: the programs are missing, and not required (`CI`).
+    /// Starts a server. `None` if the programs are missing and not required (`CI`).
     pub(crate) fn start() -> Option<Server> {
         Postgres::start().map(Server)
     }
 
-    /// A store in this server, as a daemon of that name has it.
+    /// A store in this server, as opened by a daemon with this name.
     pub(crate) async fn store(&self, space: &str, owner: &str, clock: Option<Clock>, limits: &Limits) -> PostgresStore {
         let options = PostgresOptions {
             url: self.0.url(),
@@ -30,7 +30,7 @@ impl Server {
         self.0.url()
     }
 
-    /// Does something in it that no store does; gives what it says.
+    /// Runs SQL that no store runs; returns the output.
     pub(crate) fn sql(&self, sql: &str) -> String {
         tokio::task::block_in_place(|| self.0.sql(sql))
     }
