@@ -4,7 +4,7 @@ use std::path::Path;
 
 use project::{Caller, Known, Role};
 
-/// An agent of that name on connection 1, which stands in that worktree as far as a kernel would tell.
+/// A caller on connection 1 that asks for this name and, according to the kernel, runs in this worktree.
 pub fn caller(worktree: &Path, name: &str) -> Caller {
     Caller {
         connection: 1,

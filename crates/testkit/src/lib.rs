@@ -1,9 +1,9 @@
-//! What the end-to-end tests share: a project of their own with the real binary, a peer that speaks MCP to it,
-//! processes found by what they carry in their environment, an Erlang VM to load modules into, Markdown transcripts
-//! that are run, and a scripted model for real coding agents.
+//! What the end-to-end tests share: a temporary project with the real binary, an MCP client, a search for processes by
+//! their environment, an Erlang VM that runs modules, Markdown transcripts that are run, and a scripted model for real
+//! coding agents.
 //!
-//! Start with [`TestProject`]. Everything waits on values, with one timeout ([`patience`]) that is only there to end
-//! a test that would otherwise hang.
+//! Start with [`TestProject`]. Every wait is for a value, with one timeout ([`patience`]) that only ends tests that
+//! would otherwise hang.
 
 mod caller;
 pub mod otp;

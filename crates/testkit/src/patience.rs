@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for something that should have happened long ago. `HOB_TEST_PATIENCE` multiplies it on
-/// machines that are slow.
+/// The longest wait for something that should have happened long before. `HOB_TEST_PATIENCE` multiplies it on slow
+/// machines.
 pub fn patience() -> Duration {
     let factor = std::env::var("HOB_TEST_PATIENCE").ok().and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
     Duration::from_secs(60).mul_f64(factor.clamp(0.1, 100.0))
 }
 
-/// Polls until there is a value.
+/// Polls until `ask` returns a value.
 ///
 /// # Panics
-/// When no value came within [`patience`]; `what` says what was awaited.
+/// When there is no value within [`patience`]; `what` names it in the message.
 pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + patience();
     loop {

@@ -18,7 +18,7 @@ pub struct McpPeer {
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: Arc<Mutex<String>>,
-    /// Messages read while another one was awaited, in order.
+    /// Messages read while waiting for another one, in order.
     unread: VecDeque<Value>,
     next_id: i64,
 }
@@ -69,17 +69,17 @@ impl McpPeer {
         self.child.id() as i32
     }
 
-    /// What it wrote to stderr so far.
+    /// The front-end's stderr so far.
     pub fn stderr(&self) -> String {
         self.stderr.lock().clone()
     }
 
-    /// Whether the front-end lives.
+    /// Whether the front-end is running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Writes bytes as they are. A front-end that is gone is noticed when reading.
+    /// Writes bytes unchanged. If the front-end has ended, the next read fails.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         let _ = stdin.write_all(bytes).and_then(|()| stdin.flush());
@@ -111,7 +111,7 @@ impl McpPeer {
         response["result"].clone()
     }
 
-    /// Shakes hands in the era of `initialize` and returns its result.
+    /// Performs the `initialize` handshake and returns its result.
     pub fn initialize(&mut self) -> Value {
         let id = self.request(
             "initialize",
@@ -165,7 +165,7 @@ impl McpPeer {
         self.wait_for(&format!("a notification {method}"), |message| message["method"] == method)
     }
 
-    /// Waits for the first message that fits; what comes before it is kept for later, in order.
+    /// Waits for the first message that fits. Messages before it are kept, in order.
     ///
     /// # Panics
     /// When nothing fits within [`patience`], a line is not one JSON-RPC message, or the front-end ends.
@@ -194,7 +194,7 @@ impl McpPeer {
             .unwrap_or_else(|why| panic!("waiting for a message: {why}\nstderr: {}", self.stderr()))
     }
 
-    /// Everything that has arrived and was not asked for yet.
+    /// Every message that has arrived and was not returned yet.
     pub fn take_unread(&mut self) -> Vec<Value> {
         while let Ok(line) = self.lines.try_recv() {
             self.unread.push_back(message(&line));
@@ -202,7 +202,7 @@ impl McpPeer {
         self.unread.drain(..).collect()
     }
 
-    /// Closes stdin, waits for the end, and returns the exit status and what was still unread.
+    /// Closes stdin, waits for the exit, and returns the exit status and the unread messages.
     pub fn close(mut self) -> (ExitStatus, Vec<Value>) {
         drop(self.stdin.take());
         let end = Instant::now() + patience();
@@ -217,7 +217,7 @@ impl McpPeer {
         (status, self.unread.drain(..).collect())
     }
 
-    /// Ends the front-end with the signal it cannot handle.
+    /// Ends the front-end with SIGKILL.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -234,7 +234,7 @@ impl McpPeer {
 
 const ENDED: &str = "stdout has ended";
 
-/// A line is one whole JSON-RPC message, or the server is broken.
+/// Parses a line, which must be one complete JSON-RPC message.
 fn message(line: &str) -> Value {
     assert!(line.ends_with('\n'), "a torn line: {line:?}");
     let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("not JSON ({error}): {line:?}"));

@@ -1,4 +1,4 @@
-//! A PostgreSQL of the test's own, run by an ordinary user: it refuses to run as root.
+//! A PostgreSQL server for one test. It runs as an ordinary user, since PostgreSQL refuses to run as root.
 
 use std::io::Write;
 use std::os::unix::fs::chown;
@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::until;
 
-/// `nobody` and `nogroup` of Debian.
+/// Debian's `nobody` and `nogroup`.
 const NOBODY: u32 = 65_534;
 
-/// A server with a socket and a data directory of its own. It ends with this.
+/// A server with its own socket and data directory. It ends when this is dropped.
 pub struct Postgres {
     dir: tempfile::TempDir,
     bin: PathBuf,
@@ -21,8 +21,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a server that takes connections. Without the programs it says so and returns `None`, unless they are
-    /// required (`CI`).
+    /// Starts a server that takes connections. If the programs are missing, prints that and returns `None`; panics if
+    /// they are required (`CI`).
     pub fn start() -> Option<Postgres> {
         let Some(bin) = programs() else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is required here: cargo xtask setup tests");
@@ -57,17 +57,17 @@ impl Postgres {
         self.dir.path().join("data")
     }
 
-    /// Starts it again after [`Postgres::stop`], with what it holds.
+    /// Restarts the server after [`Postgres::stop`], with its data.
     pub fn resume(&mut self) {
         let mut serve = self.command("postgres");
         serve.arg("-D").arg(self.data()).arg("-k").arg(self.dir.path());
         serve.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "deadlock_timeout=100ms"]);
         self.process = Some(serve.spawn().expect("postgres starts"));
-        // Its socket is there a moment before it takes connections.
+        // The socket exists a moment before the server takes connections.
         until("PostgreSQL to take connections", || self.psql("SELECT 1").then_some(()));
     }
 
-    /// Ends it at once, with all its processes; what was committed stays.
+    /// Ends the server at once, with all its processes; committed data stays.
     pub fn stop(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         if let Some(pid) = Pid::from_raw(process.id().cast_signed()) {
@@ -76,17 +76,17 @@ impl Postgres {
         let _ = process.wait();
     }
 
-    /// Its address, for `HOB_MAIL_DATABASE`.
+    /// The server's address, for `HOB_MAIL_DATABASE`.
     pub fn url(&self) -> String {
         format!("postgres:///postgres?user=hob&host={}", self.dir.path().display())
     }
 
-    /// Ends all connections of all daemons, as a failing network or an administrator does.
+    /// Cuts every connection of every daemon, as a failing network or an administrator does.
     pub fn cut_connections(&self) {
         self.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'");
     }
 
-    /// Runs statements, and gives the rows of the last one as text.
+    /// Runs statements; returns the rows of the last one as text.
     pub fn sql(&self, sql: &str) -> String {
         let mut psql = self.client(sql);
         let ran = psql.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("psql starts");
@@ -116,7 +116,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Where the server's programs are: on the path, or where Debian puts them, the newest first.
+/// The directory of the server's programs: on the path, or Debian's, the newest version first.
 fn programs() -> Option<PathBuf> {
     let has = |dir: &Path| ["initdb", "postgres", "psql"].iter().all(|program| dir.join(program).is_file());
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,22 +1,21 @@
-//! Processes found by what they carry in their environment: names lie and pids are reused, an environment does not
-//! change. Only processes of our own user can be read, which is all that tests start.
+//! Processes found by their environment: names can mislead and pids are reused, but the initial environment stays. Only
+//! the user's own processes can be read; tests start no others.
 
 use std::fs;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal};
 
-/// A process that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
-    /// Its parent's id.
+    /// The parent's id.
     pub parent: i32,
-    /// Its command line, arguments separated by spaces.
+    /// The command line, arguments separated by spaces.
     pub command: String,
 }
 
-/// All living processes (no zombies) whose environment contains the text, the test program itself apart.
+/// All living processes (no zombies) whose environment contains the text, except the test program.
 pub fn with_environment(text: &str) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -39,15 +38,15 @@ fn read(pid: i32, text: &str) -> Option<Process> {
     (state != 'Z' && state != 'X').then_some(Process { pid, parent, command })
 }
 
-/// The state letter and the parent (`/proc/PID/stat`, proc(5)); the name before them may hold anything, even `)`.
+/// The state letter and the parent (`/proc/PID/stat`, proc(5)). The name before them may contain anything, even `)`.
 fn state(pid: i32) -> Option<(char, i32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// Whether a process lives; a zombie does not. The first thread of a killed process may be one while others still hold
-/// its descriptors, so all of them are asked.
+/// Whether a process is alive; a zombie is not. The first thread of a killed process may be a zombie while others still
+/// hold its descriptors, so all threads are checked.
 pub fn is_alive(pid: i32) -> bool {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     tasks
@@ -56,7 +55,7 @@ pub fn is_alive(pid: i32) -> bool {
         .any(|task| state(task).is_some_and(|(state, _)| state != 'Z' && state != 'X'))
 }
 
-/// Ends a process with the signal it cannot handle. One that is gone already is fine.
+/// Ends a process with SIGKILL. A process that has already ended is no error.
 pub fn kill_hard(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);

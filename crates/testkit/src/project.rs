@@ -1,4 +1,4 @@
-//! A project in a temporary directory, with a home and a runtime directory of its own, and the real binary.
+//! A project in a temporary directory, with a separate home and runtime directory, and the real binary.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,36 +11,34 @@ use crate::peer::McpPeer;
 use crate::processes::{Process, kill_hard, with_environment};
 use crate::until;
 
-/// A project, its user's home, and the hob binary. Dropping it stops the daemon and asserts that nothing is left.
+/// A project, its user's home, and the hob binary. Dropping it stops the daemon and asserts that no process is left.
 pub struct TestProject {
     top: tempfile::TempDir,
     hob: PathBuf,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// Its exit code; `None` when a signal ended it.
+    /// The exit code; `None` when a signal ended the command.
     pub code: Option<i32>,
-    /// What it wrote to stdout.
     pub stdout: String,
-    /// What it wrote to stderr.
     pub stderr: String,
 }
 
 impl TestProject {
     /// An empty project. `hob` is the binary: `env!("CARGO_BIN_EXE_hob")`.
     pub fn new(hob: &str) -> TestProject {
-        // Socket paths are short, so the whole must be.
+        // A socket's path must be short, so the directory's must be too.
         let top = tempfile::Builder::new().prefix("hob-t").tempdir().expect("a temporary directory");
         for dir in ["project", "home", "run", "bin"] {
             fs::create_dir(top.path().join(dir)).expect("a fresh directory");
         }
-        // Without a configuration of its own, cabal asks the network for one.
+        // Without a configuration file, cabal downloads one.
         fs::create_dir(top.path().join("home/.cabal")).expect("a fresh directory");
         fs::write(top.path().join("home/.cabal/config"), "").expect("a fresh file");
         let project = TestProject { top, hob: PathBuf::from(hob) };
-        // What is started and stopped here must not belong to a project of the user's own.
+        // Nothing started or stopped here may belong to a project of the user.
         let root = project::Project::find(None, &project.root()).expect("a directory of its own").root().to_owned();
         assert!(root.ends_with("project"), "TMPDIR lies inside of the project {}: set it elsewhere", root.display());
         set_mode(&project.runtime_dir(), 0o700);
@@ -53,7 +51,7 @@ impl TestProject {
         self.top.path().join("project")
     }
 
-    /// Where hob keeps the project's state. It is there once a daemon has run.
+    /// The directory of the project's state, which exists once a daemon has run.
     pub fn state_dir(&self) -> PathBuf {
         let root = self.root();
         let project = project::Project::find(Some(&root), &root).expect("the project is there");
@@ -66,7 +64,7 @@ impl TestProject {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Writes a file of the project's state, as its user would.
+    /// Writes a file of the project's state.
     pub fn write_state(&self, path: &str, text: &str) {
         let path = self.state_dir().join(path);
         let dir = path.parent().expect("a file has a directory");
@@ -80,7 +78,7 @@ impl TestProject {
         self.top.path().join("home")
     }
 
-    /// The directory above root and home, where a test may put more.
+    /// The directory that contains root and home, where a test may put further files.
     pub fn top(&self) -> &Path {
         self.top.path()
     }
@@ -90,7 +88,7 @@ impl TestProject {
         self.top.path().join("run")
     }
 
-    /// Writes a file of the project, with its directories.
+    /// Writes a file of the project, and makes its directories.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
@@ -121,7 +119,7 @@ impl TestProject {
         );
     }
 
-    /// Any program inside the project, with an environment that holds nothing of the machine's user.
+    /// A command inside the project, with an environment that holds nothing of the machine's user.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.root()).stdin(Stdio::null());
@@ -139,7 +137,7 @@ impl TestProject {
         command
     }
 
-    /// Runs hob to its end.
+    /// Runs hob until it exits.
     pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
         Ran::of(&mut self.hob(args))
     }
@@ -149,7 +147,7 @@ impl TestProject {
         McpPeer::spawn(self.hob(["mcp"].iter().chain(args)))
     }
 
-    /// Everything that was started in this project and lives: front-ends, daemon, guardians, sessions.
+    /// The living processes that were started in this project: front-ends, daemon, guardians, sessions.
     pub fn processes(&self) -> Vec<Process> {
         with_environment(&self.marker())
     }
@@ -160,12 +158,12 @@ impl TestProject {
         found.map(|process| process.pid)
     }
 
-    /// Waits until nothing is left of what was started here.
+    /// Waits until no process that was started here is left.
     pub fn wait_for_nothing_left(&self) {
         until("everything started in the project to end", || self.processes().is_empty().then_some(()));
     }
 
-    /// The home is in the environment of all that is started here, whatever else is filtered, and only there.
+    /// The home's path is in the environment of everything started here, however that is filtered, and nowhere else.
     fn marker(&self) -> String {
         format!("HOME={}", self.home().display())
     }
@@ -192,7 +190,7 @@ impl Drop for TestProject {
 }
 
 impl Ran {
-    /// Runs a command to its end.
+    /// Runs a command until it exits.
     pub fn of(command: &mut Command) -> Ran {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         Ran {
@@ -202,15 +200,15 @@ impl Ran {
         }
     }
 
-    /// The output of a command that worked.
+    /// The stdout of a command, which must succeed.
     pub fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:#?}");
         self.stdout
     }
 }
 
-/// Whether a program a test needs is installed. Where it is not, the test is named as skipped; in CI (`CI` set) it
-/// fails, since there everything must be.
+/// Whether a program that a test needs is installed. If not, the test is reported as skipped; in CI (`CI` set) it
+/// fails, since everything must be installed there.
 pub fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
@@ -222,8 +220,8 @@ pub fn has_program(name: &str) -> bool {
     found
 }
 
-/// Whether a program's version is of this series (`9.0` fits `9.0.2`): what programs print differs between series, so a
-/// test that shows it word for word is skipped, by name, with another one.
+/// Whether a program's version belongs to this series (`9.0` matches `9.0.2`). Output differs between series, so a test
+/// of exact output is reported as skipped under another series.
 pub fn has_version(program: &str, series: &str) -> bool {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();

@@ -1,12 +1,11 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudorandom numbers, the same for the same seed.
 
-/// A source of numbers.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        // Neighbouring seeds have to begin far apart.
+        // Neighbouring seeds must start far apart.
         let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -25,7 +24,7 @@ impl Random {
         (self.next() >> 11) as usize % limit.max(1)
     }
 
-    /// True in `percent` of a hundred cases.
+    /// True with a probability of `percent` in 100.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -1,9 +1,9 @@
-//! Transcripts: Markdown files that show commands with their output, and are proved by running them.
+//! Transcripts: Markdown files that show commands with their output, and are checked by running them.
 //!
-//! A block marked `console` holds commands (`$ …`, run by bash in the project) each followed by what it printed, both
-//! streams in one, and `[exit N]` when it did not end with 0. A block marked `file NAME` writes that file first. What
-//! differs from run to run is replaced by a name in brackets ([`Redactions`]). `UPDATE_EXPECT=1` writes what happened
-//! into the file instead of comparing.
+//! A block marked `console` holds commands (`$ …`, run by bash in the project), each followed by its output, stdout and
+//! stderr together, and `[exit N]` if the exit code is not 0. A block marked `file NAME` is first written to that file.
+//! Text that differs from run to run is replaced by a name in brackets ([`Redactions`]). `UPDATE_EXPECT=1` writes the
+//! actual output into the file instead of comparing.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use std::process::Stdio;
 
 use crate::TestProject;
 
-/// Runs a transcript in a project and compares.
+/// Runs a transcript in a project and compares the output.
 ///
 /// # Panics
-/// When something else was printed than the file says; the message shows both.
+/// When the output differs from the file; the message shows both.
 pub fn check(file: &Path, project: &TestProject) {
     let expected = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let actual = play(&expected, project);
@@ -32,7 +32,7 @@ pub fn check(file: &Path, project: &TestProject) {
     );
 }
 
-/// The transcript with what its commands really print.
+/// The transcript with the actual output of its commands.
 fn play(text: &str, project: &TestProject) -> String {
     let redactions = Redactions::of(project);
     let mut out = String::new();
@@ -60,7 +60,7 @@ fn play(text: &str, project: &TestProject) -> String {
     out
 }
 
-/// The commands of a block; `> ` continues one on the next line.
+/// The commands of a block; a line that begins with `> ` continues one.
 fn commands(block: &[&str]) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut open = false;
@@ -95,13 +95,13 @@ fn run(command: &str, project: &TestProject, redactions: &Redactions) -> String 
     text
 }
 
-/// What differs from run to run, and what is shown instead.
+/// Text that differs from run to run, and its replacements.
 pub struct Redactions {
     texts: Vec<(String, &'static str)>,
 }
 
 impl Redactions {
-    /// Those of a project: its directories, versions, and numbers that measure.
+    /// The redactions for a project: its directories, versions, and measured numbers.
     pub fn of(project: &TestProject) -> Redactions {
         let shown = |path: &Path| path.display().to_string();
         let texts = vec![
@@ -110,13 +110,13 @@ impl Redactions {
             (shown(&project.runtime_dir()), "[run]"),
             (shown(project.top()), "[top]"),
             (env!("CARGO_PKG_VERSION").to_owned(), "[version]"),
-            // After a path, so that a short name of a machine replaces nothing else.
+            // Only after a path, so that a machine's short name matches nothing else.
             (format!("] on {}", machine()), "] on [machine]"),
         ];
         Redactions { texts }
     }
 
-    /// The text with stable names in place of what differs.
+    /// Replaces text that differs from run to run by stable names.
     pub fn apply(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (from, to) in &self.texts {
@@ -126,7 +126,7 @@ impl Redactions {
     }
 }
 
-/// The name of this machine.
+/// This machine's name.
 fn machine() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
@@ -168,7 +168,7 @@ fn redact_messages(text: &str) -> String {
 /// Units after which a number is a measurement.
 const UNITS: &[&str] = &["ms", "s", "min", "µs", "KiB", "MiB", "GiB"];
 
-/// Words before which a number names something of this run only.
+/// Words after which a number is specific to this run.
 const NAMES: &[&str] = &["pid ", "pid\": ", "process ", "life ", "port ", "<interactive>:"];
 
 /// `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, `9.0.2` → `[version]`, hexadecimal ids of 16 digits and more → `[id]`.
@@ -209,7 +209,7 @@ fn redact_numbers(text: &str) -> String {
     out
 }
 
-/// The lines around the first difference, old and new.
+/// The lines around the first difference, expected and actual.
 fn difference(expected: &str, actual: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

@@ -1,7 +1,7 @@
-//! The scripted model as a program, for what may not use this crate: `scripted-model SCRIPT RECORD`.
+//! The scripted model as a program, for callers that cannot use this crate: `scripted-model SCRIPT RECORD`.
 //!
 //! Reads the script (JSON, see `Script::parse`), prints its port on one line, writes each exchange to the record as a
-//! line of JSON, and ends when its stdin does.
+//! line of JSON, and exits when stdin closes.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to the program that started it")]
 

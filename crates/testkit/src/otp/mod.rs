@@ -1,5 +1,5 @@
-//! A real Erlang VM for tests: one per test process, kept running, to which modules are given as bytes. It loads and
-//! runs them, reads their chunks and validates their assembly, many in one request. Start with [`Otp::start`].
+//! A real Erlang VM for tests: one per test process, kept running, which receives modules as bytes. It loads and runs
+//! them, reads their chunks and validates their assembly, many in one request. Start with [`Otp::start`].
 
 use parking_lot::Mutex;
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::has_program;
 
-/// The VM. It ends when this is dropped.
+/// The VM, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Otp {
     pipes: Mutex<(ChildStdin, ChildStdout)>,
@@ -20,31 +20,30 @@ pub struct Otp {
 /// A program to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// Its modules: names and BEAM files. What is loaded already with the same bytes is not loaded again.
+    /// The modules: names and BEAM files. A module already loaded with the same bytes is not loaded again.
     pub modules: &'a [(String, Vec<u8>)],
-    /// The module of the function that is called.
+    /// The module of the function to call.
     pub module: &'a str,
-    /// The function; it takes no arguments.
+    /// The function to call, which takes no arguments.
     pub function: &'a str,
-    /// What it can read, line by line.
+    /// The program's standard input, line by line.
     pub input: &'a str,
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The value, or the reason of the error, as Erlang writes it on one line. What does not load or end is an error
-    /// that says so.
+    /// The value, or the reason of the error, as Erlang prints it on one line. A module that does not load and a
+    /// program that does not end are errors too.
     pub result: Result<String, String>,
-    /// What it printed.
     pub output: String,
 }
 
-/// How long a program may run, in milliseconds.
+/// The longest run of a program, in milliseconds.
 const PATIENCE: u32 = 60_000;
 
 impl Otp {
-    /// Starts it. `None` where Erlang is not installed; the test is named as skipped then.
+    /// Starts the VM. `None` if Erlang is not installed; the test is reported as skipped then.
     pub fn start() -> Option<Otp> {
         if !has_program("erl") {
             return None;
@@ -57,7 +56,7 @@ impl Otp {
             driver.display().to_string()
         );
         let mut child = Command::new("erl")
-            // One scheduler: programs run one after the other, and clocks fire in the order in which they are due.
+            // One scheduler: programs run one after the other, and timers fire in the order in which they are due.
             .args(["+S", "1:1", "-noshell", "-noinput", "-kernel", "logger_level", "none", "-eval", &compile])
             .current_dir(directory.path())
             .env("ERL_CRASH_DUMP_SECONDS", "0")
@@ -69,13 +68,13 @@ impl Otp {
         Some(Otp { pipes: Mutex::new(pipes), child: Mutex::new(child), _directory: directory })
     }
 
-    /// Runs a function without arguments of modules.
+    /// Runs a function that takes no arguments.
     pub fn run(&self, modules: &[(String, Vec<u8>)], module: &str, function: &str) -> Outcome {
         let job = Job { modules, module, function, input: "" };
         self.run_all(&[job]).remove(0)
     }
 
-    /// Runs many programs, one after the other.
+    /// Runs several programs, one after the other.
     pub fn run_all(&self, jobs: &[Job<'_>]) -> Vec<Outcome> {
         let mut request = Request::new(b'r', jobs.len());
         for job in jobs {
@@ -98,7 +97,7 @@ impl Otp {
         self.answers(request, jobs.len()).into_iter().map(outcome).collect()
     }
 
-    /// What Erlang's validator says to each text of assembly: nothing, if it is right.
+    /// Validates texts of assembly with Erlang's validator.
     pub fn validate(&self, assembly: &[&str]) -> Vec<Result<(), String>> {
         let mut request = Request::new(b'v', assembly.len());
         assembly.iter().for_each(|text| request.bytes(text.as_bytes()));
@@ -106,7 +105,7 @@ impl Otp {
         self.answers(request, assembly.len()).into_iter().map(verdict).collect()
     }
 
-    /// Reads every chunk of BEAM files with `beam_lib`; says which there are.
+    /// Reads every chunk of BEAM files with `beam_lib`; returns their names.
     pub fn chunks(&self, files: &[&[u8]]) -> Vec<Result<String, String>> {
         let mut request = Request::new(b'c', files.len());
         files.iter().for_each(|file| request.bytes(file));
@@ -143,7 +142,7 @@ impl Otp {
 impl Drop for Otp {
     fn drop(&mut self) {
         let mut child = self.child.lock();
-        // Its input ends with it, but a program of a failed test may still run.
+        // The VM ends with its input, but a program of a failed test may still run.
         let _ = child.kill();
         let _ = child.wait();
     }

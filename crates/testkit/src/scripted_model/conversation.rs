@@ -1,4 +1,4 @@
-//! What all protocols have in common: the tools that a model is offered, what it said, and what came back from tools.
+//! What all protocols share: the tools offered to a model, what it said, and the results of its calls.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::http::Response;
 use super::script::Reply;
 use super::{anthropic, chat, gemini, responses};
 
-/// How a model is spoken to.
+/// The protocol of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     AnthropicMessages,
@@ -26,18 +26,18 @@ impl Protocol {
     }
 }
 
-/// What a model is asked, whatever the protocol.
+/// A request to a model, independent of the protocol.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub protocol: Protocol,
     pub model: String,
     pub is_streaming: bool,
     pub tools: Vec<OfferedTool>,
-    /// What the model said so far, as the agent tells it.
+    /// What the model has said so far, according to the agent.
     pub said: Vec<Said>,
-    /// What came back from its calls, in order.
+    /// The results of the model's calls, in order.
     pub results: Vec<ToolResult>,
-    /// The answer is to be JSON of this schema.
+    /// If given, the answer must be JSON of this schema.
     pub answer_schema: Option<Value>,
 }
 
@@ -45,7 +45,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfferedTool {
     pub name: String,
-    /// What a call names besides, where the agent groups its tools.
+    /// The namespace, if the agent groups its tools; calls name it too.
     pub namespace: Option<String>,
     pub description: String,
     pub schema: Value,
@@ -56,11 +56,11 @@ pub struct OfferedTool {
 /// A result of a tool call as it reached the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// The tool by the agent's name for it; empty when the call is not in the history.
+    /// The agent's name for the tool; empty if the call is not in the history.
     pub tool: String,
-    /// All text of it.
+    /// All of its text.
     pub text: String,
-    /// It in the protocol's own form.
+    /// The result in the protocol's own form.
     pub raw: Value,
 }
 
@@ -72,7 +72,7 @@ pub enum Said {
 }
 
 impl OfferedTool {
-    /// From an object that names these three.
+    /// Reads an object that names these three.
     pub(super) fn of(tool: &Value, schema: &str) -> Self {
         let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
         Self {
@@ -102,7 +102,7 @@ impl ToolResult {
     }
 }
 
-/// The request that was posted to this path, if it is one to generate.
+/// The request posted to this path, if it asks for generated text.
 pub(super) fn request(path: &str, with_query: &str, body: &Value) -> Option<Request> {
     let last = path.rsplit('/').next().unwrap_or_default();
     match last {
@@ -122,7 +122,7 @@ pub(super) fn response(request: &Request, reply: &Reply) -> Response {
     }
 }
 
-/// An id for a call that no earlier call of the conversation has.
+/// An id that no earlier call of the conversation has.
 pub(super) fn call_id(request: &Request) -> String {
     format!("call_scripted_{}", request.said.len())
 }
@@ -140,22 +140,22 @@ pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Arguments that a protocol carries as text.
+/// Parses arguments that a protocol carries as text.
 pub(super) fn arguments(text: &Value) -> Value {
     text.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// The name that the call of this id had.
+/// The tool's name in the call with this id.
 pub(super) fn name_of(calls: &[(String, String)], id: &Value) -> String {
     calls.iter().rfind(|(call, _)| id == call).map(|(_, name)| name.clone()).unwrap_or_default()
 }
 
-/// An event of a stream; its name is in the data too, as `type`.
+/// An event of a stream; the data also holds its name, as `type`.
 pub(super) fn event(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
 }
 
-/// The least JSON of a schema: for routers and checks that want an answer in a form.
+/// The smallest JSON that fits a schema, for routers and checks that want structured answers.
 pub(super) fn instance(schema: &Value) -> Value {
     if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
         return first.clone();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::conversation::{OfferedTool, Protocol, Request, Said, ToolResult, list, text_of};
 use super::http::Response;
 
-/// The request of a path that ends in `last`, if that generates.
+/// The request of a path that ends in `last`, if it asks for generated text.
 pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Request> {
     let (model, method) = last.split_once(':')?;
     let is_streaming = match method {

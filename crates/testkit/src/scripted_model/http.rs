@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand, as much as agents need: one request a connection, with a length or in chunks, bounded.
+//! A minimal HTTP/1.1 server, as much as agents need: one request per connection, with a length or in chunks, bounded.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::patience;
 
-/// The request line and all headers, or one chunk's line.
+/// The most bytes of the request line and all headers, or of one chunk's line.
 const HEAD: u64 = 256 * 1024;
-/// A request's body: agents send their whole conversation each time.
+/// The most bytes of a request's body: agents send their whole conversation each time.
 const BODY: u64 = 64 * 1024 * 1024;
 
 pub(super) struct Incoming {
     pub(super) method: String,
-    /// With its query.
+    /// Includes the query.
     pub(super) path: String,
     pub(super) body: Vec<u8>,
 }
@@ -30,19 +30,19 @@ impl Response {
         Self { status: 200, content_type: "application/json", body: body.to_string() }
     }
 
-    /// A stream of events, as it lies in the body.
+    /// A stream of events; the body holds them as they are sent.
     pub(super) fn events(body: String) -> Self {
         Self { status: 200, content_type: "text/event-stream", body }
     }
 
-    /// In the form that all makers' SDKs read.
+    /// An error in the form that every provider's SDK reads.
     pub(super) fn error(status: u16, message: &str) -> Self {
         let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": status, "message": message } });
         Self { status, content_type: "application/json", body: body.to_string() }
     }
 }
 
-/// Reads one request, has it answered, writes the response and closes.
+/// Reads one request, answers it and closes the connection.
 pub(super) fn exchange(stream: &TcpStream, answer: impl FnOnce(Incoming) -> Response) -> io::Result<()> {
     stream.set_read_timeout(Some(patience()))?;
     stream.set_write_timeout(Some(patience()))?;
@@ -118,7 +118,7 @@ fn append(reader: &mut impl Read, body: &mut Vec<u8>, size: u64) -> io::Result<(
     if count as u64 == size { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// The next line without its end; `left` is what the whole head may still have.
+/// The next line without its end; `left` is how many bytes the rest of the head may have.
 fn line(reader: &mut impl BufRead, left: &mut u64) -> io::Result<String> {
     let mut line = Vec::new();
     *left -= reader.take(*left).read_until(b'\n', &mut line)? as u64;

@@ -1,9 +1,9 @@
-//! A model's endpoint with scripted turns, on loopback: real coding agents run against it without any account.
+//! A model's endpoint with scripted turns, on loopback: real coding agents run against it without an account.
 //!
-//! Owns what is answered and what is recorded. Speaks Anthropic Messages, OpenAI Responses and Chat Completions, and
-//! Gemini, streaming and not; one file each, which turns a request into a [`Request`] and a [`Reply`] into a body.
-//! A conversation's own history says which turn comes next (`script`), so a request that is sent twice gets the same
-//! answer, and what agents ask besides (titles, warm-ups, routers) uses up no turn. Start with [`ScriptedModel`].
+//! This module owns the answers and the record. It speaks Anthropic Messages, OpenAI Responses and Chat Completions,
+//! and Gemini, streaming or not. Each protocol is one file, which turns a request into a [`Request`] and a [`Reply`]
+//! into a body. A conversation's own history determines the next turn (`script`), so a repeated request gets the same
+//! answer, and side requests of agents (titles, warm-ups, routers) use up no turn. Start with [`ScriptedModel`].
 
 mod anthropic;
 mod chat;
@@ -29,22 +29,22 @@ pub use script::{Reply, Script, Turn};
 use conversation::instance;
 use http::{Incoming, Response};
 
-/// Connections at once; one more is closed unanswered.
+/// The most connections at once; a further one is closed unanswered.
 const CONNECTIONS: usize = 64;
-/// Requests that are kept; one more is refused.
+/// The most requests that are kept; a further one is refused.
 const EXCHANGES: usize = 4096;
 
-/// One request, and how it was answered.
+/// A request and its answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
     pub method: String,
-    /// With its query.
+    /// Includes the query.
     pub path: String,
-    /// The request's JSON; null where it had none.
+    /// The request's JSON; null if it had none.
     pub body: Value,
-    /// What the model was asked; none for lists of models and the like.
+    /// The request to the model; `None` for lists of models and the like.
     pub request: Option<Request>,
-    /// What the model answered; none where nothing was generated.
+    /// The model's answer; `None` if nothing was generated.
     pub reply: Option<Reply>,
 }
 
@@ -64,7 +64,7 @@ impl Exchange {
     }
 }
 
-/// A listening endpoint; it stops when this is dropped.
+/// A listening endpoint, which stops when this is dropped.
 pub struct ScriptedModel {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -84,7 +84,7 @@ impl ScriptedModel {
         Self::recording(script, None)
     }
 
-    /// The same, and writes each exchange as a line of JSON.
+    /// Like [`ScriptedModel::start`], and writes each exchange as a line of JSON.
     pub fn recording(script: Script, record: Option<Box<dyn Write + Send>>) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -111,12 +111,12 @@ impl ScriptedModel {
         self.address.port()
     }
 
-    /// What agents call a base URL: without a path.
+    /// The base URL for agents, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What came so far, in order.
+    /// The exchanges so far, in order.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.shared.exchanges.lock().clone()
     }
@@ -125,7 +125,7 @@ impl ScriptedModel {
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
         self.shared.is_stopped.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread, which then sees that it is to end.
+        // Wakes the accepting thread, which then sees that it must end.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -137,7 +137,7 @@ fn serve(shared: &Arc<Shared>, stream: TcpStream) {
     }
     let shared = Arc::clone(shared);
     std::thread::spawn(move || {
-        // An agent that goes away in the middle is its own affair.
+        // An agent that disconnects midway is no failure of the model.
         let _ = http::exchange(&stream, |incoming| shared.answer(incoming));
         shared.connections.fetch_sub(1, Ordering::SeqCst);
     });
@@ -158,7 +158,7 @@ impl Shared {
     }
 
     fn keep(&self, exchange: Exchange) -> bool {
-        // One lock for both, so that the lines have the order of the list.
+        // One lock for both, so that the lines are in the order of the list.
         let mut exchanges = self.exchanges.lock();
         if exchanges.len() >= EXCHANGES {
             return false;
@@ -171,7 +171,7 @@ impl Shared {
     }
 }
 
-/// What agents ask for that generates nothing.
+/// Answers requests that generate nothing.
 fn besides(method: &str, path: &str) -> Response {
     let last = path.rsplit('/').next().unwrap_or_default();
     match (method, last) {
@@ -184,7 +184,7 @@ fn besides(method: &str, path: &str) -> Response {
     }
 }
 
-/// A list of models in the words of all three makers at once.
+/// A list of models in the form of all three providers at once.
 fn models() -> Value {
     let one = model("scripted");
     json!({

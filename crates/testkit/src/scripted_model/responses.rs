@@ -7,7 +7,7 @@ use super::conversation::{
 };
 use super::http::Response;
 
-/// What the tool with which a model searches for others is called here; it has no name in the protocol.
+/// hob's name for the tool that searches for other tools; the protocol gives it none.
 const SEARCH: &str = "tool_search";
 
 pub(super) fn request(body: &Value) -> Request {
@@ -53,7 +53,7 @@ pub(super) fn request(body: &Value) -> Request {
     }
 }
 
-/// The tools of an entry: one, or those of a namespace. Those that come of a search are marked as deferred still.
+/// The tools of an entry: one, or those of a namespace. Tools found by a search are still marked as deferred.
 fn tools(entry: &Value) -> Vec<OfferedTool> {
     let one = |schema: &str| OfferedTool { is_deferred: false, ..OfferedTool::of(entry, schema) };
     match entry["type"].as_str() {
@@ -80,7 +80,7 @@ pub(super) fn response(request: &Request, said: &Said) -> Response {
             "type": "tool_search_call", "id": id, "status": status, "call_id": call_id(request),
             "execution": "client", "arguments": arguments,
         }),
-        // A tool whose input is no JSON.
+        // A tool whose input is not JSON.
         Said::Call { name, arguments: Value::String(input), .. } => {
             let input = if is_done { input } else { "" };
             json!({

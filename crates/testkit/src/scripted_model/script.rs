@@ -1,30 +1,30 @@
 //! The script: what the model says, turn by turn, and which turn a conversation has reached.
 //!
-//! The history that an agent sends with each request tells how far it is: the turns are looked for in what the model is
-//! said to have said, in order. Nothing is counted here, so an agent may send a request again, and another conversation
-//! of the same agent begins at the first turn.
+//! The history that an agent sends with each request shows which turn is next: the script's turns are matched, in
+//! order, with what the model has said. Nothing is counted here, so an agent may repeat a request, and another
+//! conversation of the same agent begins at the first turn.
 
 use serde_json::{Value, json};
 
 use super::conversation::{OfferedTool, Request, Said, instance};
 
-/// What a request without tools is answered with: a title, a summary.
+/// The answer to a request without tools, such as one for a title or a summary.
 const AUXILIARY: &str = "Scripted";
 
 /// What the model says.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub turns: Vec<Turn>,
-    /// Said after the last turn, so that the agent ends.
+    /// Said after the last turn, so that the agent stops.
     pub closing: String,
 }
 
 #[derive(Debug, Clone)]
 pub enum Turn {
     Text(String),
-    /// The tool by its server's name for it: agents put the server's name before it, or into a namespace. Where a server
-    /// is given, only its tool is meant, not one of the agent's own with the same name. Arguments that are a string go to
-    /// a tool whose input is no JSON.
+    /// Calls the tool with this name on its server: agents prefix the server's name, or put it into a namespace. If a
+    /// server is given, only its tool is meant, not one of the agent's own with the same name. String arguments go to a
+    /// tool whose input is not JSON.
     Call {
         server: Option<String>,
         tool: String,
@@ -32,7 +32,7 @@ pub enum Turn {
     },
 }
 
-/// What one request is answered with.
+/// The answer to a request.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Turn {
@@ -40,7 +40,7 @@ pub enum Reply {
         said: Said,
     },
     Closing(String),
-    /// For what an agent asks besides its conversation.
+    /// The answer to a side request of the agent.
     Auxiliary(String),
     /// The next turn calls a tool that the request does not offer.
     NotOffered {
@@ -54,8 +54,8 @@ impl Script {
         Self { turns, closing: "The script ends here.".to_owned() }
     }
 
-    /// `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …}, …], "closing": …}`, where `server` and
-    /// `closing` may be left out; an error says what is wrong.
+    /// Parses `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …}, …], "closing": …}`; `server` and
+    /// `closing` are optional.
     pub fn parse(text: &str) -> Result<Self, String> {
         let script: Value = serde_json::from_str(text).map_err(|error| format!("the script is no JSON: {error}"))?;
         let turns = script["turns"].as_array().ok_or("the script has no list `turns`")?;
@@ -91,7 +91,7 @@ impl Script {
                     !offered.is_deferred
                         && is_named(&offered.name, offered.namespace.as_deref(), server.as_deref(), tool)
                 };
-                // Of several, the one whose name has least besides.
+                // If several match, the one whose name adds the least.
                 match request.tools.iter().filter(meant).min_by_key(|offered| offered.name.len()) {
                     Some(OfferedTool { name, namespace, .. }) => {
                         let (name, namespace) = (name.clone(), namespace.clone());
@@ -103,7 +103,7 @@ impl Script {
         }
     }
 
-    /// The number of turns that the model has said already.
+    /// The number of turns that the model has already said.
     fn reached(&self, said: &[Said]) -> usize {
         said.iter().fold(0, |index, said| {
             let is_next = match (self.turns.get(index), said) {
@@ -119,7 +119,7 @@ impl Script {
 }
 
 impl Reply {
-    /// What it says in a protocol.
+    /// What the model says, in a protocol.
     pub(super) fn said(&self) -> Said {
         match self {
             Self::Turn { said, .. } => said.clone(),
@@ -128,7 +128,7 @@ impl Reply {
         }
     }
 
-    /// For the record: a turn by its number, else by a word.
+    /// The record's form: a turn by its number, anything else by a word.
     pub(super) fn to_json(&self) -> Value {
         match self {
             Self::Turn { index, .. } => json!(index),
@@ -139,7 +139,7 @@ impl Reply {
     }
 }
 
-/// Whether an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) is one for this tool.
+/// Whether an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) means this tool.
 fn is_named(name: &str, namespace: Option<&str>, server: Option<&str>, tool: &str) -> bool {
     let Some(before) = name.strip_suffix(tool) else { return false };
     let is_apart = before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric());

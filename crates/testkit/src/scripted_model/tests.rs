@@ -22,7 +22,7 @@ fn model() -> ScriptedModel {
     ScriptedModel::start(Script::parse(&script.to_string()).unwrap()).unwrap()
 }
 
-/// Sends bytes, and gives the status and the body.
+/// Sends bytes; returns the status and the body.
 fn send(model: &ScriptedModel, request: &[u8]) -> (u16, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", model.port())).unwrap();
     stream.write_all(request).unwrap();
@@ -46,7 +46,7 @@ fn get(model: &ScriptedModel, path: &str) -> (u16, String) {
     send(model, format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
 }
 
-/// The parts of the record that tests are about: how each request was answered, and what the last one told.
+/// The parts of the record under test: how each request was answered, and the results in the last one.
 fn record(model: &ScriptedModel) -> String {
     let lines: Vec<Value> = model.exchanges().iter().map(Exchange::to_json).collect();
     let turns: Vec<String> = lines.iter().map(|line| line["turn"].to_string()).collect();
