@@ -34,7 +34,7 @@ impl TestProject {
         for dir in ["project", "home", "run", "bin"] {
             fs::create_dir(top.path().join(dir)).expect("a fresh directory");
         }
-        // Without a configuration file, cabal downloads one.
+        // Without a configuration file, cabal asks the network for one.
         fs::create_dir(top.path().join("home/.cabal")).expect("a fresh directory");
         fs::write(top.path().join("home/.cabal/config"), "").expect("a fresh file");
         let project = TestProject { top, hob: PathBuf::from(hob) };

@@ -1,5 +1,5 @@
-//! A network between a store and its PostgreSQL that loses the database's answer to a COMMIT: the change is made, and
-//! its caller never hears so. That is told apart from a refused connection.
+//! A network between a store and its PostgreSQL that loses the database's answer to a COMMIT: the change is made, but
+//! its caller never learns of it. The store tells this apart from a refused connection.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use mail::{Floor, MailError, SendRequest, Session, Space, StoreError};
 use crate::fixture::{ManualClock, StoreFixture, limits};
 use crate::postgres::Server;
 
-/// Passes on what a store and its database say to each other.
+/// Forwards the traffic between a store and its database.
 struct Proxy {
     address: std::net::SocketAddr,
     how: Arc<How>,
@@ -24,11 +24,11 @@ struct Proxy {
 
 #[derive(Default)]
 struct How {
-    /// The connection breaks instead of every n-th answer to a COMMIT; 0: never.
+    /// The connection breaks instead of every n-th answer to a COMMIT; 0 means never.
     loses_every: AtomicU64,
     answers: AtomicU64,
     lost: AtomicU64,
-    /// After such a loss no connection is let through.
+    /// Whether every connection after such a loss is refused.
     then_goes_away: AtomicBool,
     is_away: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
@@ -39,7 +39,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, how) = (listener.local_addr().unwrap(), Arc::<How>::default());
         let shared = Arc::clone(&how);
-        // It ends with the test's process.
+        // The thread ends with the test's process.
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let how = Arc::clone(&shared);
@@ -47,7 +47,7 @@ impl Proxy {
                     continue;
                 }
                 let Ok(server) = UnixStream::connect(&socket) else { continue };
-                // A statement is several small messages.
+                // A statement consists of several small messages.
                 client.set_nodelay(true).unwrap();
                 how.open.lock().unwrap().push(client.try_clone().unwrap());
                 let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
@@ -84,7 +84,7 @@ impl Proxy {
 }
 
 impl How {
-    /// Passes on what the server says, message by message (PostgreSQL, "Message Formats").
+    /// Forwards the server's answers, message by message (PostgreSQL, "Message Formats").
     fn answers(&self, mut server: UnixStream, mut client: &TcpStream) -> std::io::Result<()> {
         loop {
             let mut head = [0; 5];
@@ -115,7 +115,7 @@ impl How {
     }
 }
 
-/// A daemon behind such a network, and one beside it.
+/// A daemon behind such a network, and one with a direct connection.
 async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
     let proxy = Proxy::to(server.socket());
     let options = PostgresOptions {
@@ -183,7 +183,7 @@ async fn a_commit_whose_answer_was_lost_stays_uncertain_while_the_database_is_aw
     }
     eprintln!("{uncertain} uncertain, of which {uncertain_and_stored} are stored; {refused} refused");
     assert!(uncertain_and_stored > 0 && proxy.lost() == 3);
-    // And when the database is back soon enough, what was uncertain becomes certain.
+    // If the database is available again soon enough, an uncertain change becomes certain.
     proxy.how.then_goes_away.store(false, Ordering::SeqCst);
     proxy.loses_every(2);
     let sent = fixture.send(&ann, "bob", "first").await.unwrap();
@@ -207,14 +207,14 @@ async fn answers_to_commit_that_are_lost_under_load_lose_and_double_nothing() {
         let mail = fixture.mail.clone();
         sending.spawn(async move {
             for count in 0..30 {
-                // Without a key: the store knows each by its id.
+                // Without a key, the store recognizes each message by its id.
                 let (to, content) = (vec!["bob".to_owned()], format!("{index}/{count}"));
                 mail.send(&session, SendRequest { to, content, ..SendRequest::default() }).await.unwrap();
             }
         });
     }
     sending.join_all().await;
-    // Groups of agents, whose changes carry no id of their own.
+    // Groups of agents, since their changes carry no id.
     let ann = fixture.agent("ann", "dev").await;
     for index in 0..6 {
         let name = format!("g{index}");

@@ -1,5 +1,5 @@
-//! Faults of an earlier system of this kind, one test for each. Those of tools and of the command line are tested
-//! there.
+//! Faults of an earlier system of this kind, one test for each. Faults of tools and of the command line have their
+//! tests there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,7 +124,7 @@ async fn defect_07_a_waiter_that_was_cut_off_is_not_deaf_afterwards() {
         let waiter = fixture.block(&bob, Floor::All).await;
         server.cut_connections().await;
         let text = round.to_string();
-        // A send that fails may have been stored nevertheless.
+        // A send that fails may still have been stored.
         let request = SendRequest {
             to: vec!["bob".to_owned()],
             content: text.clone(),
@@ -184,7 +184,7 @@ async fn defect_11_priority_is_stored_orders_and_filters() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn defect_12_a_send_is_one_transaction() {
-    // To 20 mailboxes, one of them full: all others have it together with its record, or none has.
+    // To 20 mailboxes, one of them full: either all others have the message and it is recorded, or none has it.
     let fixture = StoreFixture::sqlite(mail::Limits { mailbox_messages: 2, ..limits() }).await;
     let ann = fixture.agent("ann", "lead").await;
     for index in 0..20 {

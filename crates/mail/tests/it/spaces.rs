@@ -1,5 +1,5 @@
-//! A file's mail belongs to its project, whatever the project is called by now. Files in which earlier versions began a
-//! space for each name are joined: no delivered message is lost from sight or doubled.
+//! A file's mail belongs to its project under any name of the project. Files in which earlier versions began a space
+//! for each name are joined: no delivered message is lost or doubled.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ async fn a_project_that_is_called_something_else_has_its_mail() {
     assert_eq!(fixture.check(&again(&bob)).await, ["first", "second", "third", "former"]);
 }
 
-/// Takes a file apart into what an older version made of it: what came under another name is in a space of its own.
+/// Splits a file as an older version would have left it: mail under another name is in a separate space.
 fn split(path: &Path, agents: &[&str]) {
     let db = rusqlite::Connection::open(path).unwrap();
     db.execute("INSERT INTO space (name) VALUES ('p_0123456789AB')", []).unwrap();
@@ -74,7 +74,7 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
         idempotency_key: Some("k".into()),
         ..SendRequest::default()
     };
-    // Life after life under names of their own, as they were: each with an ann and a bob, and the same key.
+    // Several runs, each under another name: each has an ann and a bob, and the same key.
     let mut sent = Vec::new();
     for life in 0..3_u64 {
         let fixture = open(&path, "one").await;
@@ -94,7 +94,7 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
         fixture.send_with(&ann, "bob", &format!("{life}b"), Priority::High).await.unwrap();
         fixture.send(&ann, &format!("only{life}"), "to the only one").await.unwrap();
         if life == 0 {
-            // In hand, read, and handled: each state comes along.
+            // In hand, read, and handled: each state is kept.
             assert_eq!(fixture.mail.check(&bob, mail::CheckRequest::default()).await.unwrap().messages.len(), 2);
         }
         sent.push(first.id);
@@ -106,7 +106,7 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
             let number = format!("UPDATE space SET name = 'r_00000000000{life}' WHERE name LIKE 'p_%'");
             db.execute(&number, []).unwrap();
             drop(db);
-            // The next life begins with none of it.
+            // The next run begins with none of it.
             hide(&path, life);
         }
     }
@@ -120,14 +120,14 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
     assert_eq!(contents, ["0a", "0b", "1a", "1b", "2a", "2b"]);
     let counts = fixture.mail.inbox(&bob.agent).await.unwrap();
     assert_eq!((counts.total(), counts.leased, counts.latest_seq), (4, 2, 6));
-    // The sessions that had something in hand are gone; what they had comes again.
+    // The sessions that had messages in hand have ended; those messages are handed out again.
     for id in &sent {
         assert_eq!(fixture.mail.thread(&ann, id.as_str()).await.unwrap().len(), 1);
         assert!(fixture.mail.delivery_status(&ann, id.as_str()).await.is_ok());
     }
     let found = fixture.mail.search(&bob, SearchRequest { query: "1a".into(), limit: 10, ..SearchRequest::default() });
     assert_eq!(found.await.unwrap().len(), 1);
-    // A key is the message's that was sent last with it.
+    // A key means the last message sent with it.
     let again = fixture.mail.send(&ann, keyed("2a")).await.unwrap();
     assert!(again.is_replay && again.id == sent[2]);
     let team = fixture.mail.group("team").await.unwrap();
@@ -136,14 +136,14 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
         let only = fixture.agent(&format!("only{life}"), "dev").await;
         assert_eq!(fixture.check(&only).await, ["to the only one"]);
     }
-    // Those of one mailbox are in order, urgent ones first.
+    // Messages of one mailbox are in order, urgent ones first.
     let got = fixture.mail.check(&bob, mail::CheckRequest::default()).await.unwrap();
     assert_eq!(texts(&got.messages), ["2b", "1b", "2a", "1a"]);
     fixture.send(&ann, "bob", "after").await.unwrap();
     assert_eq!(fixture.check(&bob).await, ["after"]);
 }
 
-/// Puts the space of a life aside, so that the next one begins with none of it.
+/// Moves the space of a run out of the file, so that the next run begins with none of it.
 fn hide(path: &Path, life: u64) {
     std::fs::rename(path, path.with_file_name(format!("life-{life}"))).unwrap();
     for suffix in ["-wal", "-shm"] {
@@ -151,7 +151,7 @@ fn hide(path: &Path, life: u64) {
     }
 }
 
-/// Puts all earlier spaces into one file, as if they had always been there.
+/// Puts all earlier spaces back into one file, as if they had always been there.
 fn unhide(path: &Path) {
     let db = rusqlite::Connection::open(path).unwrap();
     db.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
@@ -186,7 +186,7 @@ async fn a_file_with_one_space_is_read_under_any_name_where_nothing_can_be_writt
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     fixture.send(&ann, "bob", "kept").await.unwrap();
     fixture.mail.close().await;
-    // Another process writes for longer than anybody waits: the name cannot be written down, and that is said.
+    // Another process writes for longer than the timeout: the name cannot be recorded, and the error says so.
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let options = SqliteOptions::new(path.clone(), Space::named("now"));

@@ -1,5 +1,5 @@
-//! Sending while the store is unavailable: kept on disk, sent in order and once when the store is back; bounded, and
-//! across a crash.
+//! Sending while the store is unavailable: sends are kept on disk, and stored once and in order when the store is
+//! available again. The spool is bounded and survives a crash.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use tokio::sync::watch;
 
 use crate::fixture::{EPOCH, LONG, texts};
 
-/// A store that can be unavailable, or lose an answer.
+/// A store that can be made unavailable, or lose an answer.
 struct Switched {
     inner: Arc<dyn Store>,
     is_away: AtomicBool,
     loses_answers: AtomicBool,
-    /// Calls while it was unavailable.
+    /// Counts calls while the store was unavailable.
     refused: watch::Sender<u64>,
 }
 
@@ -98,7 +98,7 @@ impl Scene {
         Mail::open(MailOptions { spool, ..MailOptions::new(self.store.clone()) }).await.unwrap()
     }
 
-    /// Waits until the last one has been taken out.
+    /// Waits until the spool is empty.
     async fn emptied(&self) {
         let empty = async {
             while open(&self.path(), 0).waiting() > 0 {
@@ -138,7 +138,7 @@ fn keyed(text: &str, key: &str) -> SendRequest {
     SendRequest { idempotency_key: Some(key.into()), ..letter(text) }
 }
 
-/// What comes until so many are there.
+/// Takes messages until there are `count`.
 async fn take(mail: &Arc<Mail>, session: &Session, count: usize) -> Vec<String> {
     let mut got = Vec::new();
     while got.len() < count {
@@ -164,11 +164,11 @@ async fn what_is_sent_meanwhile_comes_in_order_and_once() {
     let other = mail.send(&ann, keyed("not 3", "k")).await.unwrap_err();
     assert!(matches!(other, MailError::Refused(Refusal::KeyConflict { .. })), "{other}");
     scene.away(false);
-    // Whatever the moment: what was queued before goes before.
+    // Messages queued earlier are always stored earlier.
     mail.send(&ann, letter("4")).await.unwrap();
     assert_eq!(take(&mail, &bob, 5).await, ["0", "1", "2", "3", "4"]);
     assert!(mail.check(&bob, CheckRequest::default()).await.unwrap().messages.is_empty());
-    // The key holds on.
+    // The key stays valid.
     scene.emptied().await;
     let replay = mail.send(&ann, keyed("3", "k")).await.unwrap();
     assert_eq!((replay.id, replay.is_replay, replay.is_queued), (first.id, true, false));
@@ -185,7 +185,7 @@ async fn a_send_that_was_stored_without_an_answer_is_not_stored_again() {
     scene.store.loses_answers.store(false, Ordering::SeqCst);
     let waited = mail.wait(&bob, WaitRequest::default()).await.unwrap();
     assert_eq!(waited.messages[0].message.id, sent.id);
-    // The queue has been handed on when this one comes.
+    // The queue is empty when this message comes.
     mail.send(&ann, letter("after")).await.unwrap();
     assert_eq!(take(&mail, &bob, 1).await, ["after"]);
 }
@@ -244,14 +244,14 @@ async fn the_next_life_hands_on_what_the_last_one_left() {
     drop(mail);
     assert_eq!(open(&scene.path(), 100).waiting(), 3);
     scene.away(false);
-    // Even where it is not wanted any more: what is in it is sent.
+    // Messages in the spool are sent even after it was disabled.
     let mail = scene.mail(0).await;
     let bob = agent(&mail, "bob").await;
     assert_eq!(take(&mail, &bob, 3).await, ["1", "2", "3"]);
     scene.emptied().await;
 }
 
-/// Waits in an unavailable store, which comes back after the second call.
+/// Waits on an unavailable store, which becomes available after the second call.
 async fn over_an_absence(scene: &Scene, mail: &Arc<Mail>, waiting: impl Future<Output = Vec<String>> + Send + 'static) {
     let ann = agent(mail, "ann").await;
     scene.away(true);

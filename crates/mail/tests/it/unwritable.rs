@@ -1,5 +1,5 @@
-//! A store that is read-only for a while: every agent can read; and no message counts as read because it
-//! could not be taken back meanwhile.
+//! A store that is read-only for a while: every agent can read, and no message counts as read because it could not be
+//! freed meanwhile.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// With `ann` and `bob`, each in its worktree; `ann` has written to `bob`.
+    /// With `ann` and `bob`, each in a worktree; `ann` has written to `bob`.
     pub(crate) async fn new() -> Fixture {
         let temp = tempfile::tempdir().unwrap();
         let store = MemoryStore::new(Clock::system(), limits());
@@ -91,7 +91,7 @@ impl Fixture {
         assert!(said.contains("No room on the disk of the mail store"), "{said}");
     }
 
-    /// The contents of what is handed out.
+    /// The contents of the messages handed out.
     pub(crate) async fn check(&self, cx: &Context) -> Vec<String> {
         let checked = self.ok(cx, "check_messages", json!({})).await;
         let messages = checked["messages"].as_array().unwrap();
@@ -127,7 +127,7 @@ async fn whoever_has_its_name_reads_and_nobody_gets_another_one() {
     ] {
         fixture.refused(&bob, tool, arguments).await;
     }
-    // What would have to be written down first is not taken for done: another holder, another agent.
+    // A call that must first record something (another holder, another agent) fails.
     let elsewhere = Caller { takeover: true, ..testkit::caller(Path::new("/w/ann"), "bob") };
     fixture
         .refused(&call_of(Caller { connection: 3, ..elsewhere }).0, "search_messages", json!({"query": "one"}))
@@ -140,7 +140,7 @@ async fn whoever_has_its_name_reads_and_nobody_gets_another_one() {
 async fn an_answer_that_was_lost_is_not_confirmed_before_it_is_taken_back() {
     let fixture = Fixture::new().await;
     assert_eq!(fixture.check(&connection("bob", 2)).await, ["one"]);
-    // That answer was lost with its connection, says the next one.
+    // The next connection reports that this answer was lost with its connection.
     fixture.fills_up(true);
     let (next, _) = call_of(Caller { answers_lost: true, ..caller("bob", 3) });
     assert_eq!(
@@ -150,7 +150,7 @@ async fn an_answer_that_was_lost_is_not_confirmed_before_it_is_taken_back() {
     fixture.refused(&next, "check_messages", json!({})).await;
     fixture.fills_up(false);
     assert_eq!(fixture.check(&next).await, ["one"]);
-    // It was lost once: what comes now is heard.
+    // Only one answer was lost: the following ones are received.
     fixture.ok(&next, "register_agent", json!({"name": "bob", "role": "dev", "intent": "reading"})).await;
     assert!(fixture.check(&next).await.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Leases: handed out, confirmed by the next call, free again at the session's end, dead after five attempts.
+//! Leases: handed out, confirmed by the next call, free again when the session ends, dead after five attempts.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn a_session_that_comes_back_within_its_grace_keeps_what_it_has(fixture: S
     assert_eq!(fixture.check(&bob).await, ["hello"]);
     drop(attachment);
     let back = fixture.mail.attach(&bob);
-    // Another session's end shows that the grace of this one would be over.
+    // Once another session has ended, the grace period of this one would be over too.
     let other = fixture.agent("cat", "dev").await;
     fixture.send(&ann, "cat", "x").await.unwrap();
     let attachment = fixture.mail.attach(&other);
@@ -202,7 +202,7 @@ async fn claiming_twice_with_one_token_is_claiming_once(fixture: StoreFixture) {
     assert_eq!(fixture.check(&bob).await, ["b"], "handed back as if never handed out");
 }
 
-/// Two calls of one run at once: the later one was sent before the answer of the first could be seen.
+/// Two calls of one run at once: the later one was sent before the first answer could be seen.
 async fn what_a_call_under_way_is_handed_is_not_confirmed_by_another(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     for text in ["a", "b"] {
@@ -242,7 +242,7 @@ async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(fixt
         confirm,
         unseen: Vec::new(),
     };
-    // Two calls under way at once, as one connection may have them.
+    // Two calls in flight at once, as one connection may have them.
     fixture.store.change(claim(1, true)).await.unwrap();
     fixture.store.change(claim(2, false)).await.unwrap();
     let waiter = fixture.block(&again(&bob), Floor::All).await;
@@ -250,7 +250,7 @@ async fn a_call_that_was_given_up_gives_back_what_it_was_handed_and_no_more(fixt
     assert_eq!(texts(&waiter.await.unwrap().messages), ["a (again)"]);
     fixture.mail.give_up(&bob.id, 1).await;
     assert_eq!(fixture.check(&bob).await, Vec::<String>::new(), "the other call's is confirmed by this one");
-    // After enough cancelled answers it is dead, as with any reader that never confirms.
+    // After enough cancelled answers the message is dead, as with any reader that never confirms.
     let last = fixture.send(&ann, "bob", "c").await.unwrap();
     for _ in 0..5 {
         let handed = fixture.mail.check(&bob, CheckRequest::default()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Looking: cursors, search, hints on record, retention. Only hints and retention change anything.
+//! Reading: cursors, search, recorded hints, retention. Only hints and retention change anything.
 
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ pub(crate) struct Scenario {
     run: fn(StoreFixture) -> Pin<Box<dyn Future<Output = ()>>>,
 }
 
-/// One server for all scenarios, a space for each: starting one takes seconds.
+/// One server for all scenarios, with a space for each, since starting a server takes seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_scenario_on_postgresql() {
     let Some(server) = Server::start() else { return };
@@ -40,7 +40,7 @@ async fn every_scenario_on_postgresql() {
     }
 }
 
-/// Makes a test of each scenario for each store.
+/// Makes a test of each scenario on each store.
 macro_rules! scenarios {
     ($($name:ident)*) => {
         mod memory {
@@ -55,7 +55,7 @@ macro_rules! scenarios {
                 super::$name($crate::fixture::StoreFixture::sqlite(super::LIMITS()).await).await;
             })*
         }
-        /// The scenarios as a list, for the store that is too dear to start for each.
+        /// The scenarios as a list, for the store that is too slow to start for each.
         pub(super) fn list() -> Vec<crate::contract::Scenario> {
             vec![$(crate::contract::Scenario {
                 name: concat!(module_path!(), "::", stringify!($name)),

@@ -1,4 +1,4 @@
-//! Names: one holder each, many sessions of that holder, and a fence after a takeover.
+//! Names: one holder each, several sessions of that holder, and a fence after a takeover.
 
 use mail::{AgentName, Profile, Standing};
 

@@ -44,7 +44,7 @@ async fn a_message_from_before_the_wait_ends_it_at_once(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     fixture.send(&ann, "bob", "early").await.unwrap();
     assert_eq!(texts(&fixture.wait(&bob, LONG, Floor::All).await.messages), ["early"]);
-    // A check takes what a wait would have, and the wait never shows it again.
+    // A check takes a message before a wait can; the wait never shows it again.
     fixture.send(&ann, "bob", "next").await.unwrap();
     assert_eq!(fixture.check(&bob).await, ["next"]);
     assert!(fixture.wait(&bob, Duration::from_millis(20), Floor::All).await.messages.is_empty());
@@ -88,7 +88,7 @@ async fn a_wait_without_mail_ends_by_its_time(fixture: StoreFixture) {
 
 async fn a_wait_that_is_dropped_leaves_nothing_in_nobodys_hands(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
-    // Dropped at any moment: while blocked, while claiming, with the answer on its way.
+    // Dropped at any moment: while blocked, while claiming, or with the answer on its way.
     for round in 0..50 {
         let waiter = fixture.block(&bob, Floor::All).await;
         let text = format!("{round}");
@@ -171,7 +171,7 @@ async fn no_wake_is_lost_between_looking_and_waiting(fixture: StoreFixture) {
         }
     });
     for text in 0..300 {
-        // Each wait races with a send; a lost wake would end it by its time, empty.
+        // Each wait races with a send; after a lost wake it would time out, empty.
         let waited = fixture.wait(&bob, LONG, Floor::All).await;
         assert_eq!(texts(&waited.messages), [text.to_string()]);
     }

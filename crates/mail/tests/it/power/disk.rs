@@ -1,14 +1,14 @@
-//! A disk that tells written data from synced data, and gives its contents after a power failure.
+//! A disk that distinguishes written from synced data, and shows its contents after a power failure.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a disk tears apart: a write may survive in part, but not a part of these.
+/// The unit that a power failure never tears: a write may survive in part, but only in whole sectors.
 const SECTOR: usize = 512;
 
-/// Numbers that are the same in each run with the same seed (xorshift64).
+/// Pseudorandom numbers, the same for the same seed (xorshift64).
 pub(super) struct Random(u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// Something that happened, in the order in which it did.
+/// An event on the disk; events are kept in order.
 #[derive(Clone)]
 pub(super) enum Event {
     Write {
@@ -49,22 +49,22 @@ pub(super) enum Event {
     },
 }
 
-/// What happened in one folder. It is written down by the VFS ([`super::vfs`]) until the test has seen enough.
+/// The events in one folder. The VFS ([`super::vfs`]) records them until the test has enough.
 pub(super) struct Disk {
     pub(super) folder: PathBuf,
-    /// `None`: nothing is written down any more.
+    /// `None` once recording has stopped.
     events: Mutex<Option<Vec<Event>>>,
-    /// Whether commits are made as with `PRAGMA synchronous = NORMAL`, whatever is asked for.
+    /// Whether commits behave as with `PRAGMA synchronous = NORMAL`, whatever the store sets.
     pub(super) is_hasty: bool,
 }
 
 impl Disk {
-    /// A disk that writes down what happens to it.
+    /// A disk that records its events.
     pub(super) fn watched(folder: &Path, is_hasty: bool) -> Arc<Disk> {
         Arc::new(Disk { folder: folder.to_owned(), events: Mutex::new(Some(Vec::new())), is_hasty })
     }
 
-    /// A disk that is only spared the syncs.
+    /// A disk that only skips syncs.
     pub(super) fn unwatched(folder: &Path) -> Arc<Disk> {
         Arc::new(Disk { folder: folder.to_owned(), events: Mutex::new(None), is_hasty: false })
     }
@@ -75,20 +75,20 @@ impl Disk {
         }
     }
 
-    /// All that happened; nothing is written down from now on.
+    /// Stops recording; returns all events.
     pub(super) fn end(&self) -> Vec<Event> {
         self.events.lock().take().unwrap_or_default()
     }
 }
 
-/// A file as it is on disk, and what was written since.
+/// A file's synced contents, and what was written since.
 #[derive(Clone, Default)]
 struct File {
-    /// `None`: absent.
+    /// `None` if the file is absent.
     durable: Option<Vec<u8>>,
-    /// What was not synced, in order: pieces that survive or do not, each for itself.
+    /// Unsynced events, in order; each survives or is lost independently.
     pending: Vec<Event>,
-    /// Whether it was removed, which is not on disk yet either.
+    /// Whether the file was removed, which is not on disk yet either.
     is_removed: bool,
 }
 
@@ -114,11 +114,11 @@ fn apply(content: &mut Vec<u8>, event: &Event) {
 #[derive(Clone, Default)]
 pub(super) struct Files(BTreeMap<PathBuf, File>);
 
-/// The files as they are found after a power cut, by name.
+/// The files found after a power failure, by name.
 pub(super) type Left = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Files {
-    /// What a power cut left, all of it on disk.
+    /// The files after a power failure, all of them on disk.
     pub(super) fn after(left: &Left) -> Files {
         let file = |content: &Vec<u8>| File { durable: Some(content.clone()), ..File::default() };
         Files(left.iter().map(|(name, content)| (name.clone(), file(content))).collect())
@@ -136,18 +136,19 @@ impl Files {
         match event {
             Event::Sync { .. } => file.synced(),
             Event::Removed { .. } => (file.pending, file.is_removed) = (Vec::new(), true),
-            // A new file of that name: the former one is lost for good.
+            // A new file with that name: the former one is lost for good.
             _ if file.is_removed => *file = File { pending: vec![event.clone()], ..File::default() },
             _ => file.pending.push(event.clone()),
         }
     }
 
-    /// Whether anything was not synced.
+    /// Whether anything is unsynced.
     pub(super) fn has_pending(&self) -> bool {
         self.0.values().any(|file| !file.pending.is_empty())
     }
 
-    /// The power fails: of what was not synced nothing survives, or all, or some: whole writes, or sectors of them.
+    /// The power fails: of the unsynced events, none survive, or all, or some, as whole writes or some of their
+    /// sectors.
     pub(super) fn cut(&self, random: &mut Random) -> Left {
         let (keep, tears) = (random.below(6), random.below(2) == 0);
         let mut survives = || random.below(5) < keep;

@@ -1,8 +1,8 @@
 //! Repeated power failures: SQLite writes through a VFS that knows what was not synced ([`vfs`]), and the store is
-//! opened from what a disk may hold at many moments ([`disk`]). Every acknowledged send is there exactly once. Each
-//! life of the store begins with what the previous failure left.
+//! opened from what a disk may hold at many moments ([`disk`]). Every acknowledged send is there exactly once. Each run
+//! of the store begins with what the previous failure left.
 //!
-//! The seed is printed when a test fails; `MAIL_TEST_SEED` takes another one.
+//! A failing test prints its seed; `MAIL_TEST_SEED` sets it.
 
 mod disk;
 #[allow(unsafe_code)]
@@ -21,24 +21,24 @@ use crate::fixture::{ManualClock, StoreFixture, open_sqlite};
 use disk::{Disk, Event, Files, Left, Random};
 
 const SENDERS: usize = 4;
-/// Sends of one sender in one life.
+/// The sends of one sender in one run.
 const SENDS: usize = 40;
-/// Lives of the store, and how often the power fails in each.
+/// The runs of the store, and the power failures in each.
 const LIVES: usize = 12;
 const CUTS: usize = 34;
 const DATABASE: &str = "mail.db";
 
-/// In how many mailboxes each acknowledged message is.
+/// The number of mailboxes that each acknowledged message is in.
 type Acknowledged = BTreeMap<String, usize>;
 
-/// What was found after cuts.
+/// The findings after power failures.
 #[derive(Debug, Default)]
 struct Found {
     cuts: usize,
-    /// Those at which something was not synced: the others show nothing.
+    /// Failures with something unsynced; the others prove nothing.
     lossy: usize,
     acknowledged: usize,
-    /// How often the log was copied into the file, and how often it restarted after that.
+    /// How often the log was copied into the file, and how often it restarted afterwards.
     copied: usize,
     begun_anew: usize,
     lost: usize,
@@ -68,7 +68,7 @@ fn put(left: &Left, folder: &Path) {
     left.iter().for_each(|(name, content)| std::fs::write(folder.join(name), content).unwrap());
 }
 
-/// A life of the store: it begins with what is there, and goes on until all is sent. Gives what happened.
+/// A run of the store: it begins with the files there, and goes on until all is sent. Returns the events.
 async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
     let disk = Disk::watched(folder, is_hasty);
     vfs::watch(&disk);
@@ -78,7 +78,7 @@ async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
     let mut work = tokio::task::JoinSet::new();
     for index in 0..MAILBOXES {
         let (mail, session) = (fixture.mail.clone(), fixture.agent(&format!("b{index}"), "box").await);
-        // Leases and confirmations in between, which wait for no sync.
+        // Leases and confirmations in between wait for no sync.
         work.spawn(async move {
             for _ in 0..SENDS {
                 mail.check(&session, CheckRequest { limit: 3, ..CheckRequest::default() }).await.unwrap();
@@ -108,7 +108,7 @@ async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
     events
 }
 
-/// Opens what a cut left, as the next daemon would, and looks for what was acknowledged.
+/// Opens what a failure left, as the next daemon would, and checks every acknowledged message.
 async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mut Found) {
     put(left, folder);
     vfs::watch(&Disk::unwatched(folder));
@@ -116,10 +116,10 @@ async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mu
     match open_sqlite(&path, Clock::system(), &Limits::default()) {
         Err(error) => into.damaged.push(error.to_string()),
         Ok(store) => {
-            // A message that is twice in a mailbox fails in there.
+            // This fails if a message is twice in a mailbox.
             let found = found(&store).await;
             into.lost += acknowledged.iter().filter(|(id, count)| found.get(*id) != Some(count)).count();
-            // Each sender had one under way at most.
+            // Each sender had at most one send in flight.
             into.surplus = into.surplus.max(found.len().saturating_sub(acknowledged.len()));
             let sound: String = Connection::open(&path)
                 .and_then(|db| db.query_row("PRAGMA integrity_check", [], |row| row.get(0)))
@@ -133,7 +133,7 @@ async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mu
     into.cuts += 1;
 }
 
-/// Runs the lives, each with some moments at which the power fails.
+/// Runs the store repeatedly, each time with some power failures.
 async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Found {
     let dir = tempfile::tempdir().unwrap();
     let mut random = Random::new(seed());
@@ -143,7 +143,7 @@ async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Foun
         let folder = dir.path().join(format!("life-{life}"));
         put(&left, &folder);
         if life == 0 {
-            // Making it is what the trace of system calls shows: it syncs the folder, past any VFS.
+            // The trace of system calls covers making the file: SQLite syncs the folder without the VFS.
             let store = open_sqlite(&folder.join(DATABASE), Clock::system(), &Limits::default()).unwrap();
             store.close().await;
             left = [(DATABASE.into(), std::fs::read(folder.join(DATABASE)).unwrap())].into();

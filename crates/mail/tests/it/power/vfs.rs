@@ -1,5 +1,5 @@
 //! An SQLite VFS around the system's: it tells a [`Disk`] what is written, truncated, synced and removed in watched
-//! folders. Syncs go no further, for speed. Locks, the index of the log and other files are the system's own.
+//! folders. Syncs stop here, for speed. Locks, the index of the log and other files go to the system's VFS.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -15,22 +15,22 @@ use rusqlite::ffi::{
 
 use super::disk::{Disk, Event};
 
-/// The disks of the folders that are watched.
+/// The disks of the watched folders.
 static DISKS: Mutex<BTreeMap<PathBuf, Arc<Disk>>> = Mutex::new(BTreeMap::new());
 
-/// The system's VFS, and ours. Both stay for as long as the process.
+/// The system's VFS and this one. Both stay registered until the process ends.
 static SYSTEM: OnceLock<Registered> = OnceLock::new();
 
 struct Registered {
     system: *mut sqlite3_vfs,
 }
 
-// SAFETY: SQLite itself uses a registered VFS from all threads; nobody writes to it.
+// SAFETY: SQLite itself uses a registered VFS from all threads, and no thread writes to it.
 unsafe impl Send for Registered {}
 // SAFETY: as above.
 unsafe impl Sync for Registered {}
 
-/// An open file: our head, then the system's own, in the room that SQLite gives for both.
+/// An open file: this VFS's head, then the system's file, in the memory that SQLite allocates for both.
 #[repr(C)]
 struct OpenFile {
     base: sqlite3_file,
@@ -38,7 +38,7 @@ struct OpenFile {
     told: *mut Told,
 }
 
-/// Who is told of the file, and what its name is.
+/// The disk that records the file, and the file's name.
 struct Told {
     disk: Arc<Disk>,
     path: PathBuf,
@@ -46,22 +46,22 @@ struct Told {
 
 const HEAD: usize = size_of::<OpenFile>().next_multiple_of(16);
 
-/// Files in the disk's folder that are opened from now on are told to it.
+/// Records the files of the disk's folder that are opened from now on.
 pub(super) fn watch(disk: &Arc<Disk>) {
     SYSTEM.get_or_init(register);
     DISKS.lock().insert(disk.folder.clone(), Arc::clone(disk));
 }
 
-/// Files in that folder that are opened from now on are like all others.
+/// No longer records files of the folder that are opened from now on.
 pub(super) fn forget(folder: &Path) {
     DISKS.lock().remove(folder);
 }
 
 fn register() -> Registered {
-    // SAFETY: the name is asked for by null, which means the default; SQLite prepares itself if need be.
+    // SAFETY: a null name means the default VFS; SQLite initializes itself if necessary.
     let system = unsafe { sqlite3_vfs_find(std::ptr::null()) };
     assert!(!system.is_null(), "SQLite has no VFS");
-    // SAFETY: what is registered is valid, and only copied.
+    // SAFETY: a registered VFS is valid, and it is only copied.
     let system_vfs = unsafe { *system };
     let ours = sqlite3_vfs {
         szOsFile: system_vfs.szOsFile + HEAD as c_int,
@@ -71,7 +71,7 @@ fn register() -> Registered {
         xDelete: Some(delete),
         ..system_vfs
     };
-    // SAFETY: it is leaked, so it lives as long as the process.
+    // SAFETY: the VFS is leaked, so it lives as long as the process.
     let code = unsafe { sqlite3_vfs_register(Box::into_raw(Box::new(ours)), 1) };
     assert_eq!(code, SQLITE_OK);
     Registered { system }
@@ -79,11 +79,11 @@ fn register() -> Registered {
 
 fn system() -> &'static sqlite3_vfs {
     let registered = SYSTEM.get().expect("ours is called only when it is registered");
-    // SAFETY: it was found registered, and nobody removes it.
+    // SAFETY: the VFS is registered, and nothing unregisters it.
     unsafe { &*registered.system }
 }
 
-/// The disk of a file, by the folder that it is in.
+/// The disk of a file's folder.
 fn disk_of(name: *const c_char) -> Option<Told> {
     if name.is_null() {
         return None;
@@ -104,15 +104,15 @@ unsafe extern "C" fn open(
     let registered = SYSTEM.get().expect("ours is called only when it is registered");
     let open = system().xOpen.expect("a VFS opens files");
     let Some(told) = disk_of(name) else {
-        // SAFETY: the room is larger than the system needs, and the file becomes the system's altogether.
+        // SAFETY: the memory is larger than the system needs, and the file becomes entirely the system's.
         return unsafe { open(registered.system, name, file, flags, out_flags) };
     };
-    // SAFETY: SQLite gave room for our head and the system's file behind it; HEAD keeps that aligned.
+    // SAFETY: SQLite allocated memory for the head and the system's file behind it; HEAD keeps that file aligned.
     unsafe {
         let head = file.cast::<OpenFile>();
         (*head).base.pMethods = std::ptr::null();
         let code = open(registered.system, name, inner(file), flags, out_flags);
-        // As SQLite has it: methods say that there is something to close.
+        // SQLite's convention: a file with methods must be closed.
         if !(*inner(file)).pMethods.is_null() {
             (*head).told = Box::into_raw(Box::new(told));
             (*head).base.pMethods = &METHODS;
@@ -124,7 +124,7 @@ unsafe extern "C" fn open(
 unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_folder: c_int) -> c_int {
     let registered = SYSTEM.get().expect("ours is called only when it is registered");
     let told = disk_of(name);
-    // The folder need not be synced in truth.
+    // The folder need not really be synced.
     let sync = if told.is_some() { 0 } else { sync_folder };
     // SAFETY: the arguments are SQLite's.
     let code = unsafe { system().xDelete.expect("a VFS deletes files")(registered.system, name, sync) };
@@ -134,19 +134,19 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_folde
     code
 }
 
-/// The system's file behind our head.
+/// The system's file behind the head.
 ///
 /// # Safety
-/// The file was opened by [`open`] for a watched folder.
+/// The file must have been opened by [`open`] for a watched folder.
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: the room reaches beyond the head.
+    // SAFETY: the memory extends beyond the head.
     unsafe { file.byte_add(HEAD) }
 }
 
 /// # Safety
 /// As [`inner`].
 unsafe fn told<'a>(file: *mut sqlite3_file) -> &'a Told {
-    // SAFETY: it was set when the file was opened, and is freed when that is closed.
+    // SAFETY: `open` set the pointer, and it is freed when the file is closed.
     unsafe { &*(*file.cast::<OpenFile>()).told }
 }
 
@@ -161,7 +161,7 @@ macro_rules! pass {
     }};
 }
 
-/// Methods that are only passed on.
+/// Methods that only forward the call.
 macro_rules! passed_on {
     ($($name:ident = $method:ident ( $($argument:ident : $type:ty),* ) $(-> $out:ty)?;)*) => {$(
         unsafe extern "C" fn $name(file: *mut sqlite3_file, $($argument: $type),*) $(-> $out)? {
@@ -186,13 +186,13 @@ passed_on! {
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     let code = pass!(file.xClose());
-    // SAFETY: it was made by `open`, and SQLite closes a file once.
+    // SAFETY: `open` allocated it, and SQLite closes a file once.
     drop(unsafe { Box::from_raw((*file.cast::<OpenFile>()).told) });
     code
 }
 
 unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: c_int, at: sqlite3_int64) -> c_int {
-    // SAFETY: the file is a watched one; SQLite gives as many bytes as it says.
+    // SAFETY: the file is a watched one; SQLite passes as many bytes as it says.
     let (told, bytes) = unsafe { (told(file), std::slice::from_raw_parts(from.cast::<u8>(), count as usize)) };
     let code = pass!(file.xWrite(from, count, at));
     if code == SQLITE_OK {
@@ -222,22 +222,22 @@ unsafe extern "C" fn file_control(file: *mut sqlite3_file, what: c_int, argument
     // SAFETY: the file is a watched one.
     let told = unsafe { told(file) };
     if what == SQLITE_FCNTL_PRAGMA && told.disk.is_hasty {
-        // SAFETY: for a pragma the argument is three texts or nulls: for an answer, its name, its value.
+        // SAFETY: for a pragma the argument is three texts or nulls: the answer, the name, the value.
         let (name, value) = unsafe {
             let texts = argument.cast::<*const c_char>();
             (*texts.add(1), *texts.add(2))
         };
-        // SAFETY: as above; they end with a nul.
+        // SAFETY: as above; the texts end with a nul.
         let is = |text: *const c_char, what: &CStr| !text.is_null() && unsafe { CStr::from_ptr(text) } == what;
         if is(name, c"synchronous") && is(value, c"FULL") {
-            // Done, so SQLite itself does nothing.
+            // The pragma is handled here, so SQLite does nothing itself.
             return SQLITE_OK;
         }
     }
     pass!(file.xFileControl(what, argument))
 }
 
-/// Without reading through mapped memory, which is the third version's.
+/// Version 2, without reading through mapped memory, which needs version 3.
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),
