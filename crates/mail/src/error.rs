@@ -1,4 +1,4 @@
-//! What can fail, and what to do next. A refusal has changed nothing. `failed` says an error to a model.
+//! What can fail, and what to do next. A refusal has changed nothing. `failed` turns an error into a tool's answer.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ pub enum StoreError {
     /// The change is not allowed. Nothing has changed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The store is unavailable. Nothing has changed; the same call may work later.
+    /// The store is unavailable. Nothing has changed; the same call may succeed later.
     #[error("the mail store is away: {reason}")]
     Away {
         /// What the engine says.
         reason: String,
     },
-    /// The store became unavailable in the middle of a change, which happened or did not. Repeating it is safe.
+    /// The store became unavailable midway, so the change may or may not have happened. Repeating it is safe.
     #[error("the mail store went away before it answered: {reason}")]
     Uncertain {
         /// What the engine says.
@@ -29,7 +29,7 @@ pub enum StoreError {
     /// No room on the disk. Nothing has changed.
     #[error("no room on the disk of the mail store")]
     DiskFull,
-    /// The store may only be read. Nothing has changed.
+    /// The store is read-only. Nothing has changed.
     #[error("the mail store is read-only: {reason}")]
     ReadOnly {
         /// What the engine says.
@@ -41,9 +41,9 @@ pub enum StoreError {
     /// The store was written by a newer version.
     #[error("the mail store has schema version {found}; this version of hob knows up to {known}")]
     Newer {
-        /// What is there.
+        /// The file's version.
         found: i64,
-        /// What we know.
+        /// The newest version that this hob knows.
         known: i64,
     },
     /// The file was removed or replaced while it was open. Nothing has changed.
@@ -55,7 +55,7 @@ pub enum StoreError {
         /// What the engine says.
         reason: String,
     },
-    /// Something else lies at the path of the file. Nothing was opened.
+    /// Something else is at the file's path. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
         path: PathBuf,
@@ -135,7 +135,7 @@ pub enum MailError {
     /// The change is not allowed. Nothing has changed.
     #[error(transparent)]
     Refused(Refusal),
-    /// The store did not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
 }
@@ -156,7 +156,7 @@ impl<E: Into<Refusal>> From<E> for MailError {
 }
 
 impl MailError {
-    /// Whether the same call may work later, unchanged.
+    /// Whether the same call may succeed later, unchanged.
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
@@ -165,7 +165,7 @@ impl MailError {
         )
     }
 
-    /// What to do next, each a sentence that names a tool, an argument or a setting.
+    /// What to do next: sentences that each name a tool, an argument or a setting.
     pub fn hints(&self) -> Vec<String> {
         match self {
             MailError::Refused(refusal) => refusal.hints(),
@@ -263,17 +263,17 @@ impl Refusal {
     }
 }
 
-/// What a failure says to a model: what happened, then what to do.
+/// The error as a tool's answer: what happened, then what to do.
 pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
     let error = error.into();
     refused(&error, error.hints())
 }
 
-/// A sentence of what is wrong, then what to do. Both may quote what agents wrote, so control characters are written
-/// out.
+/// An answer that says what is wrong, then what to do. Both may quote what agents wrote, so control characters are
+/// escaped.
 pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
     let mut text = escaped(&error.to_string());
-    // Errors are written as parts of sentences; the name of an argument stays as it is.
+    // Errors are written as parts of sentences, so the first letter is capitalized; an argument's name stays unchanged.
     let is_name = text.split([' ', ':']).next().is_some_and(|word| word.contains('_'));
     if let Some(first) = text.get(..1).filter(|_| !is_name) {
         text = first.to_uppercase() + &text[1..];

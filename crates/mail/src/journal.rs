@@ -10,14 +10,14 @@ pub enum Record {
     /// A message is on disk.
     MailStored {
         message: String,
-        /// Who wrote it.
+        /// The author.
         from: String,
         recipients: u64,
     },
     /// A message waits in the spool for an unavailable store.
     MailQueued {
         message: String,
-        /// Who wrote it.
+        /// The author.
         from: String,
     },
     /// A message was handed to an agent.
@@ -27,12 +27,12 @@ pub enum Record {
         /// 1 the first time.
         attempt: u32,
     },
-    /// An agent says what became of a message.
+    /// An agent settled a message.
     MailSettled {
         message: String,
-        /// Who says it.
+        /// The agent's name.
         agent: String,
-        /// How: acked, rejected.
+        /// `acked` or `rejected`.
         state: String,
     },
     /// A message was handed out too often without a confirmation.
@@ -40,10 +40,10 @@ pub enum Record {
     /// Mail that was handled long ago was deleted.
     MailPurged {
         messages: u64,
-        /// All of it was handled before this, in milliseconds since 1970.
+        /// All of it was handled before this time, in milliseconds since 1970.
         before_ms: u64,
     },
-    /// An agent is new.
+    /// An agent registered for the first time.
     MailAgentRegistered { agent: String },
 }
 

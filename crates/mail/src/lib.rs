@@ -1,17 +1,17 @@
-//! Durable messages between agents: send, wait without polling, acknowledge; nothing is lost, doubled or put into the
-//! wrong mailbox. The store is the truth; every way of waking an agent is only a hint.
+//! Durable messages between agents: send, wait without polling, acknowledge. Nothing is lost, doubled or delivered to
+//! the wrong mailbox. The store holds the truth; every way of waking an agent is only a hint.
 //!
 //! - [`model`]: names, priorities, messages, deliveries and their states.
 //! - [`store`]: one trait, its engines ([`store::sqlite`] by default, [`store::postgres`] for agents on many
 //!   machines, [`store::memory`] for tests), and what all of them promise.
 //! - [`Mail`]: the service that tools, the command line and the sockets use.
-//! - [`home`]: where a project's mail is, and that it is not lost from sight when the project is called something else.
-//! - [`spool`]: what was sent while the store was away, for those who chose that.
+//! - [`home`]: where a project's mail is, under any name of the project.
+//! - [`spool`]: sends that wait while the store is unavailable, if enabled.
 //! - [`callers`]: who calls, under which name; [`tools`]: what agents call, one file each; [`framing`]: how what other
 //!   agents wrote is shown.
 //!
-//! A front-end calls [`Mail::enter`] to take a name for a session and keeps [`Mail::attach`]'s result for as long as
-//! its connection stands. Then:
+//! A front-end calls [`Mail::enter`] to take a name for a session, and keeps the result of [`Mail::attach`] for as long
+//! as its connection lasts. Then:
 //!
 //! | | |
 //! |---|---|
@@ -21,8 +21,8 @@
 //! | people | [`Mail::agents`], [`Mail::groups`], [`Mail::group`], and changes of groups |
 //! | hints | [`Mail::pending`], [`Mail::begin_hint`], [`Mail::end_hint`] |
 //!
-//! When a session's last connection goes, it has a grace (30 s) to come back; [`Mail::end_session`] ends it at once,
-//! when its process is gone. What an ended session had in hand is handed out again, marked.
+//! When a session's last connection ends, the session has a grace period (30 s) to come back. When its process has
+//! ended, [`Mail::end_session`] ends it at once. What an ended session had in hand is handed out again, marked.
 
 pub mod callers;
 pub mod control;

@@ -1,5 +1,5 @@
-//! The settings `[mail]`, and where the database's address may come from: the environment, a private file, or the
-//! user's own configuration. Never from `hob.toml`, which others write too.
+//! The settings `[mail]`, and the sources of the database's address: the environment, a private file, or the user's own
+//! configuration. Never `hob.toml`, which others can write.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,11 +11,11 @@ use project::trust::{Places, Request};
 use project::{ConfigError, Project, handed};
 use serde::Deserialize;
 
-/// The variable that holds the address.
+/// The environment variable for the address.
 const VARIABLE: &str = "HOB_MAIL_DATABASE";
-/// The file in the project's state directory that holds it.
+/// The file for the address, in the project's state directory.
 const FILE: &str = "mail-database";
-/// How long an address may be, in bytes.
+/// The longest address, in bytes.
 const ADDRESS_MAX: u64 = 4096;
 
 /// What is configured for the mail.
@@ -23,11 +23,11 @@ const ADDRESS_MAX: u64 = 4096;
 pub struct MailSettings {
     /// Names the agents and messages that belong together; by default the repository's origin does.
     pub space: Option<String>,
-    /// How many agents a broadcast may reach.
+    /// The most recipients of a broadcast.
     pub broadcast_max: u64,
-    /// How many sends are kept on this machine's disk while the database is away; 0: they are refused then.
+    /// The most sends kept on this machine's disk while the database is unavailable; with 0, they fail.
     pub spool: u64,
-    /// The database that the user's configuration names. [`MailSettings::database`] is the one that counts.
+    /// The database in the user's configuration; [`MailSettings::database`] considers every source.
     database: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl Settings for MailSettings {
 }
 
 impl MailSettings {
-    /// The address of the PostgreSQL database that carries the mail; `None` for the project's own file.
+    /// The address of the PostgreSQL database for the mail; `None` for the project's own file.
     pub fn database(&self, project: &Project) -> Result<Option<String>, ConfigError> {
         if let Some(address) = handed::secret(VARIABLE) {
             return Ok(Some(address));

@@ -1,8 +1,8 @@
-//! The spool: sends kept on this machine's disk while the store is unavailable, in a small SQLite file of their own.
+//! The spool: sends kept on this machine's disk while the store is unavailable, in a small SQLite file.
 //!
-//! A spooled send is not reported as sent. [`crate::service`] hands spooled sends on in order once the store is back;
-//! each keeps its id, so handing one on twice stores it once. The spool holds a fixed number of messages and refuses
-//! more.
+//! A spooled send is not reported as sent. [`crate::service`] moves spooled sends to the store in order once it is
+//! available again. Each keeps its id, so moving one twice stores it once. The spool holds a fixed number of messages
+//! and refuses more.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::model::{Address, AgentName, MessageId, Priority, Session, SessionId, 
 use crate::store::change::Append;
 use crate::store::sqlite::{explain, file, sync_folder};
 
-/// How much text it holds, in bytes.
+/// The most text in the spool, in bytes.
 const BYTES: u64 = 64 << 20;
 
 const TABLES: &str = "
@@ -56,10 +56,10 @@ struct Letter {
 }
 
 impl Spool {
-    /// Opens the file, or makes it. It takes up to `limit` messages; with 0 it only hands on what is in it.
+    /// Opens or makes the file, for at most `limit` messages; with 0, the spool only empties.
     ///
     /// # Errors
-    /// When the file cannot be opened or made, or is not ours.
+    /// When the file cannot be opened or made, or is not a spool.
     pub fn open(path: &Path, space: &Space, limit: u64) -> Result<Spool, StoreError> {
         if !file::is_there(path)? {
             file::make(path, |db| db.execute_batch(TABLES).map_err(explain))?;
@@ -80,20 +80,21 @@ impl Spool {
         Ok(Spool { db, space: space.to_string(), limit, waiting, something })
     }
 
-    /// How many messages wait in it.
+    /// How many messages wait in the spool.
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    /// Whether a send has to go into it since others wait there already.
+    /// Whether a send must go into the spool because others already wait there.
     pub(crate) fn is_crowded(&self) -> bool {
         self.limit > 0 && self.waiting() > 0
     }
 
-    /// Puts a send at the end; on disk when this returns. One with a key that waits already is that one: its id.
+    /// Appends a send; it is on disk when this returns. If a send with the same key already waits, returns its id.
     ///
     /// # Errors
-    /// The key was used for another message; the spool is full, for the reason given; the disk fails.
+    /// When the key was used for another message, the spool is full (with the reason why the store is unavailable), or
+    /// the disk fails.
     pub(crate) fn put(&self, append: &Append, away: &str) -> Result<Option<MessageId>, StoreError> {
         let db = self.db();
         if let Some(known) = self.find(&db, append)? {
@@ -128,7 +129,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// The message under this key that waits already.
+    /// The waiting message with this key.
     fn find(&self, db: &Connection, append: &Append) -> Result<Option<MessageId>, StoreError> {
         let Some(key) = &append.key else { return Ok(None) };
         let sql = "SELECT hash, letter FROM queued WHERE sender = ?1 AND key = ?2 ORDER BY number";
@@ -145,7 +146,7 @@ impl Spool {
     /// The first send, with its number.
     pub(crate) fn first(&self) -> Result<Option<(i64, Append)>, StoreError> {
         let db = self.db();
-        // A send goes where the project's mail is now, whatever the project was called when it was spooled.
+        // A send goes to the project's current space, whatever the project was called when the send was spooled.
         let sql = "SELECT number, key, hash, letter FROM queued ORDER BY number LIMIT 1";
         let row = |row: &rusqlite::Row<'_>| {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, [u8; 32]>(2)?, row.get::<_, String>(3)?))
@@ -170,7 +171,7 @@ impl Spool {
         Ok(Some((number, append)))
     }
 
-    /// A send is stored, or can never be.
+    /// Removes a send that is stored, or that can never be.
     pub(crate) fn remove(&self, number: i64) -> Result<(), StoreError> {
         let removed = self.db().execute("DELETE FROM queued WHERE number = ?1", [number]).map_err(explain)?;
         self.waiting.fetch_sub(removed as u64, Ordering::SeqCst);

@@ -1,5 +1,5 @@
-//! Tokens of agents, for HTTP, where no kernel says who calls. The bearer of an agent's token is that agent, in the
-//! worktree of the name's holder.
+//! Agents' tokens for HTTP, where the kernel cannot say who calls. The bearer of an agent's token acts as that agent,
+//! in the worktree of the name's holder.
 //!
 //! One file per agent, which only its user can read. Start with [`Tokens::find`].
 
@@ -14,19 +14,19 @@ use subtle::ConstantTimeEq;
 
 use crate::model::AgentName;
 
-/// How many random bytes a token has.
+/// The random bytes of a token.
 const BYTES: usize = 32;
-/// How long a file may be, in bytes.
+/// The longest token file, in bytes.
 const FILE_MAX: u64 = 16 * 1024;
 
-/// A token and what it stands for.
+/// A token and what it grants.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The bearer is this agent.
+    /// The agent that the bearer acts as.
     pub agent: AgentName,
     /// The worktree of the name's holder.
     pub worktree: PathBuf,
-    /// What to bring: `NAME.` and 64 digits. A secret.
+    /// The text to present: `NAME.` and 64 digits. A secret.
     pub secret: String,
 }
 
@@ -48,12 +48,12 @@ struct Written {
 #[derive(Debug)]
 pub struct Tokens {
     dir: PathBuf,
-    /// Held while a token is made, so that two callers at once get the same.
+    /// Held while a token is made, so that two concurrent callers get the same one.
     making: Mutex<()>,
 }
 
 impl Tokens {
-    /// The directory need not exist. It has to be outside of any checkout, which could bring its own tokens.
+    /// The directory need not exist. It must be outside any checkout, since a checkout could bring its own tokens.
     pub fn new(dir: PathBuf) -> Tokens {
         Tokens { dir, making: Mutex::new(()) }
     }
@@ -71,16 +71,16 @@ impl Tokens {
     /// When its file cannot be read.
     pub fn of(&self, agent: &AgentName) -> io::Result<Option<Token>> {
         let Some(text) = private::read(&self.path(agent), FILE_MAX)? else { return Ok(None) };
-        // A file that is not ours holds no token.
+        // A file of an unknown form holds no token.
         let Ok(Written { token, worktree }) = serde_json::from_slice(&text) else { return Ok(None) };
         Ok(Some(Token { agent: agent.clone(), worktree, secret: token }))
     }
 
-    /// The agent's token for that worktree. A new one is made, and a former one revoked, if the agent has none, has one
-    /// for another worktree, or `renew` is set.
+    /// The agent's token for that worktree. A new token is made, and the former one revoked, if the agent has none, has
+    /// one for another worktree, or `renew` is set.
     ///
     /// # Errors
-    /// When it cannot be kept.
+    /// When the token's file cannot be written.
     pub fn make(&self, agent: &AgentName, worktree: &Path, renew: bool) -> io::Result<Token> {
         let _making = self.making.lock();
         if let Some(token) = self.of(agent)?
@@ -109,7 +109,7 @@ impl Tokens {
         }
     }
 
-    /// Revokes the agent's token; says whether it had one.
+    /// Revokes the agent's token; returns whether there was one.
     ///
     /// # Errors
     /// When its file cannot be removed.
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(tokens.find(&moved.secret).unwrap().worktree, there, "it did not stand there");
         tokens.follow(&ann, there, Path::new("/elsewhere")).unwrap();
         assert_eq!(tokens.find(&moved.secret).unwrap().worktree, Path::new("/elsewhere"));
-        // What others could have read or placed there is no token.
+        // A file that others could read or place there is not a token.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         assert_eq!(tokens.find(&moved.secret), None);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();

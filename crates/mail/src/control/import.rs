@@ -1,4 +1,4 @@
-//! `mail/import`: takes over agents, groups and messages of another system from its log.
+//! `mail/import`: imports agents, groups and messages from another system's log.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use crate::service::people::member;
 use crate::store::change::Import;
 use crate::tools::counted;
 
-/// What to take over.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ImportFrom {
@@ -27,7 +26,7 @@ struct ImportFrom {
     thrum: PathBuf,
 }
 
-/// `mail/import {thrum}`, in the project at `root`: the answer counts what was new.
+/// `mail/import {thrum}`, in the project at `root`. The answer counts what is new.
 pub async fn import(
     callers: Arc<Callers>,
     root: PathBuf,
@@ -46,17 +45,17 @@ pub async fn import(
     result(&take_over(&mail, importer.as_ref().map_err(|error| error.to_string()), found).await)
 }
 
-/// What was new.
+/// The counts of what is new.
 #[derive(Debug, Default, Serialize)]
 struct TakenOver {
     agents: u64,
     groups: u64,
     messages: u64,
-    /// Were here already.
+    /// Messages that were already here.
     known: u64,
-    /// Could not be taken over, and why.
+    /// What could not be imported, and why.
     skipped: Vec<String>,
-    /// For people.
+    /// The summary for people.
     text: String,
 }
 
@@ -119,7 +118,7 @@ async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: 
     done
 }
 
-/// Makes a group with its members; whether it is new.
+/// Makes a group with its members; returns whether it is new.
 async fn make_group(mail: &Mail, session: &Session, group: &import::FoundGroup) -> Result<bool, crate::MailError> {
     let is_new = match mail.create_group(session, &group.name, &group.description).await {
         Ok(_) => true,
@@ -132,7 +131,7 @@ async fn make_group(mail: &Mail, session: &Session, group: &import::FoundGroup) 
     Ok(is_new)
 }
 
-/// A message for the store. The log does not say who read what, so everything counts as read.
+/// Makes a message for the store. The log does not say who read what, so every message counts as read.
 fn letter(
     agents: &[import::FoundAgent],
     groups: &[import::FoundGroup],

@@ -1,4 +1,4 @@
-//! Methods of our own beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
+//! hob's own methods beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
 //! `mail/token`, `mail/place` and `mail/import` on control connections.
 
 mod import;
@@ -19,25 +19,25 @@ pub use self::place::{PlaceView, place};
 pub use self::subscribe::subscribe;
 use crate::callers::Callers;
 
-/// `mail/confirm`: what this connection's run was handed out is read: it has been shown.
+/// `mail/confirm`: confirms the messages handed out to this connection's run, since they were shown.
 pub async fn confirm(callers: Arc<Callers>, cx: Context) -> Result<Box<RawValue>, RpcError> {
     let (mail, session, _) = callers.enter_to_confirm(&cx).await.map_err(refused)?;
     let confirmed = mail.confirm(&session).await.map_err(failed)?;
     result(&json!({"confirmed": confirmed}))
 }
 
-/// What to do with the caller's token.
+/// What to do with the caller's token, if anything.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TokenRequest {
-    /// Make another one; the former is worth nothing then.
+    /// Whether to make a new token, which revokes the former one.
     renew: bool,
-    /// Make it worth nothing.
+    /// Whether to revoke the token.
     revoke: bool,
 }
 
-/// `mail/token {renew, revoke}`: the token whose bearer is the caller over HTTP, made if absent. The caller
-/// has to hold its name.
+/// `mail/token {renew, revoke}`: the token whose bearer acts as the caller over HTTP, made if absent. The caller must
+/// hold its name.
 pub async fn token(
     callers: Arc<Callers>,
     cx: Context,

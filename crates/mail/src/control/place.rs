@@ -1,4 +1,4 @@
-//! `mail/place`: where the mail is, and the decision where it goes on when another place is configured.
+//! `mail/place`: where the mail is, and the decision where it continues when another place is configured.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{failed, parse, result};
 use crate::callers::Callers;
 use crate::home::{Choice, Home, Look};
 
-/// What to decide, if anything.
+/// The decision, if any.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Asked {
@@ -27,29 +27,29 @@ enum Decision {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct PlaceView {
-    /// In words.
+    /// The place, in words.
     pub place: String,
-    /// Why calls are refused.
+    /// Why calls fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// What to do about that.
+    /// What to do about the problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,
-    /// What else is worth a word.
+    /// A remark that is not a problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-    /// What came of a decision.
+    /// The result of a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<String>,
     /// Whether there was anything to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<bool>,
-    /// Whether the mail is open: a decision holds from the daemon's next life on.
+    /// Whether the mail is open. If so, a decision takes effect when the daemon starts again.
     pub open: bool,
 }
 
 impl PlaceView {
-    /// As a status shows it.
+    /// The place as `hob status` shows it.
     pub fn of(callers: &Callers, home: &Home) -> PlaceView {
         PlaceView::new(home.look(), callers.is_open())
     }

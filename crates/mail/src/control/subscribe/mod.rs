@@ -1,5 +1,5 @@
-//! `subscribe {floor, after}`: one notification for each message that comes into the caller's mailbox, in commit order.
-//! Nothing is handed out; a subscriber that comes back with its cursor has missed nothing.
+//! `subscribe {floor, after}`: one notification for each message that arrives in the caller's mailbox, in commit order.
+//! Nothing is handed out. A subscriber that comes back with its cursor has missed nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,24 +21,23 @@ use crate::service::Mail;
 use crate::service::subscribe::Subscription;
 use crate::time::rfc3339;
 
-/// The notification of a message.
 const MESSAGE: &str = "notification.message";
 /// The last notification, with the reason.
 const END: &str = "notification.end";
-/// How much of a message its notification shows, in characters.
+/// The longest preview of a message, in characters.
 const PREVIEW: usize = 100;
-/// Between two attempts to tell a subscriber that reads slowly, at first and at most.
+/// The pauses between attempts to notify a slow subscriber: the first and the longest.
 const SLOWLY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
-/// How long after a subscriber was told that is written down.
+/// The delay between notifying a subscriber and recording it.
 const ON_RECORD: Duration = Duration::from_millis(1);
-/// Between two looks into an unavailable store.
+/// The pause between two queries of an unavailable store.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// What a subscriber is told of a message; the message stays in the store.
+/// The notification of a message, which stays in the store.
 #[derive(Debug, Serialize)]
 struct Notice {
     message_id: String,
-    /// Its beginning on one line, with everything written out that a terminal would obey. Data from another agent.
+    /// The beginning of the text on one line, with control characters escaped. Data from another agent.
     preview: String,
     from: String,
     priority: &'static str,
@@ -59,20 +58,21 @@ impl Notice {
     }
 }
 
-/// What to be told of.
+/// The arguments of `subscribe`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Subscribe {
-    /// The least priority.
+    /// The lowest priority.
     floor: Option<Floor>,
-    /// Everything after this place in the mailbox, read or not. Absent: what waits to be read, then what comes.
+    /// The cursor: every message after it, read or not. If absent: the messages that wait to be read, then all that
+    /// arrive.
     after: Option<u64>,
-    /// What any request may bring along.
+    /// Allowed in any request, and ignored.
     _meta: Option<IgnoredAny>,
 }
 
-/// The answer is `{agent, cursor}`: everything after the cursor is told of. A connection has one subscription: another
-/// one takes its place.
+/// The answer is `{agent, cursor}`; every message after the cursor gives a notification. A connection has one
+/// subscription; another one replaces it.
 pub async fn subscribe(
     callers: Arc<Callers>,
     cx: Context,
@@ -98,7 +98,7 @@ pub async fn subscribe(
     answer
 }
 
-/// What one subscriber's notifications need.
+/// The state of one subscriber's notifications.
 struct Telling {
     callers: Arc<Callers>,
     mail: Arc<Mail>,
@@ -107,10 +107,10 @@ struct Telling {
 }
 
 impl Telling {
-    /// Tells until the connection ends or its agent's name is another's.
+    /// Sends notifications until the connection ends or another holder has the agent's name.
     async fn run(self, mut coming: Subscription) {
         let mut takeovers = self.callers.takeovers();
-        // One that came before is not heard of there.
+        // The watch does not report a takeover from before it began.
         if self.has_ended().await {
             return;
         }
@@ -128,8 +128,8 @@ impl Telling {
                     if self.has_ended().await || self.tell(MESSAGE, &Notice::of(&message)).await.is_err() {
                         return;
                     }
-                    // For the record only: a subscriber asked to be told, however often it was tried before. Later, since
-                    // the store would take the processor from the one that is just being told.
+                    // Only recorded: a subscriber asked for notifications, however often other hints were tried.
+                    // Recorded later, since the store would take the processor from the subscriber.
                     let (mail, agent) = (self.mail.clone(), self.session.agent.clone());
                     tokio::spawn(async move {
                         tokio::time::sleep(ON_RECORD).await;
@@ -137,7 +137,7 @@ impl Telling {
                             tracing::debug!(%error, "note that a subscriber was told");
                         }
                     });
-                    // What was just told leaves before anybody reads on: that is a thread's work, and it would run first.
+                    // Yields so that the notification is sent first: reading on takes a thread, which would run first.
                     tokio::task::yield_now().await;
                 }
                 Err(error) => {
@@ -151,17 +151,17 @@ impl Telling {
         }
     }
 
-    /// Tells the subscriber if its name was taken over; whether it was.
+    /// Notifies the subscriber if its name was taken over; returns whether it was.
     async fn has_ended(&self) -> bool {
         let Some(refusal) = self.callers.lost(&self.mail, &self.session).await else { return false };
         let reason = crate::error::failed(refusal).to_string();
-        // The connection may be gone as well, which tells the same.
+        // If the connection has ended too, the subscriber knows.
         let _ = self.tell(END, &json!({"reason": reason})).await;
         true
     }
 
-    /// Numbers that rise show a subscriber what it has, and it must miss none: one that reads slowly is waited for. What
-    /// waits for it meanwhile is the store's, and a page of it.
+    /// Sends a notification, and waits for a slow subscriber: the rising numbers tell it what it has, so it must miss
+    /// none. Meanwhile messages wait in the store, except one page of them.
     async fn tell(&self, method: &str, notice: &impl Serialize) -> Result<(), NotifyError> {
         let (mut pause, longest) = SLOWLY;
         while let Err(error) = self.cx.notify(method, notice) {
