@@ -1,8 +1,8 @@
 //! Exhaustiveness and reachability of matches.
 //!
-//! Each clause takes its part of a set of values. A set is described by what is known of each position: which
-//! constructor or literal it is or is not, and what the solver knows of numbers. Guards split a set like patterns do.
-//! What is left after the last clause is missing, if such values exist.
+//! Each clause takes its share of a set of values. A set is described by what is known about each position: which
+//! constructor or literal it is or is not, and what the solver knows about numbers. Guards split a set as patterns do.
+//! The values left after the last clause are missing, if they exist.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -18,14 +18,14 @@ use crate::resolve::scope::Scope;
 use crate::solver::{Formula, Linear, Model, Satisfiability};
 use crate::syntax::ast::Name;
 
-/// A step from a value to one inside of it: the tag of the constructor it is in, and the position.
+/// A step from a value into one of its parts: the tag of the constructor and the position.
 pub(crate) type Step = (Option<Name>, u16);
-/// The way from the scrutinee to a value inside of it.
+/// The path from the scrutinee to one of its parts.
 pub(crate) type Path = Vec<Step>;
 
-/// How many sets of values are kept side by side before giving up.
+/// The maximal number of sets of values that are kept before giving up.
 const MOST: usize = 20_000;
-/// How often the solver is asked before giving up, besides a few times for each clause.
+/// The maximal number of questions to the solver, besides a few for each clause.
 const MOST_ASKED: usize = 2_000;
 
 #[derive(Debug)]
@@ -38,26 +38,26 @@ pub(crate) struct Arm {
 /// The guard of a clause.
 #[derive(Debug)]
 pub(crate) enum Guard {
-    /// There is none.
+    /// No guard.
     None,
-    /// It says this.
+    /// A formula.
     Formula(Formula),
     /// The solver cannot follow it.
     Unknown,
 }
 
-/// What came out.
+/// The result.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
-    /// Patterns for values that no clause takes.
+    /// Patterns for values that no clause matches.
     pub missing: Vec<String>,
     /// Clauses that are never reached.
     pub unreachable: Vec<usize>,
-    /// Whether there was too much to look at.
+    /// Whether the search exceeded its limits.
     pub gave_up: bool,
 }
 
-/// What one test can tell about a position.
+/// The possible outcomes of a test at a position.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Head {
     Tag(Name, usize),
@@ -78,11 +78,11 @@ enum Known {
 struct Set {
     known: HashMap<Path, Known>,
     formulas: Vec<Formula>,
-    /// Whether a guard or a fact has a say, so that the solver has to be asked.
+    /// Whether a guard or a fact is involved, so that the solver must be asked.
     ask: bool,
 }
 
-/// Runs the clauses. `possible` asks the solver, given what holds where the match stands.
+/// Runs the clauses. `possible` asks the solver, given the facts at the match.
 pub(crate) fn run(
     arms: &[Arm],
     places: &Places,
@@ -126,11 +126,11 @@ pub(crate) fn run(
 
 /// One test of a pattern.
 enum Tested {
-    /// This position is this.
+    /// This position has this head.
     Head(Head),
-    /// This number is above zero.
+    /// This number is positive.
     Above,
-    /// Something that is known only when it runs.
+    /// A condition that is known only at run time.
     Opaque,
 }
 
@@ -181,12 +181,12 @@ struct Run<'a> {
     places: &'a Places,
     scope: &'a Scope,
     possible: &'a dyn Fn(&[Formula]) -> Satisfiability,
-    /// How often the solver was asked.
+    /// How often the solver has been asked.
     asked: Cell<usize>,
 }
 
 impl Run<'_> {
-    /// Runs one clause over one set; what it does not match goes to `rest`. Returns whether it matches anything.
+    /// Runs one clause over one set; unmatched values go to `rest`. Returns whether the clause matches anything.
     fn step(&self, tests: &[(Path, Tested)], guard: &Guard, set: Set, rest: &mut Vec<Set>) -> bool {
         let mut set = set;
         if !fuel::spend(4 + set.known.len() + tests.len()) {
@@ -218,7 +218,7 @@ impl Run<'_> {
                 }
                 _ => {}
             }
-            // The usual end of a clause: the set itself becomes the rest, without a copy.
+            // The common end of a clause: the set itself becomes the rest, without a copy.
             if at + 1 == tests.len() && matches!(guard, Guard::None) {
                 let taken = !set.ask || {
                     let mut formulas = set.formulas.clone();
@@ -304,7 +304,7 @@ impl Run<'_> {
         Some(if holds { formula } else { formula.not() })
     }
 
-    /// Facts from the types of those numbers that all values of a set contain.
+    /// Facts from the types of the numbers that all values of a set contain.
     fn inside(&self, set: &Set) -> Vec<Formula> {
         let there = |path: &Path| {
             let Some(((tag, _), parent)) = path.split_last() else { return false };
@@ -343,7 +343,7 @@ impl Run<'_> {
         Some(set)
     }
 
-    /// How many heads values of this position can have, if that is a matter of their type.
+    /// The number of possible heads at this position, if the type determines it.
     fn heads(&self, path: &Path, head: &Head) -> Option<usize> {
         let place: &Place = self.places.seen.get(path)?;
         match (place.ty.unrefined(), head) {
@@ -355,7 +355,7 @@ impl Run<'_> {
                 TypeInfoKind::Record(_) => Some(1),
                 TypeInfoKind::Alias(_) => None,
             },
-            // Atoms are written so too, and there are more of them.
+            // Atoms are represented like this too, and their number is unbounded.
             (ty, Head::Literal(_)) if ty.is_con("Bool") => Some(2),
             (ty, Head::Literal(_)) if ty.is_con("Unit") => Some(1),
             _ => None,
@@ -430,7 +430,7 @@ impl Run<'_> {
                 (false, Seq::Vector) => "‹›".to_owned(),
             },
             (_, Some((_, PlaceTerm::Int(term)))) if !term.factors.is_empty() => {
-                // A number for the reader; without anything known, any number will do.
+                // A number for the message; if nothing is known, any number will do.
                 if set.known.contains_key(path) || set.ask { term.value(model).to_string() } else { "_".to_owned() }
             }
             _ => "_".to_owned(),

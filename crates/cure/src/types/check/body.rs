@@ -22,7 +22,7 @@ pub(super) enum Term {
     Bool(Formula),
     /// A float, tracked by its sign only: -1, 0 or 1.
     Sign(Linear),
-    /// A tuple of such.
+    /// A tuple of such values.
     Tuple(Vec<Term>),
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Local {
     pub known: Known,
 }
 
-/// How much is known of a variable.
+/// What is known about a variable.
 #[derive(Debug, Clone)]
 pub(super) enum Known {
     Term(Term),
@@ -50,7 +50,7 @@ pub(super) enum Known {
     Later(Sym),
 }
 
-/// A dictionary that is needed.
+/// A required dictionary.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub class: Name,
@@ -64,29 +64,29 @@ pub(super) struct Body<'p> {
     pub errors: Vec<Diagnostic>,
     metas: Vec<Option<Ty>>,
     symbols: Vec<Option<String>>,
-    /// Lengths that are not known yet, and those that have become known.
+    /// Solved and unsolved lengths.
     pub open_lens: HashSet<Sym>,
     pub lens: HashMap<Sym, Linear>,
     /// Facts that hold on the path to the current expression.
     pub facts: Vec<Formula>,
-    /// What holds of symbols by their definition.
+    /// Facts that hold by the definition of symbols.
     pub axioms: Vec<Formula>,
-    /// Symbols of products, quotients and conditions that the solver does not look into.
+    /// Symbols for products, quotients and conditions that are opaque to the solver.
     pub opaque: HashMap<String, Sym>,
     pub locals: Vec<(Name, Local)>,
     pub vars: u32,
     pub wanted: Vec<Wanted>,
     /// The type parameters of the function.
     pub type_params: Vec<Name>,
-    /// Variables for length parameters, and whether their value is asked for.
+    /// Variables for length parameters, and whether their value is used.
     pub lengths_used: HashMap<VarId, bool>,
-    /// Dictionaries that the function is given: class, type parameter, variable.
+    /// Dictionary parameters of the function: class, type parameter, variable.
     pub given: Vec<(Name, Ty, VarId)>,
-    /// The meaning of the names in the types of the head.
+    /// The meaning of names in the types of the head.
     pub head_names: HashMap<Name, Linear>,
-    /// The values of symbols: of parameters and of names.
+    /// Values of the symbols for parameters and names.
     values: HashMap<Sym, Term>,
-    /// Type parameters that are written differently in the body and in the head.
+    /// Type parameters that have different names in the body and in the head.
     pub renamed: HashMap<Name, Name>,
 }
 
@@ -143,7 +143,7 @@ impl<'p> Body<'p> {
         self.symbols.get(sym.0 as usize)?.as_deref()
     }
 
-    /// Says which value the symbol of a parameter stands for.
+    /// Records which value a parameter's symbol stands for.
     pub(super) fn stands_for(&mut self, sym: Sym, value: &Term) {
         if let Term::Int(term) = value {
             if term.as_symbol() == Some(sym) {
@@ -154,7 +154,7 @@ impl<'p> Body<'p> {
         self.values.insert(sym, value.clone());
     }
 
-    /// The term for a number in a type; a parameter's symbol may have been bound to another term.
+    /// The term for a number in a type; a parameter's symbol may be bound to another term.
     pub(super) fn meant(&self, term: &Linear) -> Term {
         match term.as_symbol().and_then(|sym| self.values.get(&sym)) {
             None | Some(Term::Int(_)) => Term::Int(term.clone()),
@@ -162,7 +162,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Whether a type mentions values that are newer than `first` and not determined by older ones.
+    /// Whether a type mentions values that are newer than `first` and not determined by older values.
     pub(super) fn speaks_of_later(&self, ty: &Ty, first: usize) -> bool {
         self.resolved(ty).any(&mut |part| match part {
             Ty::Seq(_, _, Len::Term(length)) => self.is_later(length, first),
@@ -189,19 +189,19 @@ impl<'p> Body<'p> {
         term.factors.keys().any(later)
     }
 
-    /// How many symbols there are.
+    /// The number of symbols.
     pub(super) fn count(&self) -> usize {
         self.symbols.len()
     }
 
-    /// A symbol of a length: never negative.
+    /// A symbol for a length, which is never negative.
     pub(super) fn length_symbol(&mut self, name: Option<&str>) -> Linear {
         let length = Linear::symbol(self.symbol(name));
         self.axioms.push(Formula::le(&Linear::number(0), &length));
         length
     }
 
-    /// The type with its outermost layer known, if it is known at all.
+    /// Resolves the outermost layer of a type, if it is known.
     pub(super) fn shallow(&self, ty: &Ty) -> Ty {
         let mut ty = ty;
         while let Ty::Meta(meta) = ty
@@ -223,7 +223,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// The type with everything in it that is known.
+    /// Resolves all known parts of a type.
     pub(super) fn resolved(&self, ty: &Ty) -> Ty {
         ty.map(&mut |part| match part {
             Ty::Meta(meta) => self.metas[*meta as usize].as_ref().map(|known| self.resolved(known)),
@@ -234,7 +234,7 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// A length with everything in it that is known.
+    /// Resolves all known parts of a length.
     pub(super) fn length(&self, term: &Linear) -> Linear {
         let mut term = term.clone();
         while let Some((sym, known)) = term.factors.keys().find_map(|sym| Some((*sym, self.lens.get(sym)?))) {
@@ -252,7 +252,7 @@ impl<'p> Body<'p> {
         ty::show_both(&self.resolved(one), &self.resolved(other), &name)
     }
 
-    /// Whether a type, with everything in it that is known, has more parts than a type may have.
+    /// Whether a resolved type exceeds the size limit for types.
     pub(super) fn is_large(&self, ty: &Ty) -> bool {
         ty.is_large(&|meta| self.metas[meta as usize].as_ref())
     }
@@ -263,7 +263,7 @@ impl<'p> Body<'p> {
         found.map(|at| &self.locals[at].1)
     }
 
-    /// What follows from a value's type; conditions of its refinements go to `facts`.
+    /// The facts that follow from a value's type; conditions of its refinements are added to `facts`.
     pub(super) fn term_of(&mut self, ty: &Ty, name: Option<&str>, facts: &mut Vec<Formula>) -> Term {
         let sym = self.symbol(name);
         self.term_at(ty, sym, facts)

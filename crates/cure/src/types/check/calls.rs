@@ -15,12 +15,12 @@ use crate::resolve::scope::Function;
 use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::*;
 
-/// Whether the value is one of several, or comes behind `let`s.
+/// Whether the value is a choice between several, possibly behind `let`s.
 pub(super) fn is_choice(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::If(..) | ExprKind::Match(..) | ExprKind::Block(_))
 }
 
-/// A signature made ready for one use.
+/// A signature instantiated for one use.
 pub(super) struct Use {
     pub(super) params: Vec<(Name, Ty)>,
     pub(super) result: Ty,
@@ -68,7 +68,7 @@ impl<'p> Body<'p> {
         self.wrong(span)
     }
 
-    /// Whether the name is unambiguous; reports it if not.
+    /// Whether the name is unambiguous; reports an ambiguous one.
     pub(super) fn one_is_meant(&mut self, name: &Name, arity: u32, at: Span) -> bool {
         let Some((one, other)) = self.scope.offered_twice(name, arity).cloned() else { return true };
         let message = format!("`{name}` is in `{one}` and in `{other}`, both of which are imported whole");
@@ -164,7 +164,7 @@ impl<'p> Body<'p> {
         None
     }
 
-    /// `A.Red` where A has such a constructor.
+    /// `A.Red` where `A` has this constructor.
     pub(super) fn constructor_in(&self, module: &Name, name: &Ident) -> Option<Arc<Constructor>> {
         self.interface(module)?.constructors.get(&name.name).cloned()
     }
@@ -216,7 +216,7 @@ impl<'p> Body<'p> {
         self.returned(kind, result, span)
     }
 
-    /// The value of a call: all that is known of it is its type.
+    /// The value of a call: only its type is known.
     fn returned(&mut self, kind: TreeKind, result: Ty, span: Span) -> Val {
         let result = self.opened(&result);
         let mut facts = Vec::new();
@@ -247,7 +247,7 @@ impl<'p> Body<'p> {
         let mut symbols = HashMap::new();
         for (name, _) in signature.params.iter().filter(|(name, _)| &**name != "_") {
             let sym = self.symbol(None);
-            // Nothing is known of the argument until it has been checked.
+            // Nothing is known about the argument until it has been checked.
             self.stands_for(sym, &Term::Opaque);
             symbols.insert(name.clone(), sym);
             names.insert(name.clone(), Linear::symbol(sym));
@@ -290,17 +290,17 @@ impl<'p> Body<'p> {
         self.returned(kind, ready.result, span)
     }
 
-    /// Checks the arguments of a call: first what types say, then what refinements and the precondition say.
+    /// Checks the arguments of a call: types first, then refinements and the precondition.
     fn arguments(&mut self, signature: &Signature, ready: &Use, args: &[Expr], span: Span) -> Vec<Tree> {
         let mut trees: Vec<Option<Tree>> = vec![None; args.len()];
         let mut vals: Vec<(Ty, Term)> = vec![(Ty::Wrong, Term::Opaque); args.len()];
-        // Functions come last, when the other arguments have determined their parameter types.
+        // Functions are checked last, when the other arguments have determined their parameter types.
         let late = |arg: &Expr| matches!(arg.kind, ExprKind::Lambda(..));
         let order = (0..args.len()).filter(|at| !late(&args[*at])).chain((0..args.len()).filter(|at| late(&args[*at])));
         for at in order {
             let (name, ty) = &ready.params[at];
             let base = match self.shallow(ty) {
-                // Each way of a choice is asked for itself: together, nothing would be known of them.
+                // Each branch of a choice is checked separately: nothing would be known about their common value.
                 Ty::Refined(base, pred) if is_choice(&args[at]) && pred.is_closed() => Ty::Refined(base, pred),
                 Ty::Refined(..) => self.base(ty),
                 other => other,
@@ -328,7 +328,7 @@ impl<'p> Body<'p> {
                     |_: &Self| format!("the length of an argument of `{name}` does not fit the type: it is too short");
                 self.require(&goal, span, code::Pair(code::LENGTH, code::LENGTH), what, None);
             } else {
-                // The length is unknown, but fixed.
+                // The length is unknown but fixed.
                 self.open_lens.remove(sym);
                 self.axioms.push(Formula::le(&Linear::number(0), &Linear::symbol(*sym)));
             }

@@ -7,11 +7,11 @@ use crate::ir::ty::Ty;
 use crate::resolve::classes::head_of;
 use crate::syntax::ast::Name;
 
-/// How deep instances may need each other.
+/// The maximal nesting of instances that need each other.
 const DEPTH: u32 = 64;
 
 impl Body<'_> {
-    /// A dictionary of this class for this type, to be found later.
+    /// Requests a dictionary of this class for this type, to be found later.
     pub(super) fn want(&mut self, class: Name, ty: Ty, span: Span) -> Hole {
         self.wanted.push(super::body::Wanted { class, ty, span });
         Hole(self.wanted.len() as u32 - 1)
@@ -56,7 +56,7 @@ impl Body<'_> {
         })
     }
 
-    /// The dictionary of a class from that of one built upon it.
+    /// The dictionary of a class, taken from the dictionary of a subclass.
     fn above(&self, from: &Name, to: &Name, dictionary: Dictionary, depth: u32) -> Option<Dictionary> {
         if from == to {
             return Some(dictionary);

@@ -20,19 +20,19 @@ pub(super) fn tree(kind: TreeKind, span: Span) -> Tree {
 }
 
 impl Body<'_> {
-    /// The tree for a wrong expression.
+    /// The tree for an invalid expression.
     pub(super) fn wrong(&self, span: Span) -> Val {
         Val { tree: tree(TreeKind::Literal(Literal::atom("wrong")), span), ty: Ty::Wrong, term: Term::Opaque }
     }
 
-    /// An expression of the expected type.
+    /// Checks an expression against a type.
     pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
         if fuel::is_spent() {
             return self.too_much(expr.span);
         }
         let wanted = self.shallow(expected);
         let base = self.base(&wanted);
-        // A refinement of the whole is looked at when its parts have been.
+        // A refinement of the whole is checked after its parts.
         let plain = !matches!(wanted, Ty::Refined(..));
         match (&expr.kind, &base) {
             (ExprKind::Block(statements), _) => self.block(statements, &wanted, expr.span),
@@ -91,7 +91,7 @@ impl Body<'_> {
         }
     }
 
-    /// An expression of any type.
+    /// Infers the type of an expression.
     pub(super) fn infer(&mut self, expr: &Expr) -> Val {
         self.infer_with(expr, None)
     }
@@ -105,7 +105,7 @@ impl Body<'_> {
         if !self.is_large(&val.ty) {
             return val;
         }
-        // Reported once in a function: types built on this one grow as well.
+        // Reported once per function: types built on this one grow as well.
         if !self.errors.iter().any(|error| error.code == code::LARGE_TYPE) {
             let message = format!("the type of this has more than {MOST_PARTS} parts");
             let error = self.error(code::LARGE_TYPE, expr.span, message);
@@ -114,7 +114,7 @@ impl Body<'_> {
         self.wrong(expr.span)
     }
 
-    /// The tree for an expression that is not checked any more; reports that once.
+    /// The tree for an expression that is no longer checked; reports this once.
     fn too_much(&mut self, span: Span) -> Val {
         if !self.checker.spent.replace(true) {
             self.errors.push(fuel::too_much(span));
@@ -171,7 +171,7 @@ impl Body<'_> {
                 let ty = self.written(ty);
                 let val = self.check(inner, &ty);
                 let term = match val.term {
-                    // From here on the type's facts hold, whatever was known before.
+                    // From here on the type's facts hold, even for values that were known before.
                     Term::Opaque => self.known_of(&ty),
                     known => known,
                 };
@@ -186,7 +186,8 @@ impl Body<'_> {
         }
     }
 
-    /// Each branch was checked against the refinement with its own facts, so it now holds of their common value.
+    /// Each branch was checked against the refinement with its own facts, so the refinement holds for their common
+    /// value.
     fn both_fit(&mut self, expected: &Ty, term: &Term) {
         let mut layer = self.shallow(expected);
         while let Ty::Refined(base, pred) = layer {
@@ -224,7 +225,7 @@ impl Body<'_> {
             None => (None, Len::Term(count)),
             Some(rest) => {
                 let wanted = match wanted {
-                    // Each way of a choice has to be long enough by itself.
+                    // Each branch of a choice must be long enough by itself.
                     Len::Term(whole) if is_choice(rest) || matches!(rest.kind, ExprKind::List(_, Some(_))) => {
                         Len::Term(self.length(whole).sub(&count))
                     }
@@ -242,7 +243,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::List(trees, rest), span), ty, term: Term::Opaque }
     }
 
-    /// Whether an expression is a vector, as far as that is plain to see: `[x | v]` is one, too, then.
+    /// Whether an expression is obviously a vector; `[x | v]` is then a vector too.
     fn is_vector(&self, expr: &Expr) -> bool {
         let is_vector = |ty: &Ty| matches!(self.base(ty), Ty::Seq(Seq::Vector, ..));
         match &expr.kind {
@@ -323,7 +324,7 @@ impl Body<'_> {
         self.facts.truncate(facts);
         let kind = TreeKind::Lambda(vars, Box::new(body.tree));
         let ty = Ty::Fn(types, Arc::new(result));
-        // It is called more than once, and those values are others each time.
+        // It is called more than once, with different values each time.
         if self.speaks_of_later(&ty, first) {
             let message = format!("the type of this function speaks of values inside of it: {}", self.show(&ty));
             let hint = "its lengths and conditions are over what is known outside; write the types of its parameters";
@@ -389,7 +390,7 @@ impl Body<'_> {
         Val { tree: tree(kind, span), ty: expected.clone(), term }
     }
 
-    /// A condition as a formula; an unknown one where nothing is known.
+    /// A condition as a formula; an unknown formula where nothing is known.
     pub(super) fn truth(&mut self, term: &Term) -> Formula {
         match term {
             Term::Bool(formula) => formula.clone(),
@@ -397,7 +398,7 @@ impl Body<'_> {
         }
     }
 
-    /// `A.B.f` where `A` is no variable: a module and a function.
+    /// `A.B.f` where `A` is not a variable: a module and a function.
     pub(super) fn qualified(&self, expr: &Expr) -> Option<(Name, Ident)> {
         let ExprKind::Field(base, function) = &expr.kind else { return None };
         let mut parts = Vec::new();

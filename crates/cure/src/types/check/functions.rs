@@ -1,4 +1,4 @@
-//! Checks functions: heads into scope, clauses against the head, guards across all clauses.
+//! Checks functions: brings heads into scope, checks clauses against the head, and guards across all clauses.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -24,18 +24,18 @@ use crate::solver::{Formula, Linear, Satisfiability, Sym};
 use crate::syntax::ast::{Curify, Name, Param};
 use crate::types::exhaustive::{self, Arm};
 
-/// The result of a function that does not say it.
+/// The result type of a function that does not declare one.
 #[derive(Debug)]
 pub(super) enum Slot {
-    /// It was not asked for yet: which of the module's functions it is.
+    /// Not requested yet: the index of the function in the module.
     Open(usize),
     /// It is being inferred.
     Running,
-    /// It is this.
+    /// The inferred type.
     Done(Ty),
 }
 
-/// A module while it is checked.
+/// A module during the check.
 pub(crate) struct Checker<'p> {
     pub module: Name,
     pub source: &'p str,
@@ -45,16 +45,16 @@ pub(crate) struct Checker<'p> {
     /// Receives each checked function.
     pub(super) keep: &'p dyn Fn(&Checked),
     pub(super) errors: RefCell<Vec<Diagnostic>>,
-    /// How many of these were looked at, and whether none of them is more than a warning.
+    /// The number of diagnostics inspected, and whether all of them are warnings at most.
     pub(super) looked_at: Cell<usize>,
     pub(super) sound: Cell<bool>,
     /// Whether spent fuel has been reported.
     pub(super) spent: Cell<bool>,
-    /// How many functions wait for the result of another.
+    /// The number of functions that wait for the result of another one.
     pub(super) nested: Cell<u32>,
 }
 
-/// How many functions may wait for each other's results: each takes some of the stack.
+/// How many functions may wait for each other's results; each takes some of the stack.
 const MOST_NESTED: u32 = 2;
 
 /// A function's head in the scope of its body.
@@ -69,7 +69,7 @@ pub(super) struct Head {
 }
 
 impl<'p> Checker<'p> {
-    /// The type that a function returns. One that does not say it is checked first.
+    /// The type that a function returns. A function without a declared result is checked first.
     pub(super) fn result_of(&self, signature: &Signature) -> Ty {
         if signature.module != self.module {
             return signature.result.clone();
@@ -78,7 +78,7 @@ impl<'p> Checker<'p> {
         let group = match self.results.borrow().get(&key) {
             None => return signature.result.clone(),
             Some(Slot::Done(ty)) => return ty.clone(),
-            // Where one waits for another, they wait in a circle: otherwise the other is checked before.
+            // A function that is already waiting means a cycle; any other is checked before this one.
             Some(Slot::Open(at)) if self.nested.get() < MOST_NESTED => Some(&self.collected.groups[*at]),
             Some(Slot::Open(_) | Slot::Running) => None,
         };
@@ -108,7 +108,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Whether nothing is wrong up to now.
+    /// Whether there are no errors so far.
     fn is_sound(&self) -> bool {
         let errors = self.errors.borrow();
         let new = &errors[self.looked_at.replace(errors.len())..];
@@ -151,7 +151,7 @@ impl<'p> Checker<'p> {
             };
             body.facts.extend(formula.clone());
             let value = match &clause.body {
-                // Of an only clause, the result keeps all that is known of it.
+                // With a single clause, the result keeps everything that is known about it.
                 Some(value) if group.inferred && group.clauses.len() == 1 => {
                     let value = body.infer(value);
                     head.result = value.ty.clone();
@@ -187,7 +187,7 @@ impl<'p> Checker<'p> {
         self.finish(body, function);
     }
 
-    /// Whether the guards of all clauses leave something out, and whether every clause is reached.
+    /// Whether the guards of all clauses leave values out, and whether every clause is reachable.
     fn covered(&self, body: &mut Body<'_>, group: &Group<'_>, arms: &[Option<(Option<Formula>, Span)>]) {
         let mut left: Vec<Formula> = Vec::new();
         let mut open = true;
@@ -212,7 +212,7 @@ impl<'p> Checker<'p> {
             }
             left.extend(formula.clone().map(Formula::not));
         }
-        // The guard of an only clause is for its callers to prove.
+        // The guard of a single clause must be proved by the callers.
         if !open || group.clauses.len() == 1 {
             return;
         }
@@ -272,7 +272,7 @@ impl Body<'_> {
         for (name, _) in &signature.params {
             let sym = self.symbol(Some(name));
             symbols.push(sym);
-            // Several may be called `_`, and none of them is spoken of.
+            // Several parameters may be called `_`; none of them can be referred to.
             if &**name != "_" {
                 names.insert(name.clone(), Linear::symbol(sym));
             }
@@ -315,7 +315,7 @@ impl Body<'_> {
         head
     }
 
-    /// A body with the lengths that it asks for computed before it.
+    /// A body, preceded by the computation of the lengths that it uses.
     pub(super) fn with_lengths(&self, head: &Head, value: crate::ir::tree::Tree, span: Span) -> crate::ir::tree::Tree {
         let used = head.lengths.iter().filter(|(var, _)| self.lengths_used.get(var) == Some(&true));
         let lets: Vec<_> = used
@@ -327,7 +327,7 @@ impl Body<'_> {
         if lets.is_empty() { value } else { tree(TreeKind::Block(lets, Box::new(value)), span) }
     }
 
-    /// An inferred result as callers may see it: over the parameters of the head, and nothing else.
+    /// An inferred result as callers may see it: it mentions only the parameters of the head.
     fn closed(&mut self, result: &Ty, signature: &Signature) -> Ty {
         let result = self.resolved(result);
         if result.any(&mut |part| matches!(part, Ty::Meta(_))) {
@@ -349,8 +349,8 @@ impl Body<'_> {
         outside
     }
 
-    /// A type over the parameters of the head. Conditions on other values are dropped; in an `exact` position, in the
-    /// parameters of a function, none may be, and `lost` is set instead.
+    /// A type over the parameters of the head. Conditions on other values are dropped, except in an `exact` position (a
+    /// parameter of a function), where they set `lost`.
     fn outside(&self, ty: &Ty, exact: bool, lost: &mut bool) -> Ty {
         let name_of = |sym: Sym| {
             let own = Linear::symbol(sym);
@@ -397,14 +397,14 @@ impl Body<'_> {
         })
     }
 
-    /// The positions with what has become known of their types since they were met.
+    /// The positions, with what has become known about their types since they were visited.
     fn settled(&self, places: &Places) -> Places {
         let mut seen = places.seen.clone();
         seen.values_mut().for_each(|place| place.ty = self.resolved(&place.ty));
         Places { seen, conditions: places.conditions.clone(), ..Places::default() }
     }
 
-    /// Reports the values that a match leaves out and the clauses that are never reached.
+    /// Reports values that a match leaves out and clauses that are never reached.
     pub(super) fn exhaustive(&mut self, arms: &[Arm], ty: &Ty, places: &Places, span: Span, what: &str) {
         if matches!(self.base(ty), Ty::Wrong)
             || self.errors.iter().any(|error| error.is_error() && within(error.span, arms))
@@ -442,7 +442,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether two parameters have the same type as written.
+/// Whether two parameters have the same written type.
 fn same_text(source: &str, one: &Param, other: &Param) -> bool {
     let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.of(source));
     text(one) == text(other)

@@ -1,4 +1,4 @@
-//! Checks classes and instances: defaults, methods, and the functions that make dictionaries.
+//! Checks classes and instances: defaults, methods, and the functions that build dictionaries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::syntax::ast::{Class, Def, Instance, Name};
 use super::subtype::instantiate;
 
 impl Checker<'_> {
-    /// The defaults of a class: functions that take its dictionary first.
+    /// The defaults of a class: functions that take its dictionary as their first parameter.
     pub(super) fn defaults(&self, class: &ClassInfo, written: &Class) {
         for (at, method) in written.methods.iter().enumerate() {
             let (Some(value), Some(signature)) = (&method.body, class.methods.get(at)) else { continue };
@@ -30,7 +30,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An instance: a function for each method, and one that makes the dictionary.
+    /// An instance: one function for each method, and one that builds the dictionary.
     pub(super) fn instance(&self, info: &InstanceInfo, instance: &Instance, ty: &Ty) {
         let Some(class) = self.scope.class_by_full(&info.class).cloned() else { return };
         let say = |error: Diagnostic| self.errors.borrow_mut().push(error);
@@ -127,7 +127,7 @@ pub(crate) fn default_name(class: &str, method: &str) -> Name {
     Name::from(format!("{}$default${method}", short(class)))
 }
 
-/// The classes and types that an instance is given.
+/// The constraints of an instance: classes and types.
 fn context_types(info: &InstanceInfo, ty: &Ty) -> Vec<(Name, Ty)> {
     let args = crate::resolve::classes::head_of(ty).map(|(_, args)| args).unwrap_or_default();
     info.context.iter().filter_map(|(class, at)| Some((class.clone(), args.get(*at)?.clone()))).collect()
@@ -168,7 +168,7 @@ impl Body<'_> {
         (vars, value)
     }
 
-    /// The types that a method of an instance writes are those that its class says, up to the names of parameters.
+    /// The types written in an instance's method must equal those of the class, up to the names of parameters.
     fn same_types(&mut self, signature: &Signature, class: Option<(&Name, &Ty)>, method: &Def, own: &Ty) {
         let mut same = Same { own: HashMap::new(), renamed: HashMap::new() };
         own.any(&mut |part| {
@@ -209,9 +209,9 @@ impl Body<'_> {
 
 /// Compares the types in an instance with those in its class.
 struct Same {
-    /// The instance's own parameters: as written, as they are.
+    /// The instance's own parameters: the written name and the resolved one.
     own: HashMap<Name, Name>,
-    /// Parameters of methods: as written, as the class calls them.
+    /// Parameters of methods: the written name and the name in the class.
     renamed: HashMap<Name, Name>,
 }
 

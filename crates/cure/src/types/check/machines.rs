@@ -1,5 +1,4 @@
-//! Checks state machines: names and guards, guards and actions as functions, and guards against each other by the
-//! solver.
+//! Checks state machines: names and guards, guards and actions as functions, and the exclusion of guards by the solver.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +16,7 @@ use crate::resolve::interface::TypeInfoKind;
 use crate::solver::{Formula, Satisfiability};
 use crate::syntax::ast::{Expr, Fsm, Ident, Name, Transition, Trigger};
 
-/// A machine that has been checked.
+/// A checked machine.
 #[derive(Debug)]
 pub(crate) struct CheckedMachine {
     pub graph: Graph,
@@ -26,7 +25,7 @@ pub(crate) struct CheckedMachine {
 }
 
 impl Checker<'_> {
-    /// Checks a machine and makes its functions.
+    /// Checks a machine and builds its functions.
     pub(super) fn machine(&self, fsm: &Fsm) -> CheckedMachine {
         let graph = Graph::new(fsm, self.source);
         let say = |error: Diagnostic| self.errors.borrow_mut().push(error);
@@ -97,7 +96,7 @@ impl Checker<'_> {
         CheckedMachine { graph, findings, machine }
     }
 
-    /// The fields of the machine's record; none without payload.
+    /// The fields of the machine's record; empty without a payload.
     fn payload(&self, fsm: &Fsm) -> Vec<(Name, Ty)> {
         let Some(_) = &fsm.payload else { return Vec::new() };
         let info = self.scope.ty(&fsm.name.name);
@@ -156,7 +155,7 @@ impl Checker<'_> {
         let name = self.name_of(fsm, &format!("action{at}"));
         let mut body = Body::new(self);
         let (params, mut lets) = body.payload(fields, span);
-        // An action runs when its guard held; errors in the guard are reported where it is checked.
+        // An action runs only after its guard held; errors in the guard are reported where the guard is checked.
         if let Some(guard) = &transition.guard {
             let formula = body.guard(guard).1;
             body.errors.clear();
@@ -167,7 +166,7 @@ impl Checker<'_> {
             let Some(at) = body.field_place(fields, field, &fsm.name.name) else { continue };
             let ty = fields[at].1.clone();
             let val = body.check(value, &ty);
-            // What later assignments see is the new value.
+            // Later assignments see the new value.
             let var = body.fresh_var();
             lets.push((Shape::Bind(var), val.tree));
             let mut facts = Vec::new();
@@ -185,7 +184,7 @@ impl Checker<'_> {
         name
     }
 
-    /// The functions by which the module's users run the machine.
+    /// The functions with which the module's users run the machine.
     fn surface(&self, fsm: &Fsm) {
         let span = fsm.name.span;
         let atom = |name: &Name| tree(TreeKind::Literal(Literal::Atom(name.clone())), span);
@@ -278,7 +277,7 @@ enum Fires<'f> {
 }
 
 impl Body<'_> {
-    /// The data and the event's data as parameters, the fields of the data as variables.
+    /// The data and the event's data as parameters; the fields of the data as variables.
     fn payload(&mut self, fields: &[(Name, Ty)], span: Span) -> (Vec<VarId>, Vec<(Shape, Tree)>) {
         let data = self.fresh_var();
         let event = self.fresh_var();
@@ -294,7 +293,7 @@ impl Body<'_> {
     }
 }
 
-/// Names of states that are not declared.
+/// Reports names of undeclared states.
 fn undeclared(fsm: &Fsm) -> Vec<&Ident> {
     let Some(declared) = &fsm.states else {
         let ends = fsm.transitions.iter().flat_map(|one| [&one.from.name, &one.to.name]);

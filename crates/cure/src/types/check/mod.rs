@@ -1,4 +1,4 @@
-//! The type checker: checks every body against its head and gives a module's checked functions and its errors.
+//! The type checker: checks every body against its head and returns a module's checked functions and errors.
 //!
 //! [`check`] goes over the definitions. [`body`] is the state of one function; [`exprs`], [`operators`], [`calls`] and
 //! [`patterns`] walk it; [`subtype`] and [`prove`] decide what fits; [`dictionaries`] finds instances.
@@ -50,14 +50,14 @@ pub(crate) struct Checked {
 /// A checked module.
 #[derive(Debug)]
 pub(crate) struct CheckedModule {
-    /// What it offers, with the inferred results in place.
+    /// The module's interface, with the inferred results filled in.
     pub interface: Interface,
     /// Its state machines.
     pub machines: Vec<CheckedMachine>,
 }
 
-/// Checks a module whose definitions have been collected. Hands on each function as soon as it is checked, for as long as
-/// nothing is wrong.
+/// Checks a module whose definitions have been collected. Each function is handed on as soon as it is checked, until
+/// the first error.
 pub(crate) fn check(
     module: &Module,
     source: &str,

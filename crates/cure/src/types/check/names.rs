@@ -11,7 +11,7 @@ use crate::resolve::written::Reader;
 use crate::syntax::ast::{Name, Type};
 
 impl Body<'_> {
-    /// A type written inside of a body.
+    /// A type written inside a body.
     pub(super) fn written(&mut self, ty: &Type) -> Ty {
         fuel::spend(16 * (self.locals.len() + self.head_names.len()));
         let mut names = self.head_names.clone();
@@ -63,7 +63,7 @@ impl Body<'_> {
 
     pub(super) fn unknown_name(&mut self, name: &str, span: Span) -> Val {
         let message = format!("`{name}` is not defined");
-        // A name is missed once in a function, not at each use.
+        // A missing name is reported once per function, not at each use.
         let said = self.errors.iter().any(|error| error.code == code::UNKNOWN_NAME && error.message == message);
         if said || self.scope.missing.contains(name) {
             return self.wrong(span);

@@ -42,13 +42,13 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a value is a whole number, or may still become one.
+    /// Whether a value is an integer, or may still become one.
     pub(super) fn counts(&self, ty: &Ty) -> bool {
         let base = self.base(ty);
         base.is_con("Int") || matches!(base, Ty::Meta(_))
     }
 
-    /// `Zero` is 0, `Succ(n)` the number after n.
+    /// `Zero` is 0; `Succ(n)` is n + 1.
     pub(super) fn natural_pattern(
         &mut self,
         name: &Ident,

@@ -18,7 +18,8 @@ use crate::syntax::ast::{Expr, ExprKind, Name};
 impl Body<'_> {
     pub(super) fn binary(&mut self, operator: K, at: Span, left: &Expr, right: &Expr, span: Span) -> Val {
         let symbol = operator.text().unwrap_or("?");
-        // The words are no names: whatever functions are in scope, they look at the right side only when they have to.
+        // Keyword operators are not names: whatever functions are in scope, they evaluate the right side only when
+        // needed.
         let word = matches!(operator, K::AndKw | K::OrKw);
         if !word && self.scope.function(symbol, 2).is_some() {
             let name = Name::from(symbol);
@@ -49,7 +50,7 @@ impl Body<'_> {
         }
     }
 
-    /// `and` and `or` look at the right side only when the left one leaves it open; so does the solver.
+    /// `and` and `or` evaluate the right side only when the left side does not decide; the solver follows this.
     fn logic(&mut self, operator: K, left: &Expr, right: &Expr, span: Span) -> Val {
         let first = self.check(left, &Ty::bool());
         let facts = self.facts.len();
@@ -72,7 +73,7 @@ impl Body<'_> {
         let base = self.base(&val.ty);
         match &base {
             Ty::Meta(meta) => {
-                // Without other evidence, it is an integer.
+                // Without other evidence, the type is Int.
                 self.bind_meta(*meta, Ty::int());
                 Ty::int()
             }
@@ -85,7 +86,7 @@ impl Body<'_> {
         }
     }
 
-    /// Both sides of an operator on numbers, of one type.
+    /// Both operands of an arithmetic operator, which have the same type.
     fn numbers(&mut self, left: &Expr, right: &Expr) -> (Val, Val, Ty) {
         let mut first = self.infer(left);
         let mut second = self.infer(right);
@@ -106,7 +107,7 @@ impl Body<'_> {
         if !matches!(base, Ty::Wrong) {
             second = self.coerce(second, &base, right.span);
         }
-        // A variable without a type has become a number that the solver can follow.
+        // A variable without a type has become a number, which the solver can follow.
         for (val, expr) in [(&mut first, left), (&mut second, right)] {
             if let (Term::Opaque, ExprKind::Name(_)) = (&val.term, &expr.kind) {
                 val.term = self.infer(expr).term;
@@ -163,7 +164,7 @@ impl Body<'_> {
                 second
             }
             base => {
-                // Values are compared, whatever else is known of them: a list with one of another length, too.
+                // Values are compared whatever else is known about them: lists of different lengths, too.
                 let base = self.widened(&base);
                 self.check(right, &base)
             }
@@ -215,14 +216,14 @@ impl Body<'_> {
         Val { tree: tree(kind, span), ty: Ty::Seq(Seq::List, Arc::new(element), joined), term: Term::Opaque }
     }
 
-    /// `x |> f`: on a Result, `f` is for what is in `Ok`, and `Error` passes.
+    /// `x |> f`: if `x` is a Result, `f` is applied to the value in `Ok`, and `Error` is passed on.
     fn pipe(&mut self, left: &Expr, right: &Expr, span: Span) -> Val {
         let value = self.infer(left);
         let Ty::Con(name, args) = self.base(&value.ty) else { return self.piped(value, right, span) };
         if &*name != "Std.Core.Result" || args.len() != 2 {
             return self.piped(value, right, span);
         }
-        // Facts about the value in `Ok` hold only if there is one.
+        // Facts about the value in `Ok` hold only if there is such a value.
         let (mark, facts) = (self.locals.len(), self.facts.len());
         let inner = self.bind(&Name::from("|>"), &args[0], None);
         let local = Val { tree: tree(TreeKind::Var(inner), left.span), ty: args[0].clone(), term: Term::Opaque };
@@ -249,7 +250,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Match(Box::new(value.tree), branches), span), ty, term: Term::Opaque }
     }
 
-    /// `f(x)` for a value that is computed already.
+    /// `f(x)` for a value that has already been computed.
     fn piped(&mut self, value: Val, right: &Expr, span: Span) -> Val {
         let mark = self.locals.len();
         let name = Name::from("|> value");

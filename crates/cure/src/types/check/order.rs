@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::resolve::collect::Group;
 use crate::syntax::ast::{Clause, Expr, ExprKind, Name, Piece, Stmt};
 
-/// The order, as places in `groups`.
+/// The order, as indices into `groups`.
 pub(super) fn order(groups: &[Group<'_>]) -> Vec<usize> {
     let mut inferred: HashMap<&Name, Vec<usize>> = HashMap::new();
     for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.inferred) {
@@ -22,7 +22,8 @@ pub(super) fn order(groups: &[Group<'_>]) -> Vec<usize> {
     let mut order = Vec::with_capacity(groups.len());
     let mut met = vec![false; groups.len()];
     for at in (0..groups.len()).filter(|at| groups[*at].inferred) {
-        // Not met before it is needed: of a circle, the first written is the first checked, and is told of it.
+        // Added only when it is needed: in a cycle, the function written first is checked first, and the error is
+        // reported there.
         if met[at] {
             continue;
         }
@@ -42,7 +43,7 @@ pub(super) fn order(groups: &[Group<'_>]) -> Vec<usize> {
     order
 }
 
-/// Calls the closure with the name of everything that may be a function.
+/// Calls the closure with every name that may be a function.
 fn names(expr: &Expr, seen: &mut impl FnMut(&Name)) {
     let mut all = |exprs: &[Expr]| exprs.iter().for_each(|one| names(one, seen));
     match &expr.kind {

@@ -1,5 +1,5 @@
-//! Checks patterns and matches. Each position of a scrutinee has a path and, if it is a number or a truth value, a
-//! term. All clauses of a match share them, so that the solver can compare what they test.
+//! Checks patterns and matches. Each position of a scrutinee has a path and, for a number or a truth value, a term. All
+//! clauses of a match share them, so that the solver can compare their tests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
 use crate::types::exhaustive::{Arm, Guard, Path, Step};
 
-/// A position as a pattern meets it.
+/// A position that a pattern is matched against.
 pub(super) struct Spot {
     pub(super) path: Path,
     pub(super) ty: Ty,
     pub(super) term: Term,
 }
 
-/// A walk over a pattern: what it tests and binds.
+/// The traversal of a pattern: its tests and bindings.
 pub(super) struct Walk<'p> {
     pub(super) places: &'p mut Places,
     pub(super) tests: Vec<Formula>,
@@ -73,7 +73,7 @@ impl Body<'_> {
             let body = self.check(&clause.body, expected);
             self.locals.truncate(locals);
             self.facts.truncate(facts);
-            // What later clauses may rely on: this one did not match.
+            // Later clauses may rely on the fact that this one did not match.
             let not_taken = match (&guard, whole) {
                 (None, true) => Some(Formula::And(tests).not()),
                 (Some((_, Some(formula))), true) => Some(Formula::And(tests).and(formula.clone()).not()),
@@ -100,7 +100,7 @@ impl Body<'_> {
         Val { tree: Tree { kind, span }, ty: expected.clone(), term }
     }
 
-    /// A guard: its tree, and what it says if the solver can follow it.
+    /// A guard: its tree, and its formula if the solver can follow it.
     pub(super) fn guard(&mut self, guard: &Expr) -> (Tree, Option<Formula>) {
         self.guard_form(guard);
         let val = self.check(guard, &Ty::bool());
@@ -111,7 +111,7 @@ impl Body<'_> {
         (val.tree, formula)
     }
 
-    /// Guards use operators only: they decide, they do not call.
+    /// Guards may use operators only, not calls.
     fn guard_form(&mut self, guard: &Expr) {
         match &guard.kind {
             ExprKind::Binary(_, _, left, right) => {
@@ -134,7 +134,7 @@ impl Body<'_> {
         }
     }
 
-    /// A pattern of a `let`, which must match.
+    /// The pattern of a `let`, which must always match.
     pub(super) fn let_pattern(&mut self, pattern: &Pattern, val: &Val) -> Shape {
         let ty = self.opened(&val.ty);
         if let PatternKind::Name(name) = &pattern.kind
@@ -154,7 +154,7 @@ impl Body<'_> {
         shape
     }
 
-    /// The position below another one.
+    /// A position below another one.
     pub(super) fn below(&mut self, path: &Path, step: Step, ty: &Ty, parent: &Term, places: &mut Places) -> Spot {
         let mut path = path.clone();
         let at = step.1;
@@ -207,7 +207,7 @@ impl Body<'_> {
                 }
                 let known = match term {
                     Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
-                    // A name for the reader of counter-examples.
+                    // A name for counter-examples.
                     Term::Int(linear) => Known::Term(Term::Int(self.named(linear, name))),
                     known => Known::Term(known.clone()),
                 };
@@ -280,7 +280,7 @@ impl Body<'_> {
         }
     }
 
-    /// A symbol with this name for a term that has none.
+    /// A symbol with this name for a term that is not a symbol.
     fn named(&mut self, term: &Linear, name: &str) -> Linear {
         match term.as_symbol() {
             Some(sym) if self.symbol_name(sym).is_none() => {
@@ -298,7 +298,7 @@ impl Body<'_> {
         Shape::Literal(literal)
     }
 
-    /// A pattern of type `own` against a value of type `ty`. Values of type Any may be anything.
+    /// Matches a pattern of type `own` against a value of type `ty`. A value of type Any may be anything.
     pub(super) fn literal_type(&mut self, ty: &Ty, own: &Ty, span: Span) {
         let base = self.base(ty);
         if matches!(base, Ty::Any) {
@@ -340,13 +340,13 @@ impl Body<'_> {
             }
             _ => found.whole = false,
         }
-        // The rest of what may be anything may be anything.
+        // The tail of a value of type Any has type Any.
         let any = matches!(self.base(&at.ty), Ty::Any);
         let tail = |body: &Self, by: usize| match any {
             true => Ty::Any,
             false => Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)),
         };
-        // A cell is a position with two below it: its head and its tail.
+        // A list cell is a position with two positions below it: head and tail.
         let mut cells = Vec::new();
         let mut here = at.path.clone();
         for (before, part) in elements.iter().enumerate() {
@@ -394,7 +394,7 @@ impl Body<'_> {
             self.error(code::ARITY, span, message);
             return Shape::Any;
         }
-        // Of a value of type Any, the tag says nothing about the types of what is inside.
+        // For a value of type Any, the tag says nothing about the types of the contents.
         let base = self.base(&at.ty);
         let any = matches!(base, Ty::Any);
         let types: HashMap<Name, Ty> = match &base {

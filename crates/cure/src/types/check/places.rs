@@ -24,24 +24,24 @@ pub(crate) enum PlaceTerm {
     Length(Linear),
 }
 
-/// What all clauses of a match share.
+/// State that all clauses of a match share.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
-    /// For exhaustiveness: what each position is.
+    /// For exhaustiveness: the type of each position.
     pub seen: HashMap<Path, Place>,
-    /// Facts from the types of the numbers inside, which hold wherever those numbers exist.
+    /// Facts from the types of the numbers inside; they hold wherever those numbers exist.
     pub conditions: Vec<(Path, Formula)>,
 }
 
 impl Places {
-    /// Whether facts that hold here speak of a position.
+    /// Whether facts that hold here mention a position.
     pub(super) fn speaks(&self, body: &Body<'_>) -> bool {
         let mut symbols = std::collections::HashSet::new();
         let mut involved = false;
         for place in self.seen.values() {
             let mut take = |term: &Linear| {
-                // A term that is more than a symbol ties the position to others.
+                // A compound term relates the position to others.
                 involved |= term.as_symbol().is_none() && !term.factors.is_empty();
                 symbols.extend(term.factors.keys().copied());
             };

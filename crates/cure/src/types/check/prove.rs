@@ -1,4 +1,4 @@
-//! Translates conditions to formulas and puts them to the solver.
+//! Translates conditions to formulas and passes them to the solver.
 
 use num_traits::Zero;
 
@@ -10,17 +10,17 @@ use crate::solver::{BUDGET, Formula, Linear, Model, Satisfiability, relevant, sa
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind};
 
-/// How long the numbers are that the solver follows, in bits.
+/// The maximal size in bits of numbers that the solver follows.
 const MOST_BITS: u64 = 400_000;
-/// How large the conditions are that the solver looks into, in comparisons.
+/// The maximal size, in comparisons, of conditions that the solver looks into.
 const MOST_PARTS: usize = 500;
 
-/// What became of a question.
+/// The answer to a question.
 #[derive(Debug)]
 pub(super) enum Proof {
-    /// It holds.
+    /// The claim holds.
     Holds,
-    /// It does not, for these values.
+    /// The claim fails for these values.
     Refuted(Model),
     /// The budget was spent.
     Unknown,
@@ -43,7 +43,7 @@ impl Body<'_> {
         if let Term::Bool(formula) = self.condition(&pred.condition, &|name| known(name).cloned()) {
             return formula;
         }
-        // Nothing is known of it but that it is the same for the same values, where it is known which these are.
+        // An opaque condition: equal values give equal results, if the values are known.
         let sym = match said(&pred.condition, &known) {
             Some(key) => self.opaque_symbol(&key),
             None => self.symbol(None),
@@ -60,7 +60,7 @@ impl Body<'_> {
         sym
     }
 
-    /// A written condition, over what its names mean.
+    /// A written condition, over the meanings of its names.
     pub(super) fn condition(&mut self, expr: &Expr, names: &dyn Fn(&str) -> Option<Term>) -> Term {
         if !fuel::spend(8) {
             return Term::Opaque;
@@ -109,7 +109,7 @@ impl Body<'_> {
                 K::Slash | K::Percent => self.division(operator, a, b),
                 _ => compare(operator, a, b),
             },
-            // Signs say how a float stands to zero, and nothing more.
+            // Floats are tracked by sign only, so only comparisons with zero are decided.
             (Term::Sign(a), Term::Sign(b)) if b.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
             (Term::Sign(a), Term::Sign(b)) if a.as_number().is_some_and(Zero::is_zero) => compare(operator, a, b),
             (Term::Bool(a), Term::Bool(b)) if a.is_larger_than(MOST_PARTS) || b.is_larger_than(MOST_PARTS) => {
@@ -122,7 +122,7 @@ impl Body<'_> {
                 K::NotEq => Term::Bool(a.clone().and(b.clone().not()).or(a.clone().not().and(b.clone()))),
                 _ => Term::Opaque,
             },
-            // One known side is enough for these.
+            // One known side is enough for these operators.
             (Term::Bool(_), _) | (_, Term::Bool(_)) if matches!(operator, K::AndKw | K::OrKw) => {
                 let mut side = |term: &Term| match term {
                     Term::Bool(formula) => formula.clone(),
@@ -159,7 +159,7 @@ impl Body<'_> {
         Term::Int(if operator == K::Slash { q } else { r })
     }
 
-    /// Whether it holds here.
+    /// Whether the formula holds here.
     pub(super) fn prove(&self, goal: &Formula) -> Proof {
         if goal.holds(&Model::new()) && no_symbols(goal) {
             return Proof::Holds;
@@ -172,14 +172,14 @@ impl Body<'_> {
         }
     }
 
-    /// Whether this place is unreachable: the facts contradict each other, possibly outside of the question.
+    /// Whether this place is unreachable: the facts contradict each other, possibly even without the question.
     fn is_dead(&self) -> bool {
         let facts = self.axioms.iter().chain(&self.facts);
         let all: Vec<_> = facts.map(|formula| formula.map(&|term| self.length(term))).collect();
         matches!(satisfiable(&all, &mut BUDGET.clone()), Satisfiability::Unsat)
     }
 
-    /// Whether these can hold here.
+    /// Whether these formulas are satisfiable here.
     pub(super) fn possible(&self, formulas: &[Formula]) -> Satisfiability {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());
@@ -195,7 +195,7 @@ impl Body<'_> {
         satisfiable(&all, &mut BUDGET.clone())
     }
 
-    /// Reports a value that does not fit; the message is built only in that case.
+    /// Reports a value that does not fit; the message is built only if it is needed.
     pub(super) fn require(
         &mut self,
         goal: &Formula,
@@ -226,7 +226,7 @@ impl Body<'_> {
         });
     }
 
-    /// The values of a counter-example that have names; `None` if what matters has none.
+    /// The named values of a counter-example; `None` if a relevant value has no name.
     fn example(&self, goal: &Formula, model: &Model) -> Option<String> {
         let mut named = Vec::new();
         let mut hidden = false;
@@ -253,7 +253,7 @@ fn claim(what: &str) -> String {
         .to_owned()
 }
 
-/// A condition with its values in it; nothing if it is not known which they are.
+/// A condition with its values substituted; `None` if they are not known.
 fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<String> {
     Some(match &expr.kind {
         ExprKind::Name(name) => identity(known(name)?)?,
@@ -268,7 +268,7 @@ fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<Str
 /// The head that distinguishes a value, if known.
 fn identity(term: &Term) -> Option<String> {
     match term {
-        // A sign that is a number is that of many values; each symbol is of one.
+        // The sign of a float covers many values; each symbol stands for one.
         Term::Opaque => None,
         Term::Sign(sign) if sign.factors.is_empty() => None,
         Term::Int(_) | Term::Bool(_) | Term::Sign(_) => Some(format!("{term:?}")),

@@ -52,7 +52,7 @@ impl Body<'_> {
             if trees[at].is_some() {
                 self.error(code::DUPLICATE, field.span, format!("the field `{}` is given twice", field.name));
             }
-            // The order in which the values are written is the order in which they are computed.
+            // Values are computed in the order in which they are written.
             let var = self.fresh_var();
             lets.push((Shape::Bind(var), val.tree));
             trees[at] = Some(tree(TreeKind::Var(var), value.span));
@@ -131,7 +131,7 @@ impl Body<'_> {
         let fields = self.fields_of(&info, args);
         let Some(at) = self.field_place(&fields, field, &info.full) else { return self.wrong(whole.span) };
         let ty = fields[at].1.clone();
-        // The same field of the same value is the same number; a call returns another value each time.
+        // The same field of the same value is the same number; a call may return a different value each time.
         let sym = match access(&val.tree) {
             Some(path) => self.opaque_symbol(&format!("field {at} of {path}")),
             None => self.symbol(None),
@@ -143,7 +143,7 @@ impl Body<'_> {
     }
 }
 
-/// The field path from a variable to a value, if the expression is nothing else.
+/// The field path from a variable, if the expression is nothing else.
 fn access(tree: &Tree) -> Option<String> {
     match &tree.kind {
         TreeKind::Var(var) => Some(format!("{var}")),

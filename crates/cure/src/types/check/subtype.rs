@@ -1,4 +1,4 @@
-//! Subtyping: whether a value of one type may stand where another is expected. The solver decides refinements and
+//! Subtyping: whether a value of one type may be used where another is expected. The solver decides refinements and
 //! lengths.
 
 use std::collections::HashMap;
@@ -13,17 +13,17 @@ use crate::ir::ty::{Len, Pred, Ty, names_in, show_linear};
 use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
 
-/// Why it may not.
+/// Why a value may not be used.
 #[derive(Debug)]
 pub(super) enum Misfit {
     /// The types differ.
     Types,
-    /// The lengths differ, or nothing is known of them.
+    /// The lengths differ or are unknown.
     Lengths(String),
 }
 
 impl Body<'_> {
-    /// The value as one of the expected type; reports errors.
+    /// Coerces the value to the expected type; reports errors.
     pub(super) fn coerce(&mut self, val: Val, expected: &Ty, span: Span) -> Val {
         let outcome = self.subtype(&val.ty, expected, &val.term, span);
         self.explain(outcome, &val.ty, expected, span);
@@ -52,9 +52,9 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a value (with this term) of type `actual` is one of type `expected`.
+    /// Whether a value (with this term) of type `actual` has type `expected`.
     pub(super) fn subtype(&mut self, actual: &Ty, expected: &Ty, term: &Term, span: Span) -> Result<(), Misfit> {
-        // Types that vary in neither direction are looked at twice, in each that holds them.
+        // Invariant types are compared twice, once in each direction.
         if !fuel::spend(24) {
             return Ok(());
         }
@@ -113,7 +113,7 @@ impl Body<'_> {
         }
     }
 
-    /// `F(A)` where F is a parameter or not known yet: made with the same constructor, of the same arguments.
+    /// `F(A)` where `F` is a parameter or unknown: both sides have the same constructor and the same arguments.
     fn same_applied(&mut self, actual: &Ty, expected: &Ty, count: usize, span: Span) -> Result<(), Misfit> {
         let (Some((one, args)), Some((other, wanted))) = (actual.taken_apart(count), expected.taken_apart(count))
         else {
@@ -133,8 +133,8 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// What a variable type becomes when a value of this type flows into it: the refinements are forgotten, since
-    /// other values may follow. Inside of functions, and of types that hold some, nothing may be forgotten.
+    /// The type that a variable takes when a value of this type flows into it. Refinements are dropped, since other
+    /// values may follow; inside functions and invariant types, nothing may be dropped.
     pub(super) fn widened(&self, ty: &Ty) -> Ty {
         match self.shallow(ty) {
             Ty::Con(name, args) if self.scope.type_by_full(&name).is_none_or(|info| info.covariant) => {
@@ -159,7 +159,7 @@ impl Body<'_> {
     fn require_predicate(&mut self, actual: &Ty, expected: &Ty, pred: &Pred, term: &Term, span: Span) {
         let mark = self.facts.len();
         let term = match term {
-            // A value inside of another one: all that is known of it is its type.
+            // A value inside another one: only its type is known.
             Term::Opaque => {
                 let mut facts = Vec::new();
                 let term = self.term_of(actual, None, &mut facts);
@@ -212,7 +212,7 @@ impl Body<'_> {
     }
 }
 
-/// A signature's type for one use: types for its parameters, terms for its names.
+/// Instantiates a signature's type for one use: types for its parameters, terms for its names.
 pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Name, Linear>) -> Ty {
     ty.map(&mut |part| match part {
         Ty::Param(name) => types.get(name).cloned(),
@@ -238,7 +238,7 @@ pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Na
     })
 }
 
-/// Whether a predicate speaks of any of these names.
+/// Whether a predicate mentions any of these names.
 fn speaks_of(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
     let mut speaks = false;
     names_in(&pred.condition, &mut |name| speaks |= *name != *pred.var && names.contains_key(name));

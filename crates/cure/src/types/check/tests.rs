@@ -1,4 +1,4 @@
-//! Refinements, preconditions and lengths: pairs of programs, the first accepted and its twin refused.
+//! Refinements, preconditions and lengths: pairs of programs, one accepted and its twin rejected.
 
 use crate::diagnostic::{Code, Diagnostic, code};
 use crate::{NoSources, compile};
@@ -6,7 +6,7 @@ use crate::{NoSources, compile};
 /// The common beginning of both twins.
 const HEAD: &str = "type Pos2 = {x: Int | x > 0}\n  type NonZero = {x: Int | x != 0}\n  type Small = {x: Int | x >= 0 and x < 10}\n  def pos(n: Pos2): Int = n\n  def small(n: Small): Int = n\n  def div(a: Int, b: Int): Int when b != 0 = a / b\n  def same(a: Vector(Int, n), b: Vector(Int, n)): Int = 1\n  def both(a: List(Int, n), b: List(Int, n)): Int = 1\n  def tail(v: Vector(Int, n + 1)): Int = 1\n  def make(): Pos2 = 3\n  def first(xs: List(T, n)): T when n > 0 =\n    match xs do\n      [h | _] -> h\n    end\n";
 
-/// Accepted, refused, and the code it is refused with.
+/// The accepted program, the rejected one, and the code of its error.
 const PAIRS: &[(&str, &str, Code)] = &[
     ("def f(): Int = pos(5)", "def f(): Int = pos(-5)", code::REFUTED),
     ("def f(): Int = pos(1)", "def f(): Int = pos(0)", code::REFUTED),
@@ -250,7 +250,7 @@ const PAIRS: &[(&str, &str, Code)] = &[
         "def f(n: Int): Int =\n let m = match n do\n k when k > 0 -> k\n _ -> 0\n end as Nat\n pos(m * 2)",
         code::UNPROVED,
     ),
-    // Unreachable code needs no proof; code that one more value reaches does.
+    // Unreachable code needs no proof; code that one more value reaches needs one.
     (
         "def f(a: Int, b: Int): Int = if b > 0 then (if b < 1 then a / 0 else a) else a",
         "def f(a: Int, b: Int): Int = if b > 0 then (if b < 2 then a / 0 else a) else a",
@@ -262,7 +262,7 @@ fn diagnostics(body: &str) -> Vec<Diagnostic> {
     compile(&format!("module T do\n  {HEAD}  {body}\nend\n"), &NoSources).diagnostics
 }
 
-/// Why each twin is refused, word for word: with a counter-example, or with what is missing.
+/// The exact message for each rejected twin: with a counter-example, or with what is missing.
 #[test]
 fn each_refusal_says_why() {
     let mut text = String::new();

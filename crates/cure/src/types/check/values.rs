@@ -12,7 +12,7 @@ use crate::resolve::scope::Function;
 use crate::syntax::ast::{Expr, ExprKind, Ident, Name, Param};
 
 impl Body<'_> {
-    /// `A.f` or `A.Red`; if a function of this arity is expected and `A` has one, the name means that.
+    /// `A.f` or `A.Red`; if a function of this arity is expected and `A` has one, the name refers to it.
     pub(super) fn qualified_value(&mut self, whole: &Expr, module: &Name, function: &Ident, arity: Option<u32>) -> Val {
         let span = whole.span;
         if let Some(constructor) = self.constructor_in(module, function) {
@@ -113,7 +113,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether a signature's types speak of its parameters or of lengths.
+/// Whether a signature's types mention its parameters or lengths.
 fn needs_names(signature: &Signature, result: &Ty) -> bool {
     let mut speaks = |part: &Ty| match part {
         Ty::Refined(_, pred) => {
