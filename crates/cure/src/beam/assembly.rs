@@ -162,7 +162,7 @@ fn literal(value: &Literal) -> String {
     }
 }
 
-/// Always in quotes, which every atom may have.
+/// Always quoted, which is valid for every atom.
 fn atom(name: &str) -> String {
     format!("'{}'", escaped(name, '\''))
 }

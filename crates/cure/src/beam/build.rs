@@ -10,20 +10,20 @@ use crate::compile::{Compilation, Sources};
 use crate::ir::form::Module;
 use crate::lower::names;
 
-/// What a text without errors becomes.
+/// The build result of a text without errors.
 #[derive(Debug)]
 pub struct Built {
     /// Each BEAM module's name and file.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The modules of the text among them, with those of its state machines.
+    /// The modules of the text and of its state machines.
     pub own: Vec<String>,
-    /// The other ones.
+    /// All other modules.
     pub uses: Vec<String>,
     /// The modules of the text that export `main/0`.
     pub mains: Vec<String>,
 }
 
-/// Makes the BEAM files of a text and of all that it uses. `file` is what stack traces call the text.
+/// Builds the BEAM files of a text and of everything it uses. `file` is the name of the text in stack traces.
 pub fn build(compilation: &Compilation, file: &str, text: &str, sources: &dyn Sources) -> Result<Built, CodegenError> {
     let forms = compilation.forms();
     let is_own = |name: &str| compilation.syntax().iter().any(|module| *module.name.name == *name);

@@ -12,24 +12,24 @@ use super::instruction::Label;
 use super::term;
 use crate::ir::form::Literal;
 
-/// The contents of the tables other than code.
+/// The contents of the tables besides the code.
 pub(super) struct Tables<'m> {
-    /// Functions that others may call.
+    /// Exported functions.
     pub exports: Vec<(&'m str, u32, Label)>,
-    /// The other ones.
+    /// Local functions.
     pub locals: Vec<(&'m str, u32, Label)>,
-    /// Functions that are taken as values.
+    /// Functions that are used as values.
     pub lambdas: Vec<Lambda<'m>>,
-    /// How many labels there are, and one more.
+    /// The number of labels plus one.
     pub labels: u32,
-    /// The lines that line instructions name, from 1.
+    /// The lines of the line instructions, from 1.
     pub lines: Vec<u32>,
     /// The source file, for stack traces.
     pub file: &'m str,
 }
 
-/// The highest opcode of OTP 24. By the one that a file names, loaders know its age: those of OTP 24 take none that is
-/// higher, and later ones none that is so low that it could be older, whatever the code holds.
+/// The highest opcode of OTP 24. Loaders infer a file's age from its highest opcode: those of OTP 24 reject a higher
+/// one, and later ones reject one low enough to be older, whatever the code holds.
 const HIGHEST_OPCODE: u32 = 176;
 
 /// The whole file.
@@ -81,7 +81,7 @@ pub(super) fn file<'m>(mut encoder: Encoder<'m>, tables: &Tables<'m>) -> Vec<u8>
     file
 }
 
-/// Numbers of four bytes, after their count.
+/// Four-byte numbers, preceded by their count.
 struct Words(Vec<u8>);
 
 impl Words {
@@ -148,7 +148,7 @@ fn information(file: &str) -> Literal {
     ])
 }
 
-/// Version 0, no flags, how many instructions and lines there are; then each line, then the file's name.
+/// Version 0, no flags, the numbers of instructions and lines; then each line, then the file's name.
 fn lines(encoder: &Encoder<'_>, tables: &Tables<'_>) -> Vec<u8> {
     let mut chunk = Words(Vec::new());
     chunk.push(&[0, 0, encoder.lines, tables.lines.len() as u32, 1]);

@@ -1,8 +1,8 @@
 //! Instruction selection for a flattened function ([`super::flat`]) whose variables have registers
 //! ([`super::registers`]).
 //!
-//! The BEAM does not check code: where it may collect garbage, it takes every X register below the live count for a
-//! value. So the emitter tracks which registers hold one ([`Emitter::valid`]) and initializes any other register below
+//! The BEAM does not check code: when it collects garbage, it treats every X register below the live count as a value.
+//! So the emitter tracks which registers hold a value ([`Emitter::valid`]) and initializes the other registers below
 //! the count.
 
 use std::collections::HashMap;
@@ -20,17 +20,17 @@ pub(super) struct Surroundings<'m> {
     pub module: &'m str,
     /// Where each function begins.
     pub entries: HashMap<(&'m str, u32), Label>,
-    /// The functions that are taken as values.
+    /// The functions that are used as values.
     pub lambdas: Table<Lambda<'m>>,
-    /// The most arguments of a call.
+    /// The maximal number of arguments of a call.
     pub most_arguments: usize,
     /// The next free label.
     pub labels: Label,
-    /// The line of a place in the source; 0 if it has none.
+    /// The line of a source position; 0 if it has none.
     pub line: &'m dyn Fn(Span) -> u32,
 }
 
-/// A function that is taken as a value.
+/// A function that is used as a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lambda<'m> {
     pub name: &'m str,
@@ -81,10 +81,10 @@ pub(super) struct Emitter<'m, 'e> {
     out: &'e mut Vec<Instruction<'m>>,
     /// The X registers that hold a value here.
     valid: Valid,
-    /// The X registers of variables that are alive, and until when.
+    /// The X registers of live variables, and the ends of their lives.
     open: Vec<(u32, u32)>,
     now: u32,
-    /// Up to which operation room on the heap is there already.
+    /// The operation up to which heap space is already allocated.
     reserved: usize,
     /// The line of the last line instruction.
     line: u32,
@@ -102,7 +102,7 @@ impl<'m> Emitter<'m, '_> {
         }
     }
 
-    /// The frame, and the parameters that live in it.
+    /// Allocates the frame and moves the parameters that live in it.
     fn enter(&mut self, arity: u32) {
         let mut given = Vec::new();
         if let Some(slots) = self.places.frame {
@@ -121,7 +121,7 @@ impl<'m> Emitter<'m, '_> {
         (0..arity).for_each(|param| self.opens(Var(param)));
     }
 
-    /// The live count to state here; makes all registers below it valid.
+    /// The live count for this instruction; makes all registers below it valid.
     fn live(&mut self) -> u32 {
         let live = self.open.iter().map(|(_, x)| x + 1).max().unwrap_or(0);
         for x in 0..live {
@@ -134,7 +134,7 @@ impl<'m> Emitter<'m, '_> {
         live
     }
 
-    /// Heap space for a row of operations that cannot collect garbage themselves.
+    /// Allocates heap space for a run of operations that cannot collect garbage themselves.
     fn reserve(&mut self, ops: &[Op<'m>], at: usize) {
         let (mut words, mut functions) = (0, 0);
         for (ahead, op) in ops.iter().enumerate() {
@@ -171,7 +171,7 @@ impl<'m> Emitter<'m, '_> {
         operands.iter().map(|operand| self.source(operand)).collect()
     }
 
-    /// In a register, whatever it is.
+    /// The operand in a register; a constant is moved to one.
     pub(super) fn in_register(&mut self, operand: &'m Operand) -> Register {
         match self.source(operand) {
             Source::Register(register) => register,
@@ -361,7 +361,7 @@ impl<'m> Emitter<'m, '_> {
         }
     }
 
-    /// Moves the value that a call returned to its register.
+    /// Moves the result of a call to its register.
     fn returned(&mut self, var: Var) {
         self.valid = Valid::below(1);
         if let Some(home) = self.places.home(var) {
@@ -407,7 +407,7 @@ impl<'m> Emitter<'m, '_> {
         });
     }
 
-    /// Moves arguments to where a call looks for them, all at once. Nothing else lives in X registers any more.
+    /// Moves arguments to the argument registers in parallel. No other value lives in X registers at this point.
     fn arguments(&mut self, sources: Vec<Source<'m>>) {
         self.around.most_arguments = self.around.most_arguments.max(sources.len());
         let spare = Register::X(self.places.above.max(sources.len() as u32));
@@ -421,7 +421,7 @@ impl<'m> Emitter<'m, '_> {
                     let (from, to) = open.swap_remove(at);
                     self.push(Instruction::Move(from, to));
                 }
-                // They wait for each other in a circle: one of them steps aside.
+                // The moves form a cycle: one value goes to a spare register.
                 None => {
                     let (_, held) = open[0];
                     self.push(Instruction::Move(Source::Register(held), spare));

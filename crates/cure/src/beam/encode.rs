@@ -6,7 +6,7 @@ use std::hash::Hash;
 use super::instruction::{After, Function, Instruction, Register, Source, Test};
 use super::term;
 
-/// Things in the order in which they were first needed.
+/// Values in the order of their first use.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     places: HashMap<T, u32>,
@@ -21,7 +21,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Hash + Eq + Clone> Table<T> {
-    /// The place of a thing, from 0.
+    /// The index of a value, from 0.
     pub(super) fn place(&mut self, item: T) -> u32 {
         if let Some(place) = self.places.get(&item) {
             return *place;
@@ -33,7 +33,7 @@ impl<T: Hash + Eq + Clone> Table<T> {
     }
 }
 
-/// The bytes of a module's code, and its tables.
+/// The encoded code of a module, and its tables.
 #[derive(Debug, Default)]
 pub(super) struct Encoder<'m> {
     /// The module's name.
@@ -45,11 +45,11 @@ pub(super) struct Encoder<'m> {
     pub imports: Table<Function<'m>>,
     /// Constants in the external term format.
     pub literals: Table<Vec<u8>>,
-    /// How many functions there are.
+    /// The number of functions.
     pub functions: u32,
-    /// How many line instructions there are.
+    /// The number of line instructions.
     pub lines: u32,
-    /// A name that is longer than atoms may be; the file is of no use then.
+    /// A name that exceeds the length limit of atoms; the file is then unusable.
     pub long_name: Option<String>,
 }
 
@@ -60,13 +60,13 @@ const ATOM: u8 = 2;
 const X: u8 = 3;
 const Y: u8 = 4;
 const LABEL: u8 = 5;
-/// Lists, allocations and literals say what they are in the first byte.
+/// Tags of lists, allocations and literals, whose kind is in the first byte.
 const LIST: u8 = 0x17;
 const ALLOCATION: u8 = 0x37;
 const LITERAL: u8 = 0x47;
 
 impl<'m> Encoder<'m> {
-    /// For a module of this name.
+    /// An encoder for a module of this name.
     pub(super) fn new(module: &'m str) -> Encoder<'m> {
         let mut encoder = Encoder { module, ..Encoder::default() };
         encoder.atom_number(module);
@@ -92,7 +92,7 @@ impl<'m> Encoder<'m> {
             self.code.extend([((value >> 3) as u8 & 0xE0) | 0x08 | tag, value as u8]);
         } else {
             let all = value.to_be_bytes();
-            // As few bytes as hold the value with its sign, but two at least.
+            // The shortest signed encoding, but at least two bytes.
             let spare = |at: &usize| {
                 let (byte, next) = (all[*at], all[*at + 1]);
                 (byte == 0 && next < 0x80) || (byte == 0xFF && next >= 0x80)
@@ -163,7 +163,7 @@ impl<'m> Encoder<'m> {
         self.unsigned(place);
     }
 
-    /// In a table of lines: the file of the lines that follow.
+    /// In a table of lines: the file of the following lines.
     pub(super) fn line_file(&mut self, file: u32) {
         self.number(ATOM, file.into());
     }
@@ -318,7 +318,7 @@ impl<'m> Encoder<'m> {
         self.label(otherwise);
         for (at, arg) in args.iter().enumerate() {
             match (test, at, arg) {
-                // The size of a tuple is a number of the instruction, not a value.
+                // The size of a tuple is a plain number, not a value.
                 (Test::Arity | Test::Tagged, 1, Source::Integer(size)) => self.number(UNSIGNED, *size),
                 _ => self.source(*arg),
             }

@@ -1,6 +1,6 @@
-//! A function's blocks, flattened into one row: control only moves forward, all uses of a variable follow the step that
-//! computes it, and the code between them is reached only through that step. So a variable is live from its step to its
-//! last use in this order, which is all that [`super::registers`] needs to know.
+//! A function's blocks, flattened into one sequence: control only moves forward, all uses of a variable follow the step
+//! that computes it, and the code between them is reached only through that step. So a variable is live from its step
+//! to its last use in this order, which is all that [`super::registers`] needs to know.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use super::instruction::Label;
 use crate::diagnostic::Span;
 use crate::ir::form::{self, Block, Call, End, Literal, Operand, Operation, Value, Var};
 
-/// One thing to do.
+/// One operation.
 #[derive(Debug)]
 pub(super) enum Op<'m> {
-    /// A value into a variable. `sure`: the value that is destructured has been tested.
+    /// Computes a value into a variable. `sure`: the destructured value has already been tested.
     Step {
         var: Var,
         value: Work<'m>,
         span: Span,
     },
-    /// The value of a nested block, which ends here.
+    /// Ends a nested block with its value.
     Give {
         var: Var,
         from: &'m Operand,
         to: Label,
     },
-    /// Where a nested block's value is there.
+    /// The point where a nested block's value is available.
     Bind(Var),
     Label(Label),
     Jump(Label),
@@ -43,12 +43,12 @@ pub(super) enum Op<'m> {
         data: Option<&'m Operand>,
         span: Span,
     },
-    /// What has become part of the next one.
+    /// An operation that was merged into the next one.
     Nothing,
 }
 
 impl Op<'_> {
-    /// The variables that are read here.
+    /// The variables read here.
     pub(super) fn uses(&self, found: &mut dyn FnMut(Var)) {
         let mut operand = |operand: &Operand| {
             if let Operand::Var(var) = operand {
@@ -98,7 +98,7 @@ impl Op<'_> {
         }
     }
 
-    /// The variable that has its value from here on.
+    /// The variable that is assigned here.
     pub(super) fn defines(&self) -> Option<Var> {
         match self {
             Op::Step { var, .. } | Op::Bind(var) => Some(*var),
@@ -106,7 +106,7 @@ impl Op<'_> {
         }
     }
 
-    /// Whether this is a call that returns: only registers of the frame survive it.
+    /// Whether this is a call that returns: only Y registers survive it.
     pub(super) fn calls(&self) -> bool {
         matches!(
             self,
@@ -139,7 +139,7 @@ fn call_uses(call: &Call, operand: &mut dyn FnMut(&Operand)) {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work<'m> {
     Call(&'m Call),
-    /// Its arity counts what it captures.
+    /// Its arity includes the captured values.
     Closure {
         function: &'m str,
         arity: u32,
@@ -152,28 +152,28 @@ pub(super) enum Work<'m> {
     },
     Tuple(&'m [Operand]),
     Cons(&'m Operand, &'m Operand),
-    /// Whether it is known that the tuple has the element.
+    /// Whether the tuple is known to have the element.
     Element(&'m Operand, u32, bool),
-    /// The tuple with one element replaced. The tuple may be the one that a step like this made before.
+    /// The tuple with one element replaced. The tuple may be the result of an earlier step like this.
     SetElement {
         of: Tuple<'m>,
         at: u32,
         value: &'m Operand,
     },
-    /// Whether it is known that this is a list cell.
+    /// Whether this is known to be a list cell.
     Head(&'m Operand, bool),
     Tail(&'m Operand, bool),
     Operation(Operation, &'m [Operand]),
 }
 
-/// A tuple to change.
+/// The tuple to update.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tuple<'m> {
     Operand(&'m Operand),
     Var(Var),
 }
 
-/// What decides.
+/// The condition of a branch.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Question<'m> {
     Form(&'m form::Test),
@@ -184,16 +184,16 @@ pub(super) enum Question<'m> {
 #[derive(Debug)]
 pub(super) struct Flat<'m> {
     pub ops: Vec<Op<'m>>,
-    /// How many variables there are.
+    /// The number of variables.
     pub variables: u32,
 }
 
-/// Where control goes when a block is done.
+/// Where control goes at the end of a block.
 #[derive(Debug, Clone, Copy)]
 struct Ways {
-    /// The next block of the choice around.
+    /// The next block of the enclosing choice.
     fail: Option<Label>,
-    /// The variable of the nested block, and where it goes on.
+    /// The variable of the nested block, and the place where control continues.
     into: Option<(Var, Label)>,
 }
 
@@ -204,7 +204,7 @@ enum Known {
     Cons,
 }
 
-/// Lays out a function. Labels are taken from `labels` on.
+/// Flattens a function. Labels are allocated from `labels` on.
 pub(super) fn flatten<'m>(function: &'m form::Function, labels: &mut Label) -> Flat<'m> {
     let mut flattening = Flattening {
         ops: Vec::new(),
@@ -218,7 +218,7 @@ pub(super) fn flatten<'m>(function: &'m form::Function, labels: &mut Label) -> F
     flat
 }
 
-/// A comparison whose only use is the test behind it becomes the test.
+/// Merges a comparison into the test behind it if that test is its only use.
 fn join_comparisons(flat: &mut Flat<'_>) {
     let mut uses = vec![0_u32; flat.variables as usize];
     flat.ops.iter().for_each(|op| op.uses(&mut |var| uses[var.0 as usize] += 1));
@@ -257,7 +257,7 @@ impl<'m> Flattening<'m, '_> {
         *self.labels - 1
     }
 
-    /// Iterates over what a block ends with, so that long rows of tests take no stack.
+    /// Iterates over the ends of blocks, so that long rows of tests need no stack.
     fn block(&mut self, mut block: &'m Block, ways: Ways) {
         let mut learned = Vec::new();
         loop {
@@ -407,7 +407,7 @@ impl<'m> Flattening<'m, '_> {
     }
 }
 
-/// The outcome of a test that looks at constants only.
+/// The outcome of a test whose operands are constants.
 fn decided(test: &form::Test) -> Option<bool> {
     use form::Test::{Equal, IsCons, IsNil, IsTagged, IsTrue, IsTuple};
     let constant = |operand: &'_ Operand| match operand {

@@ -1,4 +1,4 @@
-//! The BEAM instructions that Cure uses: [`super::emit`] makes them, [`super::encode`] (the file) and
+//! The BEAM instructions that Cure uses: [`super::emit`] selects them, [`super::encode`] (the file) and
 //! [`super::assembly`] (the text) write them.
 //!
 //! None is newer than OTP 24 (opcode 176) and none constructs binaries, so that one file loads on OTP 24 to 28.
@@ -7,34 +7,34 @@ use num_traits::ToPrimitive;
 
 use crate::ir::form::{Literal, Operation};
 
-/// A place in the code. Numbered through the whole module, from 1.
+/// A label. Labels are numbered from 1 through the whole module.
 pub(super) type Label = u32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Register {
-    /// One of the machine's; calls change them.
+    /// A machine register; calls overwrite it.
     X(u32),
-    /// One in the function's frame.
+    /// A slot of the function's frame.
     Y(u32),
 }
 
-/// What an instruction reads.
+/// An operand.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source<'m> {
     Register(Register),
-    /// An integer that is no bignum on any machine.
+    /// An integer that is not a bignum on any machine.
     Integer(i64),
     Atom(&'m str),
     Nil,
     /// `{}`
     EmptyTuple,
-    /// A constant of the module's table.
+    /// A constant from the module's literal table.
     Literal(&'m Literal),
-    /// A function of another module, a constant too.
+    /// A function of another module, also a literal.
     External(Function<'m>),
 }
 
-/// A function by its full name.
+/// A function by module, name and arity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Function<'m> {
     pub module: &'m str,
@@ -49,18 +49,18 @@ impl<'m> Function<'m> {
     }
 }
 
-/// How a call goes on.
+/// What happens after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
-    /// With the next instruction.
+    /// The next instruction follows.
     Next,
     /// Returns to the caller; there is no frame.
     Return,
-    /// Returns to the caller after removing the frame of this many slots.
+    /// Returns to the caller after deallocating a frame of this many slots.
     FrameReturn(u32),
 }
 
-/// Tests: on with the next instruction if they hold, else to a label.
+/// Tests: fall through if they hold, else jump to a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Test {
     Less,
@@ -77,9 +77,9 @@ pub(super) enum Test {
 #[derive(Debug, Clone)]
 pub(super) enum Instruction<'m> {
     Label(Label),
-    /// The line of what follows; 0 for none.
+    /// The line of the following code; 0 for none.
     Line(u32),
-    /// The start of a function: the error when no clause fits.
+    /// The start of a function, and the error when no clause matches.
     FunctionInfo {
         name: &'m str,
         arity: u32,
@@ -90,16 +90,16 @@ pub(super) enum Instruction<'m> {
         slots: u32,
         live: u32,
     },
-    /// Slots of the frame get a value.
+    /// Initializes slots of the frame.
     Initialise(Vec<u32>),
     Deallocate(u32),
     Return,
     Jump(Label),
     Call(Label, u32, After),
     CallExternal(Function<'m>, After),
-    /// The function is in the register after its arguments.
+    /// Calls the function in the register after the arguments.
     CallFunction(u32),
-    /// Room on the heap for words and functions.
+    /// Reserves heap space for words and functions.
     Heap {
         words: u32,
         functions: u32,
@@ -107,29 +107,29 @@ pub(super) enum Instruction<'m> {
     },
     PutList(Source<'m>, Source<'m>, Register),
     PutTuple(Vec<Source<'m>>, Register),
-    /// A function of this module, by its place among those that are taken as values, with what it captures.
+    /// A function of this module, by its index among the functions used as values, with its captured values.
     MakeFunction {
         label: Label,
         lambda: u32,
         captured: Vec<Register>,
         into: Register,
     },
-    /// From a register that is known to hold a tuple of more elements than this.
+    /// From a register that is known to hold a tuple with more elements than this.
     Element(Register, u32, Register),
     /// From a register that is known to hold a list cell.
     Head(Register, Register),
     /// From a register that is known to hold a list cell.
     Tail(Register, Register),
-    /// A function of `erlang` that needs no heap; one or two arguments.
+    /// A function of `erlang` that allocates no heap; one or two arguments.
     Simple(&'static str, Vec<Source<'m>>, Register),
     /// A function of `erlang` that may collect garbage; this many X registers stay live.
     Collecting(&'static str, u32, Vec<Source<'m>>, Register),
     Test(Test, Label, Vec<Source<'m>>),
-    /// To the label of an equal integer or atom, else to the first one.
+    /// Jumps to the label of an equal integer or atom, else to the first label.
     Select(Register, Label, Vec<(Source<'m>, Label)>),
 }
 
-/// The function of `erlang` that an operation is, if it is one.
+/// The function of `erlang` that implements an operation, if there is one.
 pub(super) fn operator(operation: Operation) -> &'static str {
     match operation {
         Operation::Add => "+",
@@ -152,9 +152,9 @@ pub(super) fn operator(operation: Operation) -> &'static str {
     }
 }
 
-/// A constant as instructions read it.
+/// A constant as an operand.
 pub(super) fn constant(literal: &Literal) -> Source<'_> {
-    /// Integers of up to this many bits are not bignums on 64-bit machines.
+    /// The maximal size in bits of integers that are not bignums on 64-bit machines.
     const SMALL: u32 = 59;
     match literal {
         Literal::Int(value) => match value.to_i64() {

@@ -14,7 +14,7 @@ use crate::ir::form::{
 use crate::lower::names::{RUNTIME, of_line, of_machine};
 use crate::syntax::ast::Name;
 
-/// The runtime as it is written.
+/// The source of the runtime.
 pub(super) const TEXT: &str = include_str!("../../std/erlang/cure_fsm.cure");
 
 pub(super) fn runtime() -> Arc<Module> {
@@ -40,7 +40,7 @@ pub(super) fn modules(module: &Module) -> Vec<Module> {
     module.machines.iter().flat_map(|machine| [statem(module, machine), line(module, machine)]).collect()
 }
 
-/// Whether a module of this name is a line of the table.
+/// Whether a module of this name belongs to the table.
 pub(super) fn is_line(name: &str) -> bool {
     name.strip_prefix(RUNTIME).is_some_and(|rest| rest.starts_with('.'))
 }
@@ -95,7 +95,7 @@ fn statem(module: &Module, machine: &Machine) -> Module {
     made(of_machine(&module.name, &machine.name), functions)
 }
 
-/// The clocks that run in a state: one for each different time.
+/// The clocks of a state: one for each distinct time.
 fn clocks(machine: &Machine, state: &Name) -> BTreeSet<u64> {
     let here = machine.transitions.iter().filter(|one| one.from == *state);
     here.filter_map(|one| match one.on {
@@ -105,8 +105,8 @@ fn clocks(machine: &Machine, state: &Name) -> BTreeSet<u64> {
     .collect()
 }
 
-/// What stops the clocks of the state that is left and starts those of the state that is entered. Starting one that runs
-/// begins it anew.
+/// Stops the clocks of the state that is left and starts those of the state that is entered. Starting a running clock
+/// restarts it.
 fn timers(machine: &Machine, from: Option<&Name>, to: &Name) -> Literal {
     let clock = |after: &u64| Literal::Tuple(vec![Literal::atom("timeout"), Literal::Int((*after).into())]);
     let started = clocks(machine, to);
@@ -118,7 +118,7 @@ fn timers(machine: &Machine, from: Option<&Name>, to: &Name) -> Literal {
     Literal::List(stops.chain(starts).collect())
 }
 
-/// Steps with variables of their own.
+/// Steps with fresh variables.
 struct Steps {
     steps: Vec<Step>,
     variables: u32,
@@ -196,7 +196,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// By state, then by trigger, the transitions in their order.
+    /// Transitions in order, by state and then by trigger.
     fn states(
         &mut self,
         on: &Operand,
@@ -224,7 +224,7 @@ impl Writer<'_> {
         End::Switch { on: STATE, cases: states, otherwise: Box::new(keep()) }
     }
 
-    /// The first whose guard holds.
+    /// The first transition whose guard holds.
     fn transitions(&mut self, all: &[&MachineTransition], payload: &Operand, given: &Operand) -> Block {
         let Some((first, rest)) = all.split_first() else { return keep() };
         let args = vec![payload.clone(), given.clone()];

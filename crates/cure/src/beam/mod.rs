@@ -1,12 +1,12 @@
 //! BEAM files from the core form, and the same code as `.S` text. Neither needs Erlang.
 //!
-//! A module's way: each function is flattened into one row of operations ([`flat`]), its variables get registers
+//! A module's path: each function is flattened into one sequence of operations ([`flat`]), its variables get registers
 //! ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]). [`encode`] and [`chunks`] make
-//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]) in the core
-//! form, and take the same way.
+//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]) in the core form
+//! and take the same path.
 //!
-//! The BEAM does not check what it loads. Two things keep the code right: liveness follows from the order of operations
-//! alone, and in the tests Erlang's own validator reads the text of every module.
+//! The BEAM does not check what it loads. Two things keep the code correct: liveness follows from the order of
+//! operations alone, and in the tests Erlang's own validator reads the text of every module.
 
 mod assembly;
 mod branches;
@@ -33,10 +33,10 @@ use self::instruction::{After, Function, Instruction, Label, Register, Source};
 use crate::diagnostic::{Diagnostic, Lines, Span, code};
 use crate::ir::form::Module;
 
-/// Why a module cannot be a BEAM file.
+/// Why a module cannot become a BEAM file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodegenError {
-    /// More values are needed at once than a frame has slots.
+    /// More values are live at once than a frame has slots.
     #[error(
         "{module}.{function} needs more than {} values at once; split it into several functions",
         registers::Y_REGISTERS
@@ -47,7 +47,7 @@ pub enum CodegenError {
         /// Where it is.
         span: Span,
     },
-    /// A function has too many parameters, with those it captures.
+    /// A function has too many parameters, including captured values.
     #[error(
         "{module}.{function} has or passes {count} arguments, with what functions capture; the BEAM allows 255: pass a record or a list instead"
     )]
@@ -59,7 +59,7 @@ pub enum CodegenError {
         /// Where it is.
         span: Span,
     },
-    /// A machine's module has the name of another module.
+    /// A machine's module has the same name as another module.
     #[error(
         "there are two BEAM modules {name}: a module, and a state machine of the module that its name begins with; rename one"
     )]
@@ -83,13 +83,13 @@ impl CodegenError {
 /// A module's source, for line numbers in stack traces.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// The file as stack traces name it.
+    /// The file name in stack traces.
     pub file: String,
     pub text: Arc<str>,
 }
 
-/// The BEAM files of a program: of all its modules, and of the machines' runtime where they use it. `sources` knows
-/// where modules come from, for line numbers; those of the standard library need not be among them.
+/// The BEAM files of a program: of all its modules, and of the machines' runtime if they use it. `sources` maps modules
+/// to their sources for line numbers; those of the standard library may be absent.
 pub fn program(
     modules: &[Arc<Module>],
     sources: &dyn Fn(&str) -> Option<Origin>,
@@ -101,7 +101,7 @@ pub fn program(
             None => all.extend(compile(&module, sources(&module.name).as_ref())?),
         }
     }
-    // Two modules may each have a machine of one name: the table knows the first, as the interpreter does.
+    // Two modules may each have a machine of the same name: the table keeps the first, as the interpreter does.
     let mut seen = HashSet::new();
     let mut twice = None;
     all.retain(|(name, _)| {
@@ -114,7 +114,7 @@ pub fn program(
     twice.map_or(Ok(all), |name| Err(CodegenError::Twice { name }))
 }
 
-/// The modules that [`program`] gives, as the text that `erlc` reads.
+/// The modules of [`program`] as text for `erlc`.
 pub fn program_assembly(modules: &[Arc<Module>]) -> Result<Vec<(String, String)>, CodegenError> {
     let mut all = Vec::new();
     for module in with_runtime(modules) {
@@ -129,12 +129,12 @@ fn with_runtime(modules: &[Arc<Module>]) -> impl Iterator<Item = Arc<Module>> {
     modules.iter().cloned().chain(runtime)
 }
 
-/// The BEAM files of a module: its own, and those of its machines. What it calls is not among them: [`program`].
+/// The BEAM files of a module and its machines, without the modules it calls: see [`program`].
 pub fn compile(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, Vec<u8>)>, CodegenError> {
     write(module, origin, |code| Ok((code.module.to_owned(), code.file()?)))
 }
 
-/// The modules that [`compile`] gives as the text that `erlc` reads.
+/// The modules of [`compile`] as text for `erlc`.
 pub fn assembly(module: &Module, origin: Option<&Origin>) -> Result<Vec<(String, String)>, CodegenError> {
     write(module, origin, |code| Ok((code.module.to_owned(), assembly::text(code))))
 }
@@ -267,7 +267,7 @@ fn head<'m>(name: &'m str, arity: u32, entry: Label, line: u32) -> Vec<Instructi
     ]
 }
 
-/// What every module has by convention: `module_info/0` and `/1`.
+/// The functions that every module has by convention: `module_info/0` and `/1`.
 fn module_info(module: &str, arity: u32, entry: Label) -> Written<'_> {
     let mut instructions = head("module_info", arity, entry, 0);
     if arity == 1 {

@@ -1,4 +1,4 @@
-//! Writes BEAM files to the disk: all of them or none.
+//! Writes BEAM files to disk: all of them or none.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use project::draft::Draft;
 
 use crate::files::FileError;
 
-/// A directory inside of another one, made if it is not there. Links are followed first, so that none leads out.
+/// A directory inside another one, created if it does not exist. Links are resolved first, so that none leads out.
 pub fn directory(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError::Write { path: path.to_owned(), source };
     let outside = || FileError::Outside { path: path.to_owned() };
     let root = root.canonicalize().map_err(failed)?;
-    // The part of the path that exists already decides where the rest would be made.
+    // The existing part of the path decides where the rest would be created.
     let (mut there, mut rest) = (root.join(path), Vec::new());
     let mut real = loop {
         match there.canonicalize() {
             Ok(real) => break real,
-            // A link to nothing is there, and leads who knows where.
+            // A dangling link exists, and its target is unknown.
             Err(_) if there.symlink_metadata().is_ok() => return Err(outside()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
@@ -37,8 +37,8 @@ pub fn directory(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
     Ok(real)
 }
 
-/// Writes modules into a directory as `NAME.beam`; gives the names of those that changed. Files that hold the same bytes
-/// already stay as they are. The others are written beside their places first: when that fails for one, none changes.
+/// Writes modules into a directory as `NAME.beam` and returns the names of those that changed. Files with equal
+/// contents stay as they are. The others are first written to drafts beside them: if one fails, no file changes.
 pub fn write(directory: &Path, files: &[(String, Vec<u8>)]) -> Result<Vec<String>, FileError> {
     let mut fresh: Vec<(Draft, PathBuf)> = Vec::new();
     let mut changed = Vec::new();

@@ -5,26 +5,26 @@ use super::flat::{Flat, Op};
 use super::instruction::Register;
 use crate::ir::form::Var;
 
-/// The most X registers that variables get; the machine has more, which calls and exchanges use.
+/// The maximal number of X registers for variables; the machine has more, which calls and exchanges use.
 const X_REGISTERS: u32 = 200;
-/// The most slots of a frame.
+/// The maximal number of slots in a frame.
 pub(super) const Y_REGISTERS: u32 = 1000;
 
-/// The places of a function's variables.
+/// The registers of a function's variables.
 #[derive(Debug)]
 pub(super) struct Places {
-    /// By variable; `None` for one that is never computed or read.
+    /// By variable; `None` for a variable that is never computed or read.
     homes: Vec<Option<Register>>,
-    /// By variable: where its value is there, and where it is read last.
+    /// By variable: where its value becomes available and where it is last read.
     lives: Vec<(u32, u32)>,
-    /// How many slots the frame has, if there is one.
+    /// The number of slots of the frame, if there is one.
     pub frame: Option<u32>,
-    /// An X register above all that variables have.
+    /// The first X register above those of all variables.
     pub above: u32,
 }
 
 impl Places {
-    /// Where a variable lives.
+    /// The register of a variable.
     pub(super) fn home(&self, var: Var) -> Option<Register> {
         self.homes[var.0 as usize]
     }
@@ -35,12 +35,12 @@ impl Places {
     }
 }
 
-/// The number of an operation: parameters are there at 0, the operations count from 1.
+/// The number of an operation: parameters are available at 0, the operations count from 1.
 pub(super) fn position(at: usize) -> u32 {
     at as u32 + 1
 }
 
-/// Gives every variable its place. `None` if more values are needed at once than a frame has slots.
+/// Assigns a register to every variable. `None` if more values are live at once than a frame has slots.
 pub(super) fn places(flat: &Flat<'_>, arity: u32) -> Option<Places> {
     let count = flat.variables as usize;
     let mut lives = vec![(0_u32, 0_u32); count];
@@ -54,7 +54,7 @@ pub(super) fn places(flat: &Flat<'_>, arity: u32) -> Option<Places> {
             lives[var.0 as usize] = (position(at), position(at));
         }
     }
-    // The first call at or behind each operation.
+    // The first call at or after each operation.
     let mut calls = vec![u32::MAX; flat.ops.len() + 2];
     for (at, op) in flat.ops.iter().enumerate().rev() {
         calls[at + 1] = if op.calls() { position(at) } else { calls[at + 2] };
@@ -103,7 +103,7 @@ struct Giving {
 }
 
 impl Giving {
-    /// Frees the registers whose last read is here or before.
+    /// Frees the registers whose last read is at this operation or before it.
     fn close(&mut self, now: u32) {
         let (x, y) = (&mut self.x, &mut self.y);
         self.open.retain(|(last, home)| {
@@ -118,7 +118,7 @@ impl Giving {
     }
 }
 
-/// Numbers, the lowest free one first.
+/// A pool of numbers that gives the lowest free one first.
 #[derive(Default)]
 struct Pool {
     free: std::collections::BTreeSet<u32>,

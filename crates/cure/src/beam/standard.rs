@@ -1,4 +1,4 @@
-//! The BEAM files of the standard library and of the machines' runtime, made once, on first use.
+//! The BEAM files of the standard library and of the machines' runtime, built once, on first use.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -12,12 +12,12 @@ use crate::syntax::ast::Name;
 
 type Files = Vec<(String, Vec<u8>)>;
 
-/// By name, the module that the files were made of, and the files.
+/// By name: the module that the files were built from, and the files.
 type Made = HashMap<Name, (Arc<Module>, Files)>;
 
 static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
 
-/// The files of a module of the standard library. `None` for other modules, also for those that only bear such a name.
+/// The files of a module of the standard library. `None` for other modules, even one with the same name.
 pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, CodegenError>> {
     let name = &*module.name;
     let runtime = name == RUNTIME;

@@ -6,14 +6,14 @@ use num_traits::ToPrimitive;
 use super::instruction::Function;
 use crate::ir::form::Literal;
 
-/// A constant with its version byte, as tables of constants hold it. Atoms in it are at most 255 bytes: [`long_name`].
+/// A constant with its version byte, as the literal table holds it. Atoms in it have at most 255 bytes: [`long_name`].
 pub(super) fn literal(literal: &Literal) -> Vec<u8> {
     let mut out = vec![131];
     write(literal, &mut out);
     out
 }
 
-/// An atom in a constant that is longer than atoms may be.
+/// An atom in a constant that exceeds the length limit of atoms.
 pub(super) fn long_name(literal: &Literal) -> Option<&str> {
     match literal {
         Literal::Atom(name) => (name.len() > 255).then_some(name),

@@ -50,7 +50,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// How many bytes a function may come to take, where that is more than a few times what its arguments take.
+/// The maximal number of bytes that the result may take, if that is more than a few times the size of the arguments.
 fn room(module: &str, function: &str, args: &[Value]) -> usize {
     match (module, function, args) {
         ("lists", "seq", [Value::Int(from), Value::Int(to)]) => {
@@ -67,12 +67,12 @@ fn room(module: &str, function: &str, args: &[Value]) -> usize {
     }
 }
 
-/// About how long it takes to look at a value's outermost layer.
+/// The approximate cost of reading a value's outermost layer.
 fn size(value: &Value) -> usize {
     match value {
         Value::Binary(bytes) => bytes.len(),
         Value::Cons(_) => value.length(),
-        // Digits are found one by one.
+        // Digits are computed one by one.
         Value::Big(value) => usize::try_from(value.bits() / 64).map_or(usize::MAX, |words| words.saturating_mul(words)),
         Value::Tuple(parts) => parts.len(),
         Value::Map(pairs) => pairs.len(),
@@ -80,7 +80,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// How many bytes the binaries of a list have together.
+/// The total number of bytes in the binaries of a list.
 fn weight(value: &Value) -> usize {
     match value {
         Value::Binary(bytes) => bytes.len(),
@@ -184,7 +184,7 @@ fn pure(module: &str, function: &str, args: &[Value]) -> Pure {
     value.map_or(Pure::BadArgument, Pure::Value)
 }
 
-/// The longest text that is read as an integer; longer ones would be more than an integer can be.
+/// The longest text that is read as an integer; longer ones would exceed the integer limit.
 const MOST_DIGITS: usize = 1_262_612;
 
 fn integer(text: &str) -> Option<Value> {
@@ -202,7 +202,7 @@ fn text_list(text: &str) -> Value {
     Value::list(text.chars().map(|c| Value::Int(u32::from(c).into())).collect::<Vec<_>>(), Value::Nil)
 }
 
-/// The text of characters in Erlang's wide sense: a binary, or a list of code points, binaries and such lists.
+/// The text of Erlang's `chardata`: a binary, or a list of code points, binaries and such lists.
 fn chars(value: &Value) -> Option<String> {
     let mut text = String::new();
     let mut open = vec![value.clone()];

@@ -9,10 +9,10 @@ use super::value::Value;
 use crate::ir::form::{self, MachineTrigger};
 use crate::syntax::ast::Name;
 
-/// How many machines may run at once.
+/// The maximal number of machines in a run.
 const MOST_MACHINES: usize = 10_000;
 
-/// The most transitions of a machine that are remembered.
+/// The maximal number of remembered transitions of a machine.
 const REMEMBERED: usize = 1000;
 
 /// The running machines.
@@ -29,9 +29,9 @@ struct Running {
     module: Name,
     state: Name,
     data: Value,
-    /// When the state was entered.
+    /// The time at which the state was entered.
     entered: u64,
-    /// States left and entered, and by which event.
+    /// The states left and entered, and the event of each transition.
     history: Vec<Value>,
 }
 
@@ -41,7 +41,7 @@ impl<'p> Interpreter<'p> {
         all.iter().find(|(of, _)| module.is_none_or(|module| &***of == module)).copied()
     }
 
-    /// The functions behind Std.Fsm.
+    /// The functions that implement Std.Fsm.
     pub(super) fn fsm_call(&mut self, function: &str, args: &[Value]) -> Result<Value, Failure> {
         let ok = || Value::atom("ok");
         let error = |reason: &str| Value::tuple(vec![Value::atom("error"), Value::atom(reason)]);
@@ -162,8 +162,8 @@ impl<'p> Interpreter<'p> {
         if due { self.sleep(0) } else { Ok(()) }
     }
 
-    /// Takes the first transition that fits and returns whether there was one. An error in it ends only the machine,
-    /// as an error in any process would.
+    /// Takes the first matching transition and returns whether there was one. An error in it ends only the machine, as
+    /// an error in any process would.
     fn transition(
         &mut self,
         id: u64,
@@ -223,7 +223,7 @@ impl<'p> Interpreter<'p> {
         Ok(false)
     }
 
-    /// Moves the clock and fires the timeouts that fall due, in order of time.
+    /// Advances the clock and fires the timeouts that fall due, in order of time.
     pub(super) fn sleep(&mut self, ms: u64) -> Result<(), Failure> {
         let until = self.clock.saturating_add(ms);
         let mut spent: Vec<(u64, u64, u64)> = Vec::new();

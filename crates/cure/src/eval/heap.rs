@@ -1,4 +1,4 @@
-//! Memory of the interpreter's values: it is counted while a value lives, so that a run can be limited, and freed
+//! Memory of the interpreter's values. It is counted while a value lives, so that a run can be limited, and freed
 //! without recursion, so that no value is too deep for the host's stack.
 
 use std::cell::Cell as Slot;
@@ -20,15 +20,15 @@ pub(crate) fn live() -> usize {
 }
 
 thread_local! {
-    /// How many parts of values the current operation may still visit, and its allowance at the start.
+    /// The number of parts that the current operation may still visit, and its initial allowance.
     static FUEL: Slot<(u64, u64)> = const { Slot::new((MOST_VISITS, MOST_VISITS)) };
 }
 
-/// How many parts of values one operation may visit at most.
+/// The maximal number of parts that one operation may visit.
 const MOST_VISITS: u64 = 50_000_000;
 
-/// Counts visits of parts of values: comparing two values, say, may take as long as they are large, and shared parts are
-/// visited each time they are met. Returns false when the allowance is used up; the operation is then aborted.
+/// Counts visits of parts of values: comparing two values may take time proportional to their size, and shared parts
+/// are visited each time they are met. Returns false when the allowance is used up; the operation is then aborted.
 pub(crate) fn visit(parts: u64) -> bool {
     FUEL.with(|fuel| {
         let (left, full) = fuel.get();
@@ -38,7 +38,7 @@ pub(crate) fn visit(parts: u64) -> bool {
     })
 }
 
-/// Takes the number of visits since the last call (`None` if there were too many) and sets a new allowance.
+/// Takes the number of visits since the last call (`None` if it exceeded the limit) and sets a new allowance.
 pub(crate) fn visited(from_now_on: u64) -> Option<u64> {
     let full = from_now_on.clamp(1, MOST_VISITS);
     let (left, before) = FUEL.replace((full, full));
@@ -47,13 +47,13 @@ pub(crate) fn visited(from_now_on: u64) -> Option<u64> {
 
 /// A heap-allocated part of a value.
 pub(crate) trait Parts {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     fn bytes(&self) -> usize;
     /// Moves out the values that have parts themselves.
     fn take(&mut self, into: &mut Vec<Value>);
 }
 
-/// A part whose bytes are counted.
+/// A part whose size is counted.
 #[derive(Debug)]
 pub(crate) struct Counted<T: Parts>(T);
 
@@ -89,14 +89,14 @@ impl<T: Parts> Drop for Counted<T> {
     }
 }
 
-/// The last owner of a part takes it apart before it is dropped, so that dropping does not recurse.
+/// The last owner of a part takes it apart before the drop, so that dropping does not recurse.
 fn take_apart<T: Parts>(part: Rc<Counted<T>>, open: &mut Vec<Value>) {
     if let Ok(mut part) = Rc::try_unwrap(part) {
         part.0.take(open);
     }
 }
 
-/// The words that a counted part takes in addition to its content.
+/// The overhead of a counted part, in words.
 const HEAD: usize = 32;
 const VALUE: usize = size_of::<Value>();
 

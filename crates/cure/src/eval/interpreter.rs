@@ -1,5 +1,5 @@
 //! The interpreter's loop: it runs functions of the core form with an explicit stack, so that deep recursion and
-//! endless loops meet the run's limits and not the end of the host's stack.
+//! endless loops reach the run's limits and not the end of the host's stack.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub(crate) struct Interpreter<'p> {
     nested: usize,
     /// The printed output.
     pub output: String,
-    /// Milliseconds since the start, on the clock that only sleeping moves.
+    /// Milliseconds since the start, on a clock that only sleeping advances.
     pub clock: u64,
     pub(super) fsm: super::fsm::Machines,
 }
 
-/// The bytes of a list cell.
+/// The size of a list cell in bytes.
 pub(super) const CELL: usize = 80;
 
 /// The maximal depth of nested runs; each takes some of the host's stack.
@@ -40,16 +40,16 @@ struct Frame<'p> {
     function: &'p Function,
     vars: Vec<Value>,
     levels: Vec<Level<'p>>,
-    /// The variable that receives the value of the call this frame waits for.
+    /// The variable that receives the result of the call this frame waits for.
     waits: form::Var,
 }
 
-/// A running block, nested in others of the same function.
+/// A running block, nested in other blocks of the same function.
 struct Level<'p> {
     block: &'p Block,
     at: usize,
     choices: Vec<(&'p [Block], usize)>,
-    /// The variable of the level below that receives its value.
+    /// The variable of the enclosing level that receives its value.
     into: form::Var,
 }
 
@@ -86,12 +86,12 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// How many steps were done.
+    /// The number of steps so far.
     pub(crate) fn steps(&self) -> u64 {
         self.meter.steps
     }
 
-    /// Calls a function and runs it to its end.
+    /// Calls a function and runs it to completion.
     pub(crate) fn call(&mut self, module: &str, function: &str, args: Vec<Value>) -> Result<Value, Failure> {
         match self.resolve(module, function, args)? {
             Called::Value(value) => Ok(value),
@@ -312,7 +312,7 @@ impl<'p> Interpreter<'p> {
         self.resolve(&callable.module, &callable.function, args)
     }
 
-    /// Calls a function value and runs it to its end; for functions of Erlang that call back.
+    /// Calls a function value and runs it to completion; for Erlang functions that call back.
     pub(super) fn apply(&mut self, function: &Value, args: Vec<Value>) -> Result<Value, Failure> {
         match self.applied(function, args)? {
             Called::Value(value) => Ok(value),
@@ -371,7 +371,7 @@ impl<'p> Interpreter<'p> {
 }
 
 impl Interpreter<'_> {
-    /// An operation, within the limits.
+    /// Performs an operation, within the limits.
     fn operation(&mut self, operation: Operation, args: &[Value]) -> Result<Value, Failure> {
         use Operation as O;
         let long = matches!(operation, O::Append | O::Without | O::Length | O::Join);
@@ -379,12 +379,12 @@ impl Interpreter<'_> {
             self.meter.room(list.length().saturating_mul(CELL))?;
         }
         if let (O::Multiply | O::Quotient | O::Remainder, [Value::Big(a), Value::Big(b)]) = (operation, args) {
-            // By schoolbook methods, in words of 64 bits.
+            // The cost of schoolbook methods, in words of 64 bits.
             let words = (a.bits() / 64).saturating_mul(b.bits() / 64);
             self.meter.work(u32::try_from(words / 256).unwrap_or(u32::MAX))?;
         }
         if long || args.iter().any(|arg| matches!(arg, Value::Big(_) | Value::Cons(_) | Value::Binary(_))) {
-            // These take as long as their arguments are large.
+            // The cost of these is proportional to the size of their arguments.
             self.meter.work(if operation == O::Without { 4096 } else { 256 })?;
         }
         if let (O::Join, [parts]) = (operation, args) {
@@ -404,7 +404,7 @@ impl Interpreter<'_> {
 }
 
 impl Frame<'_> {
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     fn bytes(&self) -> usize {
         256 + self.vars.len() * size_of::<Value>()
     }
@@ -423,7 +423,7 @@ fn goto<'p>(frame: &mut Frame<'p>, block: &'p Block) {
     level.at = 0;
 }
 
-/// Whether a value is what a clause is for.
+/// Whether a value matches a clause.
 fn is(literal: &Literal, value: &Value) -> bool {
     visit(1);
     match (literal, value) {

@@ -20,7 +20,7 @@ use limits::{Failure, Limits, Stop};
 use value::{Value, show};
 use watch::{Spent, Watched};
 
-/// The most bytes of a value's text that a run gives.
+/// The maximal number of bytes in the printed form of a result.
 const MOST_TEXT: usize = 100_000;
 
 /// The result of a run.
@@ -30,7 +30,7 @@ pub struct Run {
     pub result: Result<String, Failure>,
     /// The printed output.
     pub output: String,
-    /// How many steps were done.
+    /// The number of steps.
     pub steps: u64,
     /// Calls and returns, if requested.
     pub trace: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Run {
     pub profile: Vec<Spent>,
 }
 
-/// Runs a function without arguments of one of these modules, exported or not.
+/// Runs a function without parameters of one of these modules, exported or not.
 pub fn interpret(
     modules: &[Arc<Module>],
     module: &str,

@@ -8,7 +8,7 @@ use num_traits::Zero;
 use super::value::{Ordered, Value, compare, same};
 use crate::ir::form::Operation;
 
-/// The largest integer, in bits; Erlang has such a bound too, and raises `system_limit`.
+/// The maximal size of an integer in bits; Erlang has such a bound too, and raises `system_limit`.
 pub(super) const MOST_BITS: u64 = 4_194_304;
 
 /// Performs an operation; `None` if Erlang would raise an error.

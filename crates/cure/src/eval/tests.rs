@@ -88,7 +88,7 @@ fn what_looks_small_is_counted_as_what_it_is() {
     assert!(said("Any = g(Z, 60)").len() < 200_000);
     assert_eq!(live(), 0, "all values are gone");
 
-    // Within a second or two, whatever the limit of steps is.
+    // Within a second or two, whatever the step limit is.
     let limits = Limits { time: Some(Duration::from_millis(300)), ..Limits::default() };
     let number = "def power(x: Int, n: Int): Int = if n <= 0 then x else power(x * x, n - 1)\n\
                   def many(n: Int, a: Int, b: {d: Int | d != 0}): Int = if n <= 0 then 0 else (a / b + many(n - 1, a, b)) % 7\n";

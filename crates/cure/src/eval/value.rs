@@ -1,4 +1,4 @@
-//! The interpreter's values, which are those of the BEAM: how they compare and how they print.
+//! The interpreter's values, which are those of the BEAM: their order and their printed form.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::syntax::ast::Name;
 pub(crate) enum Value {
     /// An integer that fits a machine word.
     Int(i64),
-    /// One that does not.
+    /// An integer that does not fit a machine word.
     Big(Rc<Counted<BigInt>>),
     Float(f64),
     Atom(Name),
@@ -107,7 +107,7 @@ impl Value {
         }
     }
 
-    /// How many elements a list has.
+    /// The number of elements of a list.
     pub(crate) fn length(&self) -> usize {
         let (mut count, mut rest) = (0, self);
         while let Value::Cons(cell) = rest {
@@ -182,8 +182,8 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     walk(a, b, true).is_eq()
 }
 
-/// Walks two values side by side to where they differ, without recursion: values can be deeper than the host's stack.
-/// A walk that is too long is aborted, and its result is not used.
+/// Walks two values in parallel to their first difference, without recursion: values can be deeper than the host's
+/// stack. A walk that is too long is aborted, and its result is not used.
 fn walk(a: &Value, b: &Value, exactly: bool) -> Ordering {
     let mut open: Vec<(&Value, &Value)> = Vec::new();
     let (mut a, mut b) = (a, b);
@@ -225,7 +225,7 @@ fn walk(a: &Value, b: &Value, exactly: bool) -> Ordering {
     }
 }
 
-/// Two values of which at least one has no parts that are compared.
+/// Compares two values of which at least one has no parts that are compared.
 fn single(a: &Value, b: &Value, exactly: bool) -> Ordering {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
@@ -259,7 +259,7 @@ fn float_of(value: &Value) -> f64 {
     }
 }
 
-/// A value in Erlang's order of terms, as a key.
+/// A map key: a value in Erlang's order of terms.
 pub(crate) struct Ordered(pub Value);
 
 impl PartialEq for Ordered {
@@ -282,9 +282,9 @@ impl Ord for Ordered {
     }
 }
 
-/// The depth to which a value is printed.
+/// The maximal depth to which a value is printed.
 const DEEPEST: usize = 300;
-/// The largest integer that is written whole, in bits; smaller ones too, where there is no room for it.
+/// The maximal size in bits of an integer that is printed in full; smaller ones are cut too if they do not fit.
 const LONGEST: u64 = 1 << 19;
 
 /// The value as Erlang's shell writes it. Stops after about `limit` bytes.
@@ -371,7 +371,7 @@ fn write(value: &Value, out: &mut String, limit: usize, depth: usize) {
     }
 }
 
-/// The text of a list that Erlang shows as one: printable Latin-1 characters.
+/// The text of a list that Erlang prints as a string: printable Latin-1 characters.
 fn printable(value: &Value, limit: usize) -> Option<String> {
     let mut text = String::new();
     let mut rest = value;
@@ -438,7 +438,7 @@ fn atom(name: &str) -> String {
         "after", "and", "andalso", "band", "begin", "bnot", "bor", "bsl", "bsr", "bxor", "case", "catch", "cond",
         "div", "end", "fun", "if", "let", "not", "of", "or", "orelse", "receive", "rem", "try", "when", "xor", "maybe",
     ];
-    // Erlang's letters are those of Latin-1, wherever an atom stands without quotes.
+    // Erlang's letters are those of Latin-1 in unquoted atoms.
     let small = |c: char| c.is_ascii_lowercase() || matches!(c, 'ß'..='ö' | 'ø'..='ÿ');
     let capital = |c: char| c.is_ascii_uppercase() || matches!(c, 'À'..='Ö' | 'Ø'..='Þ');
     let letter = |c: char| small(c) || capital(c) || c.is_ascii_digit() || c == '_' || c == '@';
@@ -470,7 +470,7 @@ pub fn float(value: f64) -> String {
     }
 }
 
-/// Where two shortest texts are equally far from a float, Erlang takes the one whose last digit is even: that digit,
+/// If two shortest texts are equally far from a float, Erlang takes the one with an even last digit. Returns that digit
 /// if the text has the other one.
 fn evened(value: f64, scientific: &str) -> Option<char> {
     let mantissa = &scientific[..scientific.find('e')?];
@@ -479,7 +479,7 @@ fn evened(value: f64, scientific: &str) -> Option<char> {
     if last % 2 == 0 || count < 15 {
         return None;
     }
-    // The exact value has one digit more, a five, and no float has more digits than this.
+    // The exact value has one more digit, a five, and no float has more digits than this.
     let exact = format!("{value:.780e}");
     let behind: Vec<char> = exact[..exact.find('e')?].chars().filter(char::is_ascii_digit).skip(count - 1).collect();
     let [own, five, rest @ ..] = &behind[..] else { return None };
@@ -516,7 +516,7 @@ mod tests {
             "9.007199254740992e15",
             "1.2345678901234568e17",
             "-1.0e21",
-            // As far from 1125000000157250.3 and 1125000000157250.7.
+            // Equally far from 1125000000157250.3 and 1125000000157250.7.
             "1125000000157250.2",
             "1125000000157250.8",
             "-1125000000157250.2",

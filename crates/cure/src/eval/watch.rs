@@ -6,12 +6,12 @@ use super::value::{Value, show};
 use crate::ir::form::Function;
 use crate::syntax::ast::Name;
 
-/// The module around a call from outside of the program; no trace shows it.
+/// The module of a call from outside the program; traces omit it.
 pub(crate) const CALLER: &str = "Call_from_outside";
 
-/// How many lines of a trace are kept; the first ones.
+/// The maximal number of lines in a trace; the first lines are kept.
 const MOST_LINES: usize = 500;
-/// How much of a value a line of the trace shows.
+/// The maximal length of a value in a line of the trace.
 const MOST_SHOWN: usize = 200;
 /// The maximal indentation of a line.
 const MOST_INDENT: usize = 30;
@@ -30,9 +30,9 @@ pub struct Watched {
 pub struct Spent {
     /// The function: `Module.name/arity`.
     pub function: String,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// How many steps were its own.
+    /// The number of its own steps.
     pub steps: u64,
 }
 
@@ -40,9 +40,9 @@ pub struct Spent {
 #[derive(Debug, Default)]
 pub(crate) struct Watch<'p> {
     trace: Option<Vec<String>>,
-    /// Whether the call from outside has begun, and what it calls has not.
+    /// Whether the outside call has begun and its first callee has not.
     outside: bool,
-    /// How many lines came after the last one that was kept.
+    /// The number of lines that were dropped after the last kept one.
     more: u64,
     profile: Option<HashMap<*const Function, Account<'p>>>,
 }
@@ -66,7 +66,7 @@ impl<'p> Watch<'p> {
         self.trace.is_some() || self.profile.is_some()
     }
 
-    /// A function is called; in the place of its caller for a tail call.
+    /// Records a call; a tail call replaces its caller.
     pub(super) fn called(&mut self, module: &Name, function: &'p Function, args: &[Value], depth: usize, tail: bool) {
         if &**module == CALLER {
             self.outside = true;
@@ -85,14 +85,14 @@ impl<'p> Watch<'p> {
         }
     }
 
-    /// A function returns to its caller.
+    /// Records a return to the caller.
     pub(super) fn returned(&mut self, module: &Name, value: &Value, depth: usize) {
         if is_own(module) {
             self.line(depth, || format!("= {}", show(value, MOST_SHOWN)));
         }
     }
 
-    /// A step of a function.
+    /// Records a step of a function.
     pub(super) fn step(&mut self, function: &'p Function) {
         if let Some(spent) = self.profile.as_mut().and_then(|profile| profile.get_mut(&std::ptr::from_ref(function))) {
             spent.steps += 1;
@@ -109,7 +109,7 @@ impl<'p> Watch<'p> {
         }
     }
 
-    /// The trace: calls, each set in below its caller, and what they returned.
+    /// The trace: calls, indented below their callers, and their results.
     pub(crate) fn trace(&self) -> Vec<String> {
         let mut lines = self.trace.clone().unwrap_or_default();
         if self.more > 0 {
@@ -118,7 +118,7 @@ impl<'p> Watch<'p> {
         lines
     }
 
-    /// The profile, the most steps first.
+    /// The profile, sorted by steps in descending order.
     pub(crate) fn profile(&self) -> Vec<Spent> {
         let all = self.profile.iter().flat_map(HashMap::values);
         let mut spent: Vec<Spent> = all
@@ -133,7 +133,7 @@ impl<'p> Watch<'p> {
     }
 }
 
-/// A module of the program and not of the standard library.
+/// Whether a module belongs to the program and not to the standard library.
 fn is_own(module: &str) -> bool {
     crate::standard::source(module).is_none()
 }
